@@ -1,0 +1,5 @@
+/** Benchmark programs and their reports. */
+@NullMarked
+package io.pipelane.bench;
+
+import org.jspecify.annotations.NullMarked;

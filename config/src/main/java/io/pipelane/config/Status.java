@@ -1,0 +1,29 @@
+package io.pipelane.config;
+
+/**
+ * What kind of outcome an operation had; the one vocabulary that every module reports errors in.
+ *
+ * <p>The server maps it to HTTP (and later gRPC) in one place.
+ */
+public enum Status {
+  /** The caller sent something malformed or contradictory; sending it again cannot help. */
+  INVALID_ARGUMENT,
+  /** The named model, version or route does not exist or is out of service. */
+  NOT_FOUND,
+  /** The caller sent more than a stated limit allows. */
+  TOO_LARGE,
+  /**
+   * The server cannot answer now (queue full, importing, draining); trying again later can help.
+   */
+  UNAVAILABLE,
+  /** The work can never fit the memory that the server was given. */
+  INSUFFICIENT_MEMORY,
+  /** The request's own time limit passed before it was answered. */
+  DEADLINE_EXCEEDED,
+  /** The caller went away or withdrew the request. */
+  CANCELLED,
+  /** The protocol allows it, this server does not do it. */
+  UNIMPLEMENTED,
+  /** A fault of the server or of a library below it. */
+  INTERNAL
+}

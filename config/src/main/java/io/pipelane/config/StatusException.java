@@ -1,0 +1,46 @@
+package io.pipelane.config;
+
+import java.io.Serial;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An error with a {@link Status}; its message names what was wrong, the value, the limit, and what
+ * to do.
+ */
+public final class StatusException extends RuntimeException {
+  @Serial private static final long serialVersionUID = 1L;
+
+  private final Status status;
+  private final @Nullable Duration retryAfter;
+
+  public StatusException(Status status, String message) {
+    this(status, message, null, null);
+  }
+
+  public StatusException(Status status, String message, Throwable cause) {
+    this(status, message, null, cause);
+  }
+
+  private StatusException(
+      Status status, String message, @Nullable Duration retryAfter, @Nullable Throwable cause) {
+    super(message, cause);
+    this.status = Objects.requireNonNull(status);
+    this.retryAfter = retryAfter;
+  }
+
+  /** An {@link Status#UNAVAILABLE} error that says when trying again makes sense. */
+  public static StatusException unavailable(String message, Duration retryAfter) {
+    return new StatusException(Status.UNAVAILABLE, message, retryAfter, null);
+  }
+
+  public Status status() {
+    return status;
+  }
+
+  /** How long the caller should wait before it tries again, where that is known. */
+  public @Nullable Duration retryAfter() {
+    return retryAfter;
+  }
+}

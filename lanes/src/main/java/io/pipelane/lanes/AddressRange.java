@@ -1,0 +1,39 @@
+package io.pipelane.lanes;
+
+import io.pipelane.lanes.PagePool.Page;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A fixed range of addresses that pages are mapped into, slot by slot. Mapping and unmapping belong
+ * to the memory daemon's thread; nothing is unmapped while work that may touch it is in flight.
+ */
+public interface AddressRange extends AutoCloseable {
+  long address();
+
+  long byteSize();
+
+  /** Number of page slots. */
+  int slots();
+
+  /**
+   * Puts a page under a slot.
+   *
+   * @throws IllegalStateException when the slot has a page already
+   */
+  void map(int slot, Page page);
+
+  /**
+   * Takes the page from under a slot; touching the slot is a fault until the next {@link #map}.
+   *
+   * @return the page that was there
+   * @throws IllegalStateException when the slot has none
+   */
+  Page unmap(int slot);
+
+  /** The whole range as memory; only mapped slots may be touched, on the CPU device only. */
+  MemorySegment memory();
+
+  /** Gives the addresses back; the pages must have been unmapped. */
+  @Override
+  void close();
+}

@@ -1,0 +1,15 @@
+package io.pipelane.lanes;
+
+import io.pipelane.modelstore.WeightSource;
+
+/** Brings weights onto the device in the background, one copy after another. */
+public interface CopyEngine {
+  /**
+   * Enqueues a copy of {@code bytes} from a source's {@code sourceOffset} to {@code rangeOffset} of
+   * a range whose slots are mapped; returns at once, on any thread.
+   *
+   * @return completes when the bytes are there, or with the reason why they are not
+   */
+  DeviceEvent copy(
+      WeightSource source, long sourceOffset, AddressRange range, long rangeOffset, long bytes);
+}

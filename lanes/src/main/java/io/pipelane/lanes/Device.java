@@ -1,0 +1,40 @@
+package io.pipelane.lanes;
+
+/**
+ * One accelerator, or the CPU under the same rules: it lends pages for weights, address ranges to
+ * map them into, copies into them, persistent memory and ephemeral regions.
+ *
+ * <p>A device enforces its own physical limits and keeps no policy: what is lent to whom is decided
+ * by the memory daemon.
+ */
+public interface Device extends AutoCloseable {
+  /** A name a person recognises, e.g. {@code cpu} or {@code cuda:0 NVIDIA H200}. */
+  String name();
+
+  /** The pages that weights live in. */
+  PagePool pages();
+
+  /**
+   * Reserves a range of addresses, a whole number of pages long and without memory; it never moves.
+   *
+   * @param bytes rounded up to whole pages
+   */
+  AddressRange reserve(long bytes);
+
+  /** The queue of copies from the host; copies are carried out in the order they are given. */
+  CopyEngine copies();
+
+  /** Memory that outlives an iteration: session constants, prepacked weights. */
+  PersistentMemory persistent();
+
+  /**
+   * Creates a region for a lane's activations and scratch, of a fixed address range.
+   *
+   * @param maximumBytes what it may ever grow to; addresses are reserved, memory is taken on growth
+   */
+  EphemeralRegion ephemeral(long maximumBytes);
+
+  /** Gives everything back; every range, region and allocation is dead afterwards. */
+  @Override
+  void close();
+}

@@ -1,0 +1,49 @@
+package io.pipelane.lanes;
+
+/**
+ * A lane's memory for one iteration at a time: activations, scratch, inputs and outputs. Allocation
+ * belongs to the lane's thread; freeing is safe from any thread.
+ *
+ * <p>The region never takes more than its limit, which the memory daemon sets.
+ */
+public interface EphemeralRegion extends AutoCloseable {
+  /** First address of the fixed range; allocations lie in {@code [address, address + maximum)}. */
+  long address();
+
+  long maximumBytes();
+
+  /** What the region may take at present. */
+  long limitBytes();
+
+  /**
+   * Raises or lowers what the region may take. Lowering below what is in use is refused; memory
+   * beyond the new limit goes back to the system.
+   *
+   * @throws IllegalArgumentException beyond the maximum, or below what is in use
+   */
+  void limit(long bytes);
+
+  /**
+   * Allocates, aligned to 64 bytes.
+   *
+   * @return an address, or 0 when the limit leaves no room
+   */
+  long allocate(long bytes);
+
+  /**
+   * Frees what {@link #allocate} returned.
+   *
+   * @throws IllegalArgumentException when the address is not allocated here
+   */
+  void free(long address);
+
+  long usedBytes();
+
+  /** The end of the highest allocation since {@link #resetPeak}, counted from the beginning. */
+  long peakBytes();
+
+  void resetPeak();
+
+  @Override
+  void close();
+}

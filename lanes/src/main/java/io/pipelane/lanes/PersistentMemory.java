@@ -1,0 +1,43 @@
+package io.pipelane.lanes;
+
+/** Device memory that outlives iterations, counted by owner. Safe for any thread. */
+public interface PersistentMemory {
+  /**
+   * Opens an account that allocations are charged to.
+   *
+   * @param limitBytes allocations beyond it answer 0
+   */
+  Account open(String owner, long limitBytes);
+
+  /**
+   * Frees an allocation by its address, whatever account it was charged to.
+   *
+   * @return false when the address is not one of this memory
+   */
+  boolean free(long address);
+
+  /** Bytes allocated over all accounts. */
+  long usedBytes();
+
+  /** What one owner has allocated. */
+  interface Account extends AutoCloseable {
+    String owner();
+
+    /**
+     * Allocates, aligned to 64 bytes.
+     *
+     * @return an address, or 0 when the limit leaves no room
+     */
+    long allocate(long bytes);
+
+    long usedBytes();
+
+    long peakBytes();
+
+    void limit(long bytes);
+
+    /** Frees what is left. */
+    @Override
+    void close();
+  }
+}

@@ -1,0 +1,64 @@
+package io.pipelane.modelstore;
+
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import java.util.List;
+
+/**
+ * What import found out about a structure: the order of its weights, their offsets, and its gates.
+ *
+ * <p>The weights file holds the streamed weights in execution order. Segments are contiguous,
+ * ordered ranges of it: segment 0 needs no gate, segment i &gt; 0 begins with gate i. A segment
+ * without weights has zero bytes.
+ *
+ * @param structureHash identifies the graph without what is streamed; versions may share it
+ * @param weightBytes the size of the weights file
+ * @param weightChecksum CRC-32C of the weights file
+ * @param constantBytes bytes of the constants that stay inside a session
+ * @param notes what an owner should know, e.g. which constants could not be streamed and why
+ */
+public record Plan(
+    String structureHash,
+    List<TensorSpec> inputs,
+    List<TensorSpec> outputs,
+    List<StreamedWeight> weights,
+    List<Segment> segments,
+    long weightBytes,
+    long weightChecksum,
+    long constantBytes,
+    List<String> notes) {
+
+  /** Every streamed weight begins at a multiple of this, in the file and on the device. */
+  public static final long WEIGHT_ALIGNMENT = 64;
+
+  public Plan {
+    inputs = List.copyOf(inputs);
+    outputs = List.copyOf(outputs);
+    weights = List.copyOf(weights);
+    segments = List.copyOf(segments);
+    notes = List.copyOf(notes);
+  }
+
+  /**
+   * A constant of the model that lives outside the session and is bound by address.
+   *
+   * @param offset bytes from the beginning of the weights file
+   * @param segment the first segment that reads it
+   */
+  public record StreamedWeight(
+      String name, TensorType type, Shape shape, long offset, long byteSize, int segment) {}
+
+  /**
+   * A stretch of layers between two gates.
+   *
+   * @param offset where its weights begin in the weights file
+   * @param byteSize bytes of weights it is the first to read, padding included
+   * @param layers graph nodes in it
+   */
+  public record Segment(long offset, long byteSize, int layers) {
+    public long end() {
+      return offset + byteSize;
+    }
+  }
+}

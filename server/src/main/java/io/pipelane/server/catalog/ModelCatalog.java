@@ -1,0 +1,56 @@
+package io.pipelane.server.catalog;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** The models a server answers for. Every method returns at once and is safe for any thread. */
+public interface ModelCatalog {
+  /** Whether the repository has been scanned; imports may still go on. */
+  boolean isReady();
+
+  /** Every known version, ordered by name and version. */
+  List<Entry> index();
+
+  /**
+   * The version that answers for a name.
+   *
+   * @param version a positive integer as text; null picks the highest that is READY
+   * @throws StatusException {@link Status#NOT_FOUND} for an unknown name or version and for one out
+   *     of service (with the reason), {@link Status#UNAVAILABLE} with a time to retry while it is
+   *     being imported, {@link Status#INVALID_ARGUMENT} for a version that is no positive integer
+   */
+  ServedModel resolve(String name, @Nullable String version);
+
+  /**
+   * Puts a model's versions in service, importing what is new or changed on disk.
+   *
+   * @return completes when they are READY; fails with a {@link StatusException}
+   */
+  CompletableFuture<Void> load(String name);
+
+  /**
+   * Takes a model out of service until it is loaded again; running requests finish.
+   *
+   * @return completes when it is out of service; fails with a {@link StatusException}
+   */
+  CompletableFuture<Void> unload(String name);
+
+  /** The state of a version, named as in the protocol's repository extension. */
+  enum State {
+    LOADING,
+    READY,
+    UNLOADING,
+    UNAVAILABLE
+  }
+
+  /**
+   * One line of the index.
+   *
+   * @param version empty for a model without a usable version
+   * @param reason why it is not READY; empty otherwise
+   */
+  record Entry(String name, String version, State state, String reason) {}
+}

@@ -1,0 +1,25 @@
+package io.pipelane.switcher;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+
+/** Answers requests for any registered model, resident or not. */
+public interface InferenceService {
+  /**
+   * Queues a request; returns at once, on any thread.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when the queue is full or the service
+   *     drains, {@link Status#NOT_FOUND} when the model is not registered; the handler is then not
+   *     called
+   */
+  Ticket submit(InferenceRequest request, ResultHandler handler);
+
+  /** A request under way. */
+  interface Ticket {
+    /**
+     * Withdraws the request: not yet started, it ends with {@link Status#CANCELLED}; running, it is
+     * finished and its handler told the result.
+     */
+    void cancel();
+  }
+}

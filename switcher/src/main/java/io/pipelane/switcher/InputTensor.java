@@ -1,0 +1,15 @@
+package io.pipelane.switcher;
+
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * One input of a request.
+ *
+ * @param shape concrete
+ * @param data row-major little-endian elements, exactly {@code shape.elements() * byteWidth} bytes,
+ *     of any alignment; BYTES elements each as 32-bit little-endian length and bytes. Native memory
+ *     that stays valid until the request has ended.
+ */
+public record InputTensor(String name, TensorType type, Shape shape, MemorySegment data) {}

@@ -1,0 +1,29 @@
+package io.pipelane.switcher;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Takes the results of one request. For each output {@link #place} is called, then one of {@link
+ * #completed} and {@link #failed} exactly once; after that the request's inputs are no longer read.
+ *
+ * <p>Called on a lane's thread (or on the submitter's, for {@link #failed} during cancellation):
+ * implementations return quickly and never block.
+ */
+public interface ResultHandler {
+  /**
+   * Where to write one output's bytes, in the encoding of {@link InputTensor#data}.
+   *
+   * @param byteSize what will be written
+   * @return memory of exactly that size
+   */
+  MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
+
+  /** All outputs have been written. */
+  void completed(InferenceTimings timings);
+
+  /** The request ended without a result. */
+  void failed(StatusException error);
+}
