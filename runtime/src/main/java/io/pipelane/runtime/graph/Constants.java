@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.Channels;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.Set;
@@ -114,16 +115,18 @@ public final class Constants {
   }
 
   /**
-   * Brings external data into the model, so that it can be stored elsewhere on its own.
+   * Brings external data into the model, so that it can be stored elsewhere on its own. ONNX
+   * Runtime writes a body's initializers twice when it stores them externally; one of each stays.
    *
    * @param except initializers of the graph itself that are left as they are
    * @param folder what external data is relative to
    */
   static GraphProto inline(GraphProto graph, Set<String> except, Path folder) {
-    GraphProto.Builder edited = graph.toBuilder();
-    for (int i = 0; i < graph.getInitializerCount(); i++) {
-      if (!except.contains(graph.getInitializer(i).getName())) {
-        edited.setInitializer(i, inline(graph.getInitializer(i), folder));
+    GraphProto.Builder edited = graph.toBuilder().clearInitializer();
+    Set<String> seen = new HashSet<>();
+    for (TensorProto tensor : graph.getInitializerList()) {
+      if (seen.add(tensor.getName())) {
+        edited.addInitializer(except.contains(tensor.getName()) ? tensor : inline(tensor, folder));
       }
     }
     for (int i = 0; i < graph.getNodeCount(); i++) {

@@ -100,7 +100,7 @@ public final class GateCutter {
                   TensorContent.shape(tensor),
                   offset,
                   TensorContent.byteSize(tensor),
-                  cuts.segmentOf()[k]);
+                  cuts.segmentOf().get(k));
           placed.put(name, weight);
           offset = end(weight);
         }

@@ -57,7 +57,7 @@ final class GateWiring {
     int begin = 0;
     for (int g = 0; g < cuts.segments(); g++) {
       int end = begin;
-      while (end < order.size() && cuts.segmentOf()[end] == g) {
+      while (end < order.size() && cuts.segmentOf().get(end) == g) {
         end++;
       }
       Map<String, String> names = new HashMap<>(current);

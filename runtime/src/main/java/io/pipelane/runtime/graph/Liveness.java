@@ -16,9 +16,9 @@ import java.util.stream.Stream;
  * From where to where in the order of execution each value is needed; constants are not values.
  *
  * @param spans in the order of definition, inputs first
- * @param blocked by position, how many values that cannot pass a gate are live before the node
+ * @param blocked positions before which a value is live that cannot pass a gate
  */
-record Liveness(Map<String, Span> spans, int[] blocked) {
+record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
 
   /**
    * A value's life.
@@ -53,16 +53,17 @@ record Liveness(Map<String, Span> spans, int[] blocked) {
 
   /** Whether every value that is live before the node at a position can pass a gate. */
   boolean mayCut(int position) {
-    return blocked[position] == 0;
+    return !blocked.contains(position);
   }
 
-  private static int[] blocked(GraphProto graph, List<NodeProto> order, Map<String, Span> spans) {
-    int[] blocked = new int[order.size()];
+  private static Set<Integer> blocked(
+      GraphProto graph, List<NodeProto> order, Map<String, Span> spans) {
+    Set<Integer> blocked = new HashSet<>();
     for (String name : impassable(graph, order)) {
       Span span = spans.get(name);
       if (span != null) {
         for (int k = span.definedAt() + 1; k <= span.lastReadAt(); k++) {
-          blocked[k]++;
+          blocked.add(k);
         }
       }
     }

@@ -2,6 +2,7 @@ package io.pipelane.runtime.graph;
 
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +15,10 @@ import java.util.function.IntPredicate;
  *
  * @param segmentOf by position in the order of execution, ascending
  */
-record Segmentation(int[] segmentOf, int segments) {
+record Segmentation(List<Integer> segmentOf, int segments) {
+  Segmentation {
+    segmentOf = List.copyOf(segmentOf);
+  }
 
   /**
    * Chooses the cuts.
@@ -32,7 +36,7 @@ record Segmentation(int[] segmentOf, int segments) {
         weights.values().stream()
             .mapToLong(tensor -> GatedGraph.align(TensorContent.byteSize(tensor)))
             .reduce(0, Math::addExact);
-    int[] segmentOf = new int[order.size()];
+    List<Integer> segmentOf = new ArrayList<>(order.size());
     Set<String> read = new HashSet<>();
     int segment = 0;
     long inSegment = 0;
@@ -55,7 +59,7 @@ record Segmentation(int[] segmentOf, int segments) {
         inSegment = 0;
         target = target(remaining, settings, segment);
       }
-      segmentOf[k] = segment;
+      segmentOf.add(segment);
       inSegment += added;
       remaining -= added;
     }
