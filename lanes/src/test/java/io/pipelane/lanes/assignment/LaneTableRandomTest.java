@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 class LaneTableRandomTest {
   private static final int SEQUENCES = 10_000;
-  private static final int EVENTS = 40;
+  private static final int EVENTS = 20;
 
   @Test
   void randomEvents_giveWhatAlgorithm1Gives() {

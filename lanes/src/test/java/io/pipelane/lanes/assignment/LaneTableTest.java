@@ -72,7 +72,7 @@ class LaneTableTest {
   void finish_ofALanesLastJob_closesItAndAdmitsPendingInOrder() {
     LaneId first = assigned(new Job("a", 40, 60)).lane();
     table.arrive(new Job("b", 0, 90));
-    table.arrive(new Job("c", 10, 50));
+    table.arrive(new Job("c", 11, 50));
     table.arrive(new Job("d", 0, 10));
     assertEquals(List.of("b", "c"), table.pending().stream().map(Job::id).toList());
     Departure departure = table.finish("a");

@@ -48,7 +48,7 @@ class LinkThrottleTest {
       clock.now += 5_000_000;
       long begin = clock.now;
       throttle.pace(begin, MIB, () -> false);
-      assertEquals(MIB / 10.0, clock.now - begin, 1_000);
+      assertEquals(MIB / 10.0, (double) (clock.now - begin), 1_000);
     }
   }
 
@@ -68,7 +68,7 @@ class LinkThrottleTest {
     for (int i = 0; i < 10; i++) {
       throttle.pace(enqueued, MIB, () -> false);
     }
-    assertEquals(10.0 * MIB - LinkThrottle.CATCH_UP_NANOS, clock.now - begin, 10_000);
+    assertEquals(10.0 * MIB - LinkThrottle.CATCH_UP_NANOS, (double) (clock.now - begin), 10_000);
   }
 
   @Test
