@@ -170,7 +170,8 @@ public final class LaneTable {
     if (more > headroomBytes()) {
       return false;
     }
-    Job grown = new Job(id, job.persistentBytes(), Math.max(ephemeralBytes, job.ephemeralBytes()));
+    Job grown =
+        new Job(id, job.persistentBytes(), Math.max(ephemeralBytes, job.ephemeralBytes()));
     jobs.put(id, grown);
     assigned.remove(job);
     assigned.put(grown, lane);
