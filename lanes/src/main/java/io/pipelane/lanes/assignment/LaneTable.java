@@ -170,8 +170,7 @@ public final class LaneTable {
     if (more > headroomBytes()) {
       return false;
     }
-    Job grown =
-        new Job(id, job.persistentBytes(), Math.max(ephemeralBytes, job.ephemeralBytes()));
+    Job grown = new Job(id, job.persistentBytes(), Math.max(ephemeralBytes, job.ephemeralBytes()));
     jobs.put(id, grown);
     assigned.remove(job);
     assigned.put(grown, lane);

@@ -65,8 +65,8 @@ public final class Packer implements AutoCloseable {
   public void ranGated(ModelVersion version) {
     Candidate candidate = candidates.get(version);
     if (candidate != null
-        && candidate.due(nanoClock.getAsLong())
-        && daemon.recentUses(version) >= hotUses) {
+        && daemon.recentUses(version) >= hotUses
+        && candidate.due(nanoClock.getAsLong())) {
       hot.add(version);
     }
   }
