@@ -46,7 +46,7 @@ with_build_lock() {
     done
     (
       trap 'rm -rf "$state/lock.d"' EXIT
-      echo "$BASHPID" >"$state/lock.d/pid"
+      sh -c 'echo $PPID' >"$state/lock.d/pid" # this subshell; bash 3.2 has no BASHPID
       "$@"
     )
   fi
@@ -105,14 +105,14 @@ publish() {
   jars=("$(own_jar "$module")" "${jars[@]}")
   for jar in "${jars[@]}"; do
     if [[ $jar == "$root"/* ]]; then
-      cp "$jar" "$folder/"
+      cp "$jar" "$folder/" || return 1
       jar=$folder/${jar##*/}
     fi
     class_path+=${class_path:+:}$jar
   done
-  printf '%s\n' "$class_path" >"$folder/classpath"
+  printf '%s\n' "$class_path" >"$folder/classpath" || return 1
   touch -r "$started" "$folder/classpath"
-  mv "$folder/classpath" "$state/$module.classpath"
+  mv "$folder/classpath" "$state/$module.classpath" || return 1
   remove_unused_copies
 }
 

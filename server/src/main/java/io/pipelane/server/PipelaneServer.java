@@ -16,6 +16,6 @@ public final class PipelaneServer {
   @SuppressWarnings("DoNotCallSuggester")
   public static void run(PipelaneConfig config) {
     throw new StatusException(
-        Status.UNIMPLEMENTED, "this build cannot serve " + config.repository().path() + " yet");
+        Status.UNIMPLEMENTED, "this build cannot serve on " + config.device().kind());
   }
 }

@@ -10,6 +10,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The program {@code pipelane}. */
 @Command(
@@ -43,6 +44,7 @@ public final class Pipelane implements Runnable {
     return commandLine
         .setUsageHelpAutoWidth(true)
         .setCaseInsensitiveEnumValuesAllowed(true)
+        .setParameterExceptionHandler((error, arguments) -> misused(error))
         .setExecutionExceptionHandler((error, command, parsed) -> report(error, command));
   }
 
@@ -61,6 +63,19 @@ public final class Pipelane implements Runnable {
   @Override
   public void run() {
     throw new ParameterException(spec.commandLine(), "Say what to do.");
+  }
+
+  /** Says what is wrong and where help is; the help of a command with many flags hides it. */
+  private static int misused(ParameterException error) {
+    CommandLine command = error.getCommandLine();
+    String name = command.getCommandSpec().qualifiedName();
+    command.getErr().println(name + ": " + error.getMessage());
+    if (!UnmatchedArgumentException.printSuggestions(error, command.getErr())
+        && !command.getSubcommands().isEmpty()) {
+      command.usage(command.getErr());
+    }
+    command.getErr().println("Try: " + name + " --help");
+    return EXIT_USAGE;
   }
 
   /** Faults of the user or of the surroundings take one line; only our own show a stack trace. */

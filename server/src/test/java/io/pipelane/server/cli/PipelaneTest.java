@@ -38,7 +38,13 @@ class PipelaneTest {
   void wrongUsage_exitsWith2AndSaysHow(String line) {
     Outcome outcome = CommandLineFixture.run(line.isEmpty() ? new String[0] : line.split(" "));
     assertEquals(2, outcome.exitCode());
-    assertTrue(outcome.err().contains("Usage: pipelane"), outcome::err);
+    assertTrue(outcome.err().contains("\nTry: pipelane"), outcome::err);
+  }
+
+  @Test
+  void subcommand_ofAnotherModule_isFoundAsService() {
+    assertEquals("hello\n", CommandLineFixture.run("greet", "hello").out());
+    assertTrue(CommandLineFixture.run("greet", "--help").out().startsWith("Usage: pipelane greet"));
   }
 
   @Test
