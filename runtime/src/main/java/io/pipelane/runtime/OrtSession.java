@@ -47,14 +47,7 @@ public final class OrtSession implements AutoCloseable {
           OrtApi.SET_SESSION_GRAPH_OPTIMIZATION_LEVEL, options, settings.optimization().level());
       api.call(OrtApi.SET_INTRA_OP_NUM_THREADS, options, settings.intraOpThreads());
       api.call(OrtApi.ADD_CUSTOM_OP_DOMAIN, options, environment.gateDomain());
-      settings
-          .optimizedModel()
-          .ifPresent(
-              file ->
-                  api.call(
-                      OrtApi.SET_OPTIMIZED_MODEL_FILE_PATH,
-                      options,
-                      arena.allocateFrom(file.toString()).address()));
+      settings.optimizedModel().ifPresent(file -> writeOptimized(api, options, arena, file));
       if (settings.deviceAllocator()) {
         configure(api, options, arena, "session.use_env_allocators", "1");
       }
@@ -76,6 +69,17 @@ public final class OrtSession implements AutoCloseable {
     } finally {
       api.invoke(OrtApi.RELEASE_SESSION_OPTIONS, options);
     }
+  }
+
+  /** The graph goes to the file, its large constants to another beside it: files have no limit. */
+  private static void writeOptimized(OrtApi api, long options, Arena arena, Path file) {
+    String key = "session.optimized_model_external_initializers_";
+    api.call(
+        OrtApi.SET_OPTIMIZED_MODEL_FILE_PATH,
+        options,
+        arena.allocateFrom(file.toString()).address());
+    configure(api, options, arena, key + "file_name", file.getFileName() + ".data");
+    configure(api, options, arena, key + "min_size_in_bytes", "1024");
   }
 
   private static void configure(OrtApi api, long options, Arena arena, String key, String value) {

@@ -8,7 +8,8 @@ import java.util.Optional;
  * How a session is built.
  *
  * @param intraOpThreads threads that one run uses, its own included
- * @param optimizedModel where to write the optimised graph, if anywhere
+ * @param optimizedModel where to write the optimised graph, if anywhere; constants of 1 KiB and
+ *     more go to a file beside it whose name has {@code .data} added
  * @param deviceAllocator whether constants and run-time memory come from the environment's {@link
  *     DeviceAllocator} instead of ONNX Runtime's own arena
  * @param initializers values that take the place of the graph's initializers of the same names;
