@@ -187,7 +187,8 @@ public final class PipelaneServer implements AutoCloseable {
         config.runtime().prepackAfter());
   }
 
-  private static ImportSettings importSettings(
+  /** How a configuration has models imported. */
+  public static ImportSettings importSettings(
       PipelaneConfig config, Path library, String runtimeVersion) {
     ImportConfig settings = config.imports();
     ImportSettings defaults = ImportSettings.defaults(library, runtimeVersion);

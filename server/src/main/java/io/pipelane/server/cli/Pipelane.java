@@ -21,9 +21,11 @@ import picocli.CommandLine.UnmatchedArgumentException;
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
       ServeCommand.class,
+      ImportCommand.class,
       ConfigCommand.class,
       ModelsCommand.class,
       InferCommand.class,
+      DevicesCommand.class,
       VersionCommand.class
     })
 public final class Pipelane implements Runnable {
