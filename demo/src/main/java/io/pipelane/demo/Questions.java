@@ -65,7 +65,7 @@ public final class Questions implements AutoCloseable {
       case PPOCR_REC ->
           new Question(
               model,
-              "What does the line say that shows \"%s\"?".formatted(TextPage.TEXT),
+              "What does the line say? (Drawn: \"%s\".)".formatted(TextPage.TEXT),
               List.of(page.forRecognition()),
               answers -> "It says \"%s\".".formatted(reader.read(only(answers.getFirst()))));
     };
@@ -75,7 +75,7 @@ public final class Questions implements AutoCloseable {
     SentenceTokenizer tokenizer = tokenizer(model);
     return new Question(
         model,
-        "Which of %d sentences is nearest to \"%s\"?".formatted(CANDIDATES.size(), SENTENCE),
+        "Which of %d sentences is nearest in meaning to: %s".formatted(CANDIDATES.size(), SENTENCE),
         Stream.concat(Stream.of(SENTENCE), CANDIDATES.stream()).map(tokenizer::sentence).toList(),
         answers -> nearest(answers.stream().map(a -> SentenceVector.of(model, only(a))).toList()));
   }
@@ -124,7 +124,7 @@ public final class Questions implements AutoCloseable {
     return texts.stream()
         .map(
             text ->
-                "From %s, confidence %s (the ink: %s)."
+                "From %s, confidence %s; it was drawn from %s."
                     .formatted(
                         corners(text.box()), twoDigits(text.confidence()), corners(TextPage.INK)))
         .collect(Collectors.joining(" "));

@@ -25,8 +25,6 @@ class DemoCommandTest {
 
     int exit = run(server, "--stay", "--http-port", "0", "--repository", folder + "/demo's models");
 
-    System.out.println(out);
-    System.out.println(replies);
     assertEquals(0, exit, err.toString());
     assertTrue(out.toString().contains("It says \"Served by Pipelane\"."), out.toString());
     assertTrue(out.toString().contains("\"Lessons for string instruments"), out.toString());

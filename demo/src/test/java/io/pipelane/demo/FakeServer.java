@@ -18,7 +18,6 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -30,6 +29,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +43,7 @@ final class FakeServer implements DemoServer {
   private final AtomicInteger indexCalls = new AtomicInteger();
   private final Map<String, String> refusals;
   private final Runnable whileServing;
+  private final ExecutorService executor = Executors.newFixedThreadPool(2);
   private @Nullable HttpServer http;
   private @Nullable Path repository;
 
@@ -63,7 +64,7 @@ final class FakeServer implements DemoServer {
     InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), httpPort);
     HttpServer server = HttpServer.create(address, 0);
     http = server;
-    server.setExecutor(Executors.newFixedThreadPool(2));
+    server.setExecutor(executor);
     server.createContext("/", this::handle);
     server.start();
     return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
@@ -100,6 +101,7 @@ final class FakeServer implements DemoServer {
     if (http != null) {
       http.stop(0);
     }
+    executor.shutdown();
     for (PlainSession session : sessions.values()) {
       try {
         session.close();
@@ -111,9 +113,14 @@ final class FakeServer implements DemoServer {
 
   private void handle(HttpExchange exchange) throws IOException {
     String[] path = exchange.getRequestURI().getPath().split("/", -1);
-    try (exchange;
-        InputStream in = exchange.getRequestBody()) {
-      byte[] body = in.readAllBytes();
+    byte[] body = exchange.getRequestBody().readAllBytes();
+    try (exchange) {
+      answer(exchange, path, body);
+    }
+  }
+
+  private void answer(HttpExchange exchange, String[] path, byte[] body) throws IOException {
+    try {
       if (path[path.length - 1].equals("infer")) {
         infer(exchange, path[3], body);
       } else if (path[path.length - 1].equals("index")) {
@@ -122,8 +129,9 @@ final class FakeServer implements DemoServer {
         reply(exchange, "{\"name\":\"fake\"}".getBytes(StandardCharsets.UTF_8), -1);
       }
     } catch (OrtException | RuntimeException e) {
-      e.printStackTrace();
-      exchange.sendResponseHeaders(400, -1);
+      byte[] error = JSON.writeValueAsBytes(Map.of("error", String.valueOf(e.getMessage())));
+      exchange.sendResponseHeaders(400, error.length);
+      exchange.getResponseBody().write(error);
     }
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.demo.answer.DetectedText;
 import io.pipelane.demo.answer.TextDirection;
 import io.pipelane.demo.answer.TextReader;
+import io.pipelane.demo.input.Rectangle;
 import io.pipelane.demo.input.TextPage;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
@@ -26,6 +27,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** The models' answers on plain ONNX Runtime mean what the demo says they mean. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QuestionsTest {
+  private static final int NEAR = 8;
+
   private Questions questions;
   private Path repository;
 
@@ -53,8 +56,11 @@ class QuestionsTest {
   void detection_findsTheLineAndNothingElse() throws Exception {
     List<DetectedText> texts = DetectedText.of(answers(DemoModel.PPOCR_DET).getFirst().getFirst());
     assertEquals(1, texts.size(), texts.toString());
-    assertTrue(texts.getFirst().box().contains(TextPage.INK), texts.toString());
-    assertTrue(texts.getFirst().box().height() < 2 * TextPage.INK.height(), texts.toString());
+    Rectangle box = texts.getFirst().box();
+    assertEquals(TextPage.INK.x(), box.x(), NEAR, box.toString());
+    assertEquals(TextPage.INK.y(), box.y(), NEAR, box.toString());
+    assertEquals(TextPage.INK.right(), box.right(), NEAR, box.toString());
+    assertEquals(TextPage.INK.bottom(), box.bottom(), NEAR, box.toString());
     assertTrue(texts.getFirst().confidence() > 0.7, texts.toString());
   }
 
@@ -80,7 +86,6 @@ class QuestionsTest {
         answers.add(session.run(request));
       }
     }
-    System.out.println(questions.of(model).reading().inWords(answers));
     return answers;
   }
 }

@@ -9,9 +9,4 @@ public record Rectangle(int x, int y, int width, int height) {
   public int bottom() {
     return y + height;
   }
-
-  /** Whether all of another rectangle lies inside. */
-  public boolean contains(Rectangle other) {
-    return other.x >= x && other.y >= y && other.right() <= right() && other.bottom() <= bottom();
-  }
 }
