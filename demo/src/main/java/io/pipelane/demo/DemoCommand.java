@@ -9,6 +9,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -69,7 +70,7 @@ public final class DemoCommand implements Callable<Integer> {
   /** Runs the demo; 0 when every answer equals a plain ONNX Runtime session's, else 1. */
   @Override
   public Integer call() throws Exception {
-    CommandLine commandLine = spec == null ? new CommandLine(this) : spec.commandLine();
+    CommandLine commandLine = Objects.requireNonNull(spec, "run through picocli").commandLine();
     DemoReport report = new DemoReport(commandLine.getOut());
     Path root = repository.toAbsolutePath().normalize();
     ByteSize room = memory == null ? defaultMemory() : memory;

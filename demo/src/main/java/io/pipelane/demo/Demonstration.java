@@ -16,7 +16,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.LongSupplier;
 
@@ -24,8 +24,9 @@ import java.util.function.LongSupplier;
 final class Demonstration {
   private static final Duration POLL_INTERVAL = Duration.ofMillis(50);
   private static final Duration IMPORT_LIMIT = Duration.ofMinutes(5);
-  private static final int COLD_RUNS = 3;
-  private static final int WARM_RUNS = 7;
+  private static final int COLD_RUNS = 5;
+  private static final int WARM_RUNS = 9;
+  private static final Duration MEASURING_LIMIT = Duration.ofSeconds(1);
 
   private final Path repository;
   private final DemoServer server;
@@ -129,20 +130,22 @@ final class Demonstration {
         model, weights.bytes(), weights.groups(), cold, warm, difference(question, answers, timed));
   }
 
+  /** Repeats a request, but begins no run after {@link #MEASURING_LIMIT}. */
   private double medianMillis(
       int runs, boolean cold, String model, List<Tensor> request, List<List<Tensor>> answers)
       throws IOException, InterruptedException {
-    double[] millis = new double[runs];
-    for (int run = 0; run < runs; run++) {
+    List<Double> millis = new ArrayList<>();
+    long start = nanoClock.getAsLong();
+    do {
       if (cold) {
         server.evict(model);
       }
       long begin = nanoClock.getAsLong();
       answers.add(client.infer(model, request));
-      millis[run] = (nanoClock.getAsLong() - begin) / 1e6;
-    }
-    Arrays.sort(millis);
-    return millis[runs / 2];
+      millis.add((nanoClock.getAsLong() - begin) / 1e6);
+    } while (millis.size() < runs && nanoClock.getAsLong() - start < MEASURING_LIMIT.toNanos());
+    Collections.sort(millis);
+    return millis.get(millis.size() / 2);
   }
 
   /** The largest difference of any answer, first or timed, from a plain session's. */
