@@ -1,19 +1,20 @@
 package io.pipelane.demo;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
 import io.pipelane.demo.protocol.InferenceClient;
 import io.pipelane.demo.report.DemoReport;
+import io.pipelane.server.cli.Subcommand;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.Objects;
-import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -24,29 +25,27 @@ import picocli.CommandLine.TypeConversionException;
 /** {@code pipelane demo}: serves real models from less memory than they take, and asks each. */
 @Command(
     name = "demo",
-    mixinStandardHelpOptions = true,
     description = {
-      "Serves six real models from device memory that holds about two thirds of them,",
-      "asks each something over HTTP and shows the answers, the times and the memory."
+      "Serve six real models from device memory that holds about two thirds of them,",
+      "ask each something over HTTP and show the answers, the times and the memory."
     })
-public final class DemoCommand implements Callable<Integer> {
+public final class DemoCommand implements Subcommand {
   private static final Path DEFAULT_REPOSITORY = Path.of(".pipelane", "demo");
   private static final int STAY_PORT = 8000;
 
   private final Supplier<? extends DemoServer> servers;
 
-  @Spec private @Nullable CommandSpec spec;
+  @Spec private CommandSpec spec = CommandSpec.create();
 
   @Option(
       names = "--stay",
-      description =
-          "Goes on serving, on port 8000 unless told otherwise, and prints curl commands.")
+      description = "Go on serving, on port 8000 unless told otherwise, and print curl commands.")
   private boolean stay;
 
   @Option(
       names = "--repository",
       paramLabel = "DIR",
-      description = "Where the models are put; .pipelane/demo unless told otherwise.")
+      description = "Where to put the models; .pipelane/demo unless told otherwise.")
   private Path repository = DEFAULT_REPOSITORY;
 
   @Option(
@@ -70,8 +69,15 @@ public final class DemoCommand implements Callable<Integer> {
   /** Runs the demo; 0 when every answer equals a plain ONNX Runtime session's, else 1. */
   @Override
   public Integer call() throws Exception {
-    CommandLine commandLine = Objects.requireNonNull(spec, "run through picocli").commandLine();
-    DemoReport report = new DemoReport(commandLine.getOut());
+    try {
+      return demonstrate() ? 0 : 1;
+    } catch (IOException e) {
+      throw new StatusException(Status.INTERNAL, "the demo stopped: " + e, e);
+    }
+  }
+
+  private boolean demonstrate() throws Exception {
+    DemoReport report = new DemoReport(spec.commandLine().getOut());
     Path root = repository.toAbsolutePath().normalize();
     ByteSize room = memory == null ? defaultMemory() : memory;
     int port = httpPort != null ? httpPort : stay ? STAY_PORT : 0;
@@ -80,15 +86,16 @@ public final class DemoCommand implements Callable<Integer> {
     DemoRepository.write(root, EnumSet.allOf(DemoModel.class));
     try (Questions questions = new Questions();
         DemoServer server = servers.get()) {
+      long start = System.nanoTime();
       URI address = server.start(root, room, port);
       try (InferenceClient client = new InferenceClient(address)) {
         boolean equal =
-            new Demonstration(root, server, client, questions, report, System::nanoTime).run();
+            new Demonstration(root, server, client, questions, report, System::nanoTime).run(start);
         if (stay) {
           report.examples(Examples.write(address, root, questions));
           server.awaitStop();
         }
-        return equal ? 0 : 1;
+        return equal;
       }
     }
   }

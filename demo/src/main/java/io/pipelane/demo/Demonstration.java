@@ -59,11 +59,11 @@ final class Demonstration {
   /**
    * Runs it.
    *
+   * @param start when the server was started, by the clock
    * @return whether every answer equals a plain session's
    * @throws StatusException when a model cannot be imported
    */
-  boolean run() throws IOException, InterruptedException, OrtException {
-    long start = nanoClock.getAsLong();
+  boolean run(long start) throws IOException, InterruptedException, OrtException {
     awaitImports(start);
     report.ready(Duration.ofNanos(nanoClock.getAsLong() - start));
     List<ModelRow> rows = new ArrayList<>();

@@ -8,6 +8,8 @@ import javax.imageio.stream.MemoryCacheImageInputStream;
 
 /** A grey picture; needs no fonts and no display. Immutable. */
 public final class Picture {
+  private static final String HEADLESS = "java.awt.headless";
+
   private final int width;
   private final int height;
 
@@ -43,6 +45,10 @@ public final class Picture {
    * @throws IOException when it is not a picture
    */
   public static Picture read(InputStream file) throws IOException {
+    /* Unless told otherwise, Java's imaging looks for a display and its libraries. */
+    if (System.getProperty(HEADLESS) == null) {
+      System.setProperty(HEADLESS, "true");
+    }
     BufferedImage image = ImageIO.read(new MemoryCacheImageInputStream(file));
     if (image == null) {
       throw new IOException("the file is not a picture of a known format");
