@@ -61,6 +61,11 @@ public final class DemoCommand implements Subcommand {
       description = "The port to serve on; without --stay any free one.")
   private @Nullable Integer httpPort;
 
+  /** A command that asks a server in this process. */
+  public DemoCommand() {
+    this(LocalServer::new);
+  }
+
   /** A command that asks a server of the given kind, not yet started. */
   public DemoCommand(Supplier<? extends DemoServer> servers) {
     this.servers = servers;

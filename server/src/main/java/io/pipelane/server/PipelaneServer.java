@@ -49,8 +49,7 @@ public final class PipelaneServer implements AutoCloseable {
 
   private PipelaneServer(PipelaneConfig config) throws IOException {
     drainTimeout = config.server().drainTimeout();
-    Path library =
-        OrtLibrary.locate(config.runtime().library(), config.repository().cache());
+    Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
     device = openDevice(config);
     hostTier = new HostTier(config.hostTier().memory(), MemoryPinner.NONE);
     switcher =

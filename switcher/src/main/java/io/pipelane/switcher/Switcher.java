@@ -110,6 +110,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
     worker.discard(version);
   }
 
+  /**
+   * Takes a model's weights off the device; the next request brings them back. Blocks until its
+   * runs have ended.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void evict(ModelVersion version) {
+    daemon.evict(version);
+  }
+
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     if (!registered.contains(request.model())) {

@@ -20,10 +20,7 @@ final class DevicesCommand implements Subcommand {
     out.printf("%-8s %s%n", "DEVICE", "WHAT IT IS");
     out.printf(
         "%-8s %s; device.memory is %s, in pages of %s%n",
-        "cpu",
-        Processor.description(),
-        config.device().memory(),
-        config.device().pageSize());
+        "cpu", Processor.description(), config.device().memory(), config.device().pageSize());
     out.println("cuda     not served by this version");
     out.flush();
     return 0;
