@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.uring.IoUring;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -192,9 +193,12 @@ class HttpServerTest {
         HttpServer.start(
             settings(Transport.AUTO),
             FakeCatalog.usual(),
-            (_, _) -> {
+            (_, handler) -> {
               submitted.countDown();
-              return cancelled::countDown;
+              return () -> {
+                handler.failed(new StatusException(Status.CANCELLED, "withdrawn"));
+                cancelled.countDown();
+              };
             })) {
       try (Socket socket = connect(server)) {
         socket.getOutputStream().write(Requests.mixed());
@@ -266,6 +270,7 @@ class HttpServerTest {
       assertEquals(0, socket.getInputStream().readAllBytes().length);
     }
     service.pending.getFirst().complete();
+    server.close();
   }
 
   @Test
