@@ -1,5 +1,6 @@
 package io.pipelane.lanes;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool.Page;
 import java.lang.foreign.MemorySegment;
 
@@ -16,9 +17,11 @@ public interface AddressRange extends AutoCloseable {
   int slots();
 
   /**
-   * Puts a page under a slot.
+   * Puts a page under a slot; the page's content is kept. A page may lie under several slots, of
+   * other ranges too, and then they hold the same bytes.
    *
-   * @throws IllegalStateException when the slot has a page already
+   * @throws IllegalStateException when the slot has a page already, or the page is not lent
+   * @throws StatusException when the system has no memory or mappings left
    */
   void map(int slot, Page page);
 
@@ -26,14 +29,18 @@ public interface AddressRange extends AutoCloseable {
    * Takes the page from under a slot; touching the slot is a fault until the next {@link #map}.
    *
    * @return the page that was there
-   * @throws IllegalStateException when the slot has none
+   * @throws IllegalStateException when the slot has none, or a copy into it is in flight
    */
   Page unmap(int slot);
 
   /** The whole range as memory; only mapped slots may be touched, on the CPU device only. */
   MemorySegment memory();
 
-  /** Gives the addresses back; the pages must have been unmapped. */
+  /**
+   * Gives the addresses back.
+   *
+   * @throws IllegalStateException when pages are still mapped
+   */
   @Override
   void close();
 }

@@ -8,7 +8,10 @@ public interface CopyEngine {
    * Enqueues a copy of {@code bytes} from a source's {@code sourceOffset} to {@code rangeOffset} of
    * a range whose slots are mapped; returns at once, on any thread.
    *
-   * @return completes when the bytes are there, or with the reason why they are not
+   * @return completes when the bytes are there, or with the reason why they are not; a copy that
+   *     fails leaves the others alone
+   * @throws IndexOutOfBoundsException when the bytes leave the source or the range
+   * @throws IllegalStateException when a slot under the bytes has no page
    */
   DeviceEvent copy(
       WeightSource source, long sourceOffset, AddressRange range, long rangeOffset, long bytes);

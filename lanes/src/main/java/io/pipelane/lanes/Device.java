@@ -28,7 +28,8 @@ public interface Device extends AutoCloseable {
   PersistentMemory persistent();
 
   /**
-   * Creates a region for a lane's activations and scratch, of a fixed address range.
+   * Creates a region for a lane's activations and scratch, of a fixed address range. Its limit is 0
+   * until it is raised.
    *
    * @param maximumBytes what it may ever grow to; addresses are reserved, memory is taken on growth
    */

@@ -16,15 +16,16 @@ public interface EphemeralRegion extends AutoCloseable {
   long limitBytes();
 
   /**
-   * Raises or lowers what the region may take. Lowering below what is in use is refused; memory
-   * beyond the new limit goes back to the system.
+   * Raises or lowers what the region may take: allocations end at or below it. Lowering below the
+   * end of the highest allocation is refused; memory beyond the new limit goes back to the system.
    *
-   * @throws IllegalArgumentException beyond the maximum, or below what is in use
+   * @throws IllegalArgumentException beyond the maximum, or below the end of what is in use
    */
   void limit(long bytes);
 
   /**
-   * Allocates, aligned to 64 bytes.
+   * Allocates, aligned to 64 bytes. The same sequence of calls on a new region gives addresses at
+   * the same distance from its beginning.
    *
    * @return an address, or 0 when the limit leaves no room
    */
@@ -39,7 +40,10 @@ public interface EphemeralRegion extends AutoCloseable {
 
   long usedBytes();
 
-  /** The end of the highest allocation since {@link #resetPeak}, counted from the beginning. */
+  /**
+   * The highest end of an allocation since {@link #resetPeak}, counted from the region's beginning;
+   * allocations that were alive then count too.
+   */
   long peakBytes();
 
   void resetPeak();

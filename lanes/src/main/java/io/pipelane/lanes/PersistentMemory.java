@@ -30,13 +30,15 @@ public interface PersistentMemory {
      */
     long allocate(long bytes);
 
+    /** What the owner's allocations take, rounding included. */
     long usedBytes();
 
     long peakBytes();
 
+    /** Changes the limit; below what is in use it frees nothing and lets nothing be added. */
     void limit(long bytes);
 
-    /** Frees what is left. */
+    /** Frees what is left; allocating is an {@link IllegalStateException} from then on. */
     @Override
     void close();
   }

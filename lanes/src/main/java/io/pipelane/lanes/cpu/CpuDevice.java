@@ -1,0 +1,136 @@
+package io.pipelane.lanes.cpu;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.CopyEngine;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PersistentMemory;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The CPU under an accelerator's rules: weights live in a fixed number of pages and come in through
+ * a copy engine of its own.
+ *
+ * <p>Opening takes addresses only: a page's memory is taken when it is first mapped and kept until
+ * the device is closed.
+ */
+public final class CpuDevice implements Device {
+  private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
+
+  private final CpuPagePool pages;
+  private final CpuCopyEngine copies;
+  private final CpuPersistentMemory persistent = new CpuPersistentMemory();
+  private final Set<CpuAddressRange> ranges = ConcurrentHashMap.newKeySet();
+  private final Set<CpuEphemeralRegion> regions = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  private CpuDevice(CpuPagePool pages, CpuCopyEngine copies) {
+    this.pages = pages;
+    this.copies = copies;
+  }
+
+  /**
+   * Opens a device.
+   *
+   * @param memory for weights, rounded down to whole pages
+   * @param page a power of two, from the system's page size to 1 GiB
+   * @param link the rate that copies are held down to
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a page size that cannot be, or
+   *     memory for less than one page or for more than 2^31 - 1 of them
+   */
+  public static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link) {
+    return open(memory, page, link, LinkClock.SYSTEM);
+  }
+
+  static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link, LinkClock clock) {
+    long pageBytes = page.bytes();
+    if (Long.bitCount(pageBytes) != 1
+        || pageBytes < LibC.SYSTEM_PAGE_BYTES
+        || pageBytes > MAXIMUM_PAGE_BYTES) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "a page size of %s is not a power of two from %s to %s"
+              .formatted(
+                  page, new ByteSize(LibC.SYSTEM_PAGE_BYTES), new ByteSize(MAXIMUM_PAGE_BYTES)));
+    }
+    long total = memory.bytes() / pageBytes;
+    if (total < 1 || total > Integer.MAX_VALUE) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "device memory of %s is %d pages of %s; use from 1 to %d pages"
+              .formatted(memory, total, page, Integer.MAX_VALUE));
+    }
+    CpuPagePool pages = new CpuPagePool(pageBytes, (int) total);
+    return new CpuDevice(pages, new CpuCopyEngine(new LinkThrottle(link, clock)).start());
+  }
+
+  @Override
+  public String name() {
+    return "cpu";
+  }
+
+  @Override
+  public PagePool pages() {
+    return pages;
+  }
+
+  @Override
+  public AddressRange reserve(long bytes) {
+    requireOpen();
+    long slots = bytes <= 0 ? 0 : (bytes - 1) / pages.pageBytes() + 1;
+    if (slots < 1 || slots > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          "cannot reserve %d bytes in pages of %d".formatted(bytes, pages.pageBytes()));
+    }
+    CpuAddressRange range = new CpuAddressRange(pages, (int) slots, ranges::remove);
+    ranges.add(range);
+    return range;
+  }
+
+  @Override
+  public CopyEngine copies() {
+    return copies;
+  }
+
+  @Override
+  public PersistentMemory persistent() {
+    return persistent;
+  }
+
+  @Override
+  public EphemeralRegion ephemeral(long maximumBytes) {
+    requireOpen();
+    if (maximumBytes <= 0) {
+      throw new IllegalArgumentException("a region's maximum must be positive: " + maximumBytes);
+    }
+    CpuEphemeralRegion region = new CpuEphemeralRegion(maximumBytes, regions::remove);
+    regions.add(region);
+    return region;
+  }
+
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    copies.close();
+    List.copyOf(ranges).forEach(CpuAddressRange::closeWithPages);
+    List.copyOf(regions).forEach(CpuEphemeralRegion::close);
+    persistent.close();
+    pages.close();
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException("the device is closed");
+    }
+  }
+}

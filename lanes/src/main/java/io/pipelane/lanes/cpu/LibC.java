@@ -1,0 +1,275 @@
+package io.pipelane.lanes.cpu;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The memory calls of Linux's C library (x86-64 and AArch64, whose constants are the same).
+ *
+ * <p>Every result is checked; a failed call throws a {@link StatusException} that names the call,
+ * its arguments and the error: {@link Status#INSUFFICIENT_MEMORY} where memory, mappings or
+ * descriptors have run out, else {@link Status#INTERNAL}.
+ */
+final class LibC {
+  static final int ADVICE_DONTNEED = 4;
+  static final int ADVICE_HUGEPAGE = 14;
+  static final int ADVICE_NOHUGEPAGE = 15;
+  static final int ADVICE_POPULATE_WRITE = 23;
+
+  private static final int PROT_NONE = 0;
+  private static final int PROT_READ_WRITE = 3;
+  private static final int MAP_SHARED = 0x01;
+  private static final int MAP_PRIVATE = 0x02;
+  private static final int MAP_FIXED = 0x10;
+  private static final int MAP_ANONYMOUS = 0x20;
+  private static final int MAP_NORESERVE = 0x4000;
+  private static final int MAP_POPULATE = 0x8000;
+  private static final int MFD_CLOEXEC = 1;
+  private static final int SC_PAGESIZE = 30;
+  private static final int EINVAL = 22;
+
+  private static final Linker LINKER = Linker.nativeLinker();
+  private static final StructLayout CALL_STATE = Linker.Option.captureStateLayout();
+  private static final VarHandle ERRNO =
+      CALL_STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+
+  private static final MethodHandle MEMFD_CREATE =
+      checked("memfd_create", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+  private static final MethodHandle FTRUNCATE =
+      checked("ftruncate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
+  private static final MethodHandle CLOSE =
+      checked("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+  private static final MethodHandle MMAP =
+      checked(
+          "mmap",
+          FunctionDescriptor.of(
+              JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+  private static final MethodHandle MUNMAP =
+      checked("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+  private static final MethodHandle MADVISE =
+      checked("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+  private static final MethodHandle ALIGNED_ALLOC =
+      checked("aligned_alloc", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG));
+  private static final MethodHandle FREE =
+      LINKER.downcallHandle(
+          LINKER.defaultLookup().findOrThrow("free"), FunctionDescriptor.ofVoid(JAVA_LONG));
+  private static final MethodHandle SYSCONF =
+      checked("sysconf", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
+
+  /** What the system maps memory in, usually 4 KiB. */
+  static final long SYSTEM_PAGE_BYTES = systemPageBytes();
+
+  private LibC() {}
+
+  /** Creates a file without a name that lives in memory, closed on exec; answers its descriptor. */
+  static int memfdCreate(String name) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int descriptor = (int) MEMFD_CREATE.invokeExact(state, arena.allocateFrom(name), MFD_CLOEXEC);
+      if (descriptor < 0) {
+        throw failure("memfd_create(" + name + ")", errno(state));
+      }
+      return descriptor;
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  static void ftruncate(int descriptor, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      if ((int) FTRUNCATE.invokeExact(state, descriptor, bytes) != 0) {
+        throw failure("ftruncate(" + descriptor + ", " + bytes + ")", errno(state));
+      }
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  static void close(int descriptor) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      if ((int) CLOSE.invokeExact(state, descriptor) != 0) {
+        throw failure("close(" + descriptor + ")", errno(state));
+      }
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  /** Reserves addresses without memory; touching them is a fault. */
+  static long mapNothing(long bytes) {
+    return mmap(0, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+
+  /** Puts reserved addresses back to what {@link #mapNothing} made them. */
+  static void mapNothingAt(long address, long bytes) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    mmap(address, bytes, PROT_NONE, flags, -1, 0);
+  }
+
+  /** Maps private zeroed memory that is taken as it is touched. */
+  static long mapMemory(long bytes) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    return mmap(0, bytes, PROT_READ_WRITE, flags, -1, 0);
+  }
+
+  /** Maps private zeroed memory, taken as it is touched, over reserved addresses. */
+  static void mapMemoryAt(long address, long bytes) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    mmap(address, bytes, PROT_READ_WRITE, flags, -1, 0);
+  }
+
+  /**
+   * Maps a stretch of a file over reserved addresses, shared.
+   *
+   * @param populate whether to take the memory now rather than when it is touched
+   */
+  static void mapFileAt(long address, long bytes, int descriptor, long offset, boolean populate) {
+    int flags = MAP_SHARED | MAP_FIXED | (populate ? MAP_POPULATE : 0);
+    mmap(address, bytes, PROT_READ_WRITE, flags, descriptor, offset);
+  }
+
+  static void munmap(long address, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      if ((int) MUNMAP.invokeExact(state, address, bytes) != 0) {
+        throw failure("munmap(" + hex(address) + ", " + bytes + ")", errno(state));
+      }
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  /**
+   * Advises the kernel on a stretch of addresses.
+   *
+   * @return false when this kernel does not know the advice
+   */
+  static boolean madvise(long address, long bytes, int advice) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      if ((int) MADVISE.invokeExact(state, address, bytes, advice) == 0) {
+        return true;
+      }
+      if (errno(state) == EINVAL) {
+        return false;
+      }
+      throw failure("madvise(" + hex(address) + ", " + bytes + ", " + advice + ")", errno(state));
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  /** Allocates from the C heap; {@code bytes} is a multiple of {@code alignment}. */
+  static long alignedAlloc(long alignment, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      long address = (long) ALIGNED_ALLOC.invokeExact(state, alignment, bytes);
+      if (address == 0) {
+        throw failure("aligned_alloc(" + alignment + ", " + bytes + ")", errno(state));
+      }
+      return address;
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  static void free(long address) {
+    try {
+      FREE.invokeExact(address);
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  private static long mmap(
+      long address, long bytes, int protection, int flags, int descriptor, long offset) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      long mapped =
+          (long) MMAP.invokeExact(state, address, bytes, protection, flags, descriptor, offset);
+      if (mapped == -1) {
+        String call =
+            "mmap(%s, %d, %d, 0x%x, %d, %d)"
+                .formatted(hex(address), bytes, protection, flags, descriptor, offset);
+        throw failure(call, errno(state));
+      }
+      return mapped;
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  private static long systemPageBytes() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      long bytes = (long) SYSCONF.invokeExact(state, SC_PAGESIZE);
+      if (bytes <= 0) {
+        throw failure("sysconf(_SC_PAGESIZE)", errno(state));
+      }
+      return bytes;
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  private static MethodHandle checked(String name, FunctionDescriptor descriptor) {
+    return LINKER.downcallHandle(
+        LINKER.defaultLookup().findOrThrow(name),
+        descriptor,
+        Linker.Option.captureCallState("errno"));
+  }
+
+  private static int errno(MemorySegment state) {
+    return (int) ERRNO.get(state, 0L);
+  }
+
+  private static StatusException failure(String call, int errno) {
+    String name =
+        switch (errno) {
+          case 1 -> "EPERM";
+          case 9 -> "EBADF";
+          case 11 -> "EAGAIN";
+          case 12 -> "ENOMEM (no memory left, or more mappings than vm.max_map_count)";
+          case 13 -> "EACCES";
+          case EINVAL -> "EINVAL";
+          case 23 -> "ENFILE (the system's file descriptors are used up)";
+          case 24 -> "EMFILE (the process's file descriptors are used up; see ulimit -n)";
+          case 27 -> "EFBIG";
+          case 28 -> "ENOSPC";
+          case 38 -> "ENOSYS (the kernel is too old)";
+          default -> "errno " + errno;
+        };
+    Status status =
+        switch (errno) {
+          case 11, 12, 23, 24, 28 -> Status.INSUFFICIENT_MEMORY;
+          default -> Status.INTERNAL;
+        };
+    return new StatusException(status, call + " failed: " + name);
+  }
+
+  private static RuntimeException rethrown(Throwable thrown) {
+    return switch (thrown) {
+      case RuntimeException e -> e;
+      case Error e -> throw e;
+      default -> new IllegalStateException("a C library call threw", thrown);
+    };
+  }
+
+  private static String hex(long address) {
+    return "0x" + Long.toHexString(address);
+  }
+}

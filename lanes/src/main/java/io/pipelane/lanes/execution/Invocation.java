@@ -1,0 +1,23 @@
+package io.pipelane.lanes.execution;
+
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** The inputs of one run and the place for its outputs. */
+public interface Invocation {
+  List<Input> inputs();
+
+  /** Names of the outputs wanted. */
+  List<String> outputs();
+
+  /**
+   * Where to write an output: exactly {@code byteSize} bytes, strings as 32-bit little-endian
+   * length and bytes each.
+   */
+  MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
+
+  /** An input's elements, encoded like outputs are. */
+  record Input(String name, TensorType type, Shape shape, MemorySegment data) {}
+}

@@ -1,0 +1,49 @@
+package io.pipelane.lanes.execution;
+
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PersistentMemory;
+
+/** Where the allocations of a thread go for the time being. */
+public sealed interface MemoryTarget {
+  /**
+   * Allocates, aligned to 64 bytes.
+   *
+   * @return an address, or 0 when there is no room
+   */
+  long allocate(long bytes);
+
+  /** Session constants and prepacked weights: an account of the persistent memory. */
+  record Persistent(PersistentMemory.Account account) implements MemoryTarget {
+    @Override
+    public long allocate(long bytes) {
+      return account.allocate(bytes);
+    }
+  }
+
+  /**
+   * A lane's run-time memory.
+   *
+   * @param growth asked when the region's limit leaves no room
+   */
+  record Ephemeral(EphemeralRegion region, Growth growth) implements MemoryTarget {
+    @Override
+    public long allocate(long bytes) {
+      long address = region.allocate(bytes);
+      while (address == 0 && growth.grow(bytes)) {
+        address = region.allocate(bytes);
+      }
+      return address;
+    }
+  }
+
+  /** Raises a region's limit while an iteration runs. */
+  @FunctionalInterface
+  interface Growth {
+    /**
+     * Makes room for one more allocation.
+     *
+     * @return false when the device's memory does not allow it
+     */
+    boolean grow(long bytes);
+  }
+}

@@ -1,0 +1,20 @@
+package io.pipelane.lanes.execution;
+
+import java.io.Serial;
+
+/** Work on the device failed because an allocation was refused. */
+public final class OutOfDeviceMemoryException extends RuntimeException {
+  @Serial private static final long serialVersionUID = 1L;
+
+  private final long refusedBytes;
+
+  OutOfDeviceMemoryException(long refusedBytes, RuntimeException cause) {
+    super("an allocation of " + refusedBytes + " bytes was refused", cause);
+    this.refusedBytes = refusedBytes;
+  }
+
+  /** The largest single allocation that was refused. */
+  public long refusedBytes() {
+    return refusedBytes;
+  }
+}

@@ -1,0 +1,297 @@
+package io.pipelane.runtime;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/**
+ * ONNX Runtime's table of C functions, called by position.
+ *
+ * <p>Every parameter and result of the functions used here travels in a 64-bit general register
+ * (pointers, sizes and enumerations), so one method handle per number of parameters serves them
+ * all: addresses are {@code long}, and nothing is allocated for a call.
+ */
+final class OrtApi {
+  static final int API_VERSION = 28;
+
+  private static final int FAIL = 1;
+
+  // Positions in OrtApi; the table is append-only, so they hold for every later version.
+  static final int CREATE_STATUS = 0;
+  static final int GET_ERROR_CODE = 1;
+  static final int GET_ERROR_MESSAGE = 2;
+  static final int CREATE_ENV = 3;
+  static final int CREATE_SESSION = 7;
+  static final int CREATE_SESSION_OPTIONS = 10;
+  static final int SET_OPTIMIZED_MODEL_FILE_PATH = 11;
+  static final int DISABLE_CPU_MEM_ARENA = 19;
+  static final int SET_SESSION_GRAPH_OPTIMIZATION_LEVEL = 23;
+  static final int SET_INTRA_OP_NUM_THREADS = 24;
+  static final int CREATE_CUSTOM_OP_DOMAIN = 26;
+  static final int CUSTOM_OP_DOMAIN_ADD = 27;
+  static final int ADD_CUSTOM_OP_DOMAIN = 28;
+  static final int SESSION_GET_INPUT_COUNT = 30;
+  static final int SESSION_GET_OUTPUT_COUNT = 31;
+  static final int SESSION_GET_INPUT_TYPE_INFO = 33;
+  static final int SESSION_GET_OUTPUT_TYPE_INFO = 34;
+  static final int SESSION_GET_INPUT_NAME = 36;
+  static final int SESSION_GET_OUTPUT_NAME = 37;
+  static final int CREATE_RUN_OPTIONS = 39;
+  static final int CREATE_TENSOR_AS_VALUE = 48;
+  static final int CREATE_TENSOR_WITH_DATA_AS_VALUE = 49;
+  static final int GET_TENSOR_MUTABLE_DATA = 51;
+  static final int FILL_STRING_TENSOR_ELEMENT = 129;
+  static final int GET_STRING_TENSOR_DATA_LENGTH = 53;
+  static final int GET_STRING_TENSOR_CONTENT = 54;
+  static final int CAST_TYPE_INFO_TO_TENSOR_INFO = 55;
+  static final int CREATE_TENSOR_TYPE_AND_SHAPE_INFO = 57;
+  static final int SET_TENSOR_ELEMENT_TYPE = 58;
+  static final int SET_DIMENSIONS = 59;
+  static final int GET_TENSOR_ELEMENT_TYPE = 60;
+  static final int GET_DIMENSIONS_COUNT = 61;
+  static final int GET_DIMENSIONS = 62;
+  static final int GET_SYMBOLIC_DIMENSIONS = 63;
+  static final int GET_TENSOR_TYPE_AND_SHAPE = 65;
+  static final int CREATE_MEMORY_INFO = 68;
+  static final int ALLOCATOR_FREE = 76;
+  static final int GET_ALLOCATOR_WITH_DEFAULT_OPTIONS = 78;
+  static final int KERNEL_INFO_GET_ATTRIBUTE_INT64 = 86;
+  static final int KERNEL_CONTEXT_GET_INPUT_COUNT = 88;
+  static final int KERNEL_CONTEXT_GET_INPUT = 90;
+  static final int KERNEL_CONTEXT_GET_OUTPUT = 91;
+  static final int RELEASE_ENV = 92;
+  static final int RELEASE_STATUS = 93;
+  static final int RELEASE_MEMORY_INFO = 94;
+  static final int RELEASE_SESSION = 95;
+  static final int RELEASE_VALUE = 96;
+  static final int RELEASE_RUN_OPTIONS = 97;
+  static final int RELEASE_TYPE_INFO = 98;
+  static final int RELEASE_TENSOR_TYPE_AND_SHAPE_INFO = 99;
+  static final int RELEASE_SESSION_OPTIONS = 100;
+  static final int RELEASE_CUSTOM_OP_DOMAIN = 101;
+  static final int ADD_SESSION_CONFIG_ENTRY = 130;
+  static final int RUN_WITH_BINDING = 133;
+  static final int CREATE_IO_BINDING = 134;
+  static final int RELEASE_IO_BINDING = 135;
+  static final int BIND_INPUT = 136;
+  static final int BIND_OUTPUT_TO_DEVICE = 138;
+  static final int GET_BOUND_OUTPUT_VALUES = 140;
+  static final int CLEAR_BOUND_OUTPUTS = 142;
+  static final int ADD_INITIALIZER = 150;
+  static final int ADD_RUN_CONFIG_ENTRY = 165;
+  static final int REGISTER_ALLOCATOR = 176;
+  static final int UNREGISTER_ALLOCATOR = 177;
+  static final int GET_BUILD_INFO_STRING = 254;
+  static final int SHAPE_INFER_CONTEXT_GET_INPUT_COUNT = 267;
+  static final int SHAPE_INFER_CONTEXT_GET_INPUT_TYPE_SHAPE = 268;
+  static final int SHAPE_INFER_CONTEXT_SET_OUTPUT_TYPE_SHAPE = 270;
+  static final int SET_SYMBOLIC_DIMENSIONS = 271;
+  static final int GET_TENSOR_SIZE_IN_BYTES = 318;
+  static final int GET_TENSOR_ELEMENT_TYPE_AND_SHAPE_DATA_REFERENCE = 414;
+  private static final int FUNCTIONS = 415;
+
+  private static final Linker LINKER = Linker.nativeLinker();
+  private static final MethodHandle TAKES_0 = taking(0);
+  private static final MethodHandle TAKES_1 = taking(1);
+  private static final MethodHandle TAKES_2 = taking(2);
+  private static final MethodHandle TAKES_3 = taking(3);
+  private static final MethodHandle TAKES_4 = taking(4);
+  private static final MethodHandle TAKES_5 = taking(5);
+  private static final MethodHandle TAKES_7 = taking(7);
+
+  private final MemorySegment[] functions = new MemorySegment[FUNCTIONS];
+  private final String version;
+
+  private OrtApi(MemorySegment table, String version) {
+    for (int i = 0; i < FUNCTIONS; i++) {
+      functions[i] = table.getAtIndex(ADDRESS, i);
+    }
+    this.version = version;
+  }
+
+  /**
+   * Loads the library for the rest of the process's life.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when it cannot be loaded or is too old
+   */
+  static OrtApi load(Path library) {
+    SymbolLookup symbols;
+    try {
+      symbols = SymbolLookup.libraryLookup(library, Arena.global());
+    } catch (IllegalArgumentException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "ONNX Runtime cannot be loaded from " + library + ": " + e.getMessage(),
+          e);
+    }
+    MethodHandle getBase =
+        LINKER.downcallHandle(symbols.findOrThrow("OrtGetApiBase"), FunctionDescriptor.of(ADDRESS));
+    try {
+      MemorySegment base = ((MemorySegment) getBase.invokeExact()).reinterpret(16);
+      MethodHandle getApi =
+          LINKER.downcallHandle(
+              base.getAtIndex(ADDRESS, 0), FunctionDescriptor.of(ADDRESS, JAVA_INT));
+      MethodHandle getVersion =
+          LINKER.downcallHandle(base.getAtIndex(ADDRESS, 1), FunctionDescriptor.of(ADDRESS));
+      String version =
+          ((MemorySegment) getVersion.invokeExact()).reinterpret(Long.MAX_VALUE).getString(0);
+      MemorySegment table = (MemorySegment) getApi.invokeExact(API_VERSION);
+      if (table.address() == 0) {
+        throw new StatusException(
+            Status.UNAVAILABLE,
+            library
+                + " is ONNX Runtime "
+                + version
+                + "; version 1."
+                + API_VERSION
+                + " or newer is needed");
+      }
+      return new OrtApi(table.reinterpret(8L * FUNCTIONS), version);
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  /** The library's version, e.g. {@code 1.28.0}. */
+  String version() {
+    return version;
+  }
+
+  long invoke(int function) {
+    try {
+      return (long) TAKES_0.invokeExact(functions[function]);
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  long invoke(int function, long a) {
+    try {
+      return (long) TAKES_1.invokeExact(functions[function], a);
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  void call(int function, long a) {
+    check(invoke(function, a));
+  }
+
+  long invoke(int function, long a, long b) {
+    try {
+      return (long) TAKES_2.invokeExact(functions[function], a, b);
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  void call(int function, long a, long b) {
+    check(invoke(function, a, b));
+  }
+
+  void call(int function, long a, long b, long c) {
+    try {
+      check((long) TAKES_3.invokeExact(functions[function], a, b, c));
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  void call(int function, long a, long b, long c, long d) {
+    try {
+      check((long) TAKES_4.invokeExact(functions[function], a, b, c, d));
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  void call(int function, long a, long b, long c, long d, long e) {
+    try {
+      check((long) TAKES_5.invokeExact(functions[function], a, b, c, d, e));
+    } catch (Throwable t) {
+      throw rethrown(t);
+    }
+  }
+
+  void call(int function, long a, long b, long c, long d, long e, long f, long g) {
+    try {
+      check((long) TAKES_7.invokeExact(functions[function], a, b, c, d, e, f, g));
+    } catch (Throwable t) {
+      throw rethrown(t);
+    }
+  }
+
+  /** The pointer that a function of the form {@code f(out)} writes. */
+  long create(int function) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment out = arena.allocate(ADDRESS);
+      call(function, out.address());
+      return out.get(JAVA_LONG, 0);
+    }
+  }
+
+  /** The pointer or number that a function of the form {@code f(a, out)} writes. */
+  long get(int function, long a) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment out = arena.allocate(ADDRESS);
+      call(function, a, out.address());
+      return out.get(JAVA_LONG, 0);
+    }
+  }
+
+  /** The pointer or number that a function of the form {@code f(a, b, out)} writes. */
+  long get(int function, long a, long b) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment out = arena.allocate(ADDRESS);
+      call(function, a, b, out.address());
+      return out.get(JAVA_LONG, 0);
+    }
+  }
+
+  /** A C string at an address that ONNX Runtime owns. */
+  static String string(long address) {
+    return MemorySegment.ofAddress(address).reinterpret(Long.MAX_VALUE).getString(0);
+  }
+
+  /** Makes a status that an upcall returns; ONNX Runtime releases it. */
+  long failure(String message) {
+    try (Arena arena = Arena.ofConfined()) {
+      return invoke(CREATE_STATUS, FAIL, arena.allocateFrom(message).address());
+    }
+  }
+
+  private void check(long status) {
+    if (status != 0) {
+      OrtErrorCode code = OrtErrorCode.of((int) invoke(GET_ERROR_CODE, status));
+      String message = string(invoke(GET_ERROR_MESSAGE, status));
+      invoke(RELEASE_STATUS, status);
+      throw new StatusException(code.status(), "ONNX Runtime: " + message);
+    }
+  }
+
+  private static MethodHandle taking(int parameters) {
+    MemoryLayout[] layouts = new MemoryLayout[parameters];
+    Arrays.fill(layouts, JAVA_LONG);
+    return LINKER.downcallHandle(FunctionDescriptor.of(JAVA_LONG, layouts));
+  }
+
+  private static RuntimeException rethrown(Throwable e) {
+    return switch (e) {
+      case RuntimeException runtime -> runtime;
+      case Error error -> throw error;
+      default -> new IllegalStateException(e);
+    };
+  }
+}

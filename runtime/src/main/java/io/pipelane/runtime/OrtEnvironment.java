@@ -1,0 +1,115 @@
+package io.pipelane.runtime;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+
+/**
+ * ONNX Runtime, loaded once for the process, with our allocator and the gate operator registered.
+ *
+ * <p>Sessions are built and run on platform threads only: their upcalls would pin the carriers of
+ * virtual threads. Safe for any thread; close it after its sessions, and before opening another.
+ */
+public final class OrtEnvironment implements AutoCloseable {
+  private static final int LOG_ERRORS = 3;
+  private static final int DEVICE_ALLOCATOR = 0;
+  private static final int DEFAULT_MEMORY = 0;
+
+  private final OrtApi api;
+  private final Arena arena = Arena.ofShared();
+  private final long environment;
+  private final long memoryInfo;
+  private final long gateDomain;
+  private final long defaultAllocator;
+
+  private OrtEnvironment(OrtApi api, DeviceAllocator allocator) {
+    this.api = api;
+    environment = api.get(OrtApi.CREATE_ENV, LOG_ERRORS, arena.allocateFrom("pipelane").address());
+    memoryInfo = createMemoryInfo();
+    RegisteredAllocator registered = new RegisteredAllocator(allocator, memoryInfo, arena);
+    api.call(OrtApi.REGISTER_ALLOCATOR, environment, registered.address());
+    gateDomain =
+        api.get(OrtApi.CREATE_CUSTOM_OP_DOMAIN, arena.allocateFrom(GateOperator.DOMAIN).address());
+    GateOperator gate = new GateOperator(api, arena);
+    api.call(OrtApi.CUSTOM_OP_DOMAIN_ADD, gateDomain, gate.address());
+    defaultAllocator = api.create(OrtApi.GET_ALLOCATOR_WITH_DEFAULT_OPTIONS);
+  }
+
+  /**
+   * Loads the library and opens the environment.
+   *
+   * @param library see {@link OrtLibrary}
+   * @param allocator serves every session opened with {@link SessionSettings#deviceAllocator}
+   * @throws io.pipelane.config.StatusException when the library cannot be loaded or is too old
+   */
+  public static OrtEnvironment open(Path library, DeviceAllocator allocator) {
+    return new OrtEnvironment(OrtApi.load(library), allocator);
+  }
+
+  /** ONNX Runtime's version, e.g. {@code 1.28.0}. */
+  public String version() {
+    return api.version();
+  }
+
+  /** How the library was built, in its own words. */
+  public String buildInfo() {
+    return OrtApi.string(api.invoke(OrtApi.GET_BUILD_INFO_STRING));
+  }
+
+  /**
+   * Builds a session of a model file.
+   *
+   * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model, or has no
+   *     memory for its constants
+   */
+  public OrtSession open(Path model, SessionSettings settings) {
+    return OrtSession.open(this, model, settings);
+  }
+
+  @Override
+  public void close() {
+    api.invoke(OrtApi.UNREGISTER_ALLOCATOR, environment, memoryInfo);
+    api.invoke(OrtApi.RELEASE_CUSTOM_OP_DOMAIN, gateDomain);
+    api.invoke(OrtApi.RELEASE_MEMORY_INFO, memoryInfo);
+    api.invoke(OrtApi.RELEASE_ENV, environment);
+    arena.close();
+  }
+
+  OrtApi api() {
+    return api;
+  }
+
+  long address() {
+    return environment;
+  }
+
+  /** Describes the memory that tensors are bound in. */
+  long memoryInfo() {
+    return memoryInfo;
+  }
+
+  long gateDomain() {
+    return gateDomain;
+  }
+
+  /** ONNX Runtime's own allocator, for the few things that it insists to own. */
+  long defaultAllocator() {
+    return defaultAllocator;
+  }
+
+  private long createMemoryInfo() {
+    try (Arena scratch = Arena.ofConfined()) {
+      MemorySegment out = scratch.allocate(JAVA_LONG);
+      api.call(
+          OrtApi.CREATE_MEMORY_INFO,
+          scratch.allocateFrom("Cpu").address(),
+          DEVICE_ALLOCATOR,
+          0,
+          DEFAULT_MEMORY,
+          out.address());
+      return out.get(JAVA_LONG, 0);
+    }
+  }
+}

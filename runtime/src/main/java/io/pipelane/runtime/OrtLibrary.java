@@ -1,0 +1,81 @@
+package io.pipelane.runtime;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URL;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Finds ONNX Runtime's native library: in a configured folder, or in the artifact's jar. */
+public final class OrtLibrary {
+  private OrtLibrary() {}
+
+  /**
+   * The path of the library.
+   *
+   * @param folder a folder that holds the libraries; empty takes the one in the class path
+   * @param cache where a library from the class path is unpacked, once per version
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is none for this platform
+   */
+  public static Path locate(Optional<Path> folder, Path cache) {
+    String name = System.mapLibraryName("onnxruntime");
+    if (folder.isPresent()) {
+      return inFolder(folder.get(), name);
+    }
+    String resource = "ai/onnxruntime/native/" + platform() + "/" + name;
+    URL url = OrtLibrary.class.getClassLoader().getResource(resource);
+    if (url == null) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "there is no ONNX Runtime for "
+              + platform()
+              + " in the class path; set runtime.library to a folder with "
+              + name);
+    }
+    try {
+      return unpack(url, cache.resolve("natives"), name);
+    } catch (IOException e) {
+      throw new UncheckedIOException("ONNX Runtime cannot be unpacked to " + cache, e);
+    }
+  }
+
+  private static Path inFolder(Path folder, String name) {
+    Path library = folder.resolve(name);
+    if (!Files.isRegularFile(library)) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "runtime.library: there is no " + name + " in " + folder);
+    }
+    return library;
+  }
+
+  private static Path unpack(URL url, Path folder, String name) throws IOException {
+    long size = url.openConnection().getContentLengthLong();
+    Path target =
+        folder.resolve(Integer.toHexString(url.getPath().hashCode()) + "-" + size).resolve(name);
+    if (Files.isRegularFile(target) && Files.size(target) == size) {
+      return target;
+    }
+    Files.createDirectories(target.getParent());
+    Path part = Files.createTempFile(target.getParent(), name, ".part");
+    try (InputStream in = url.openStream()) {
+      Files.copy(in, part, StandardCopyOption.REPLACE_EXISTING);
+      Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(part);
+    }
+    return target;
+  }
+
+  private static String platform() {
+    String os = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+    String arch = System.getProperty("os.arch");
+    String system = os.contains("mac") ? "osx" : os.contains("win") ? "win" : "linux";
+    return system + "-" + (arch.equals("aarch64") ? "aarch64" : "x64");
+  }
+}

@@ -1,0 +1,159 @@
+package io.pipelane.runtime;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A model that ONNX Runtime has loaded. It may run on several platform threads at once, each with
+ * an {@link IoBinding} of its own.
+ */
+public final class OrtSession implements AutoCloseable {
+  private final OrtEnvironment environment;
+  private final long session;
+  private final long runOptions;
+  private final List<TensorSpec> inputs;
+  private final List<TensorSpec> outputs;
+
+  private OrtSession(OrtEnvironment environment, long session) {
+    this.environment = environment;
+    this.session = session;
+    OrtApi api = environment.api();
+    runOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
+    inputs =
+        specs(
+            OrtApi.SESSION_GET_INPUT_COUNT,
+            OrtApi.SESSION_GET_INPUT_NAME,
+            OrtApi.SESSION_GET_INPUT_TYPE_INFO);
+    outputs =
+        specs(
+            OrtApi.SESSION_GET_OUTPUT_COUNT,
+            OrtApi.SESSION_GET_OUTPUT_NAME,
+            OrtApi.SESSION_GET_OUTPUT_TYPE_INFO);
+  }
+
+  static OrtSession open(OrtEnvironment environment, Path model, SessionSettings settings) {
+    OrtApi api = environment.api();
+    long options = api.create(OrtApi.CREATE_SESSION_OPTIONS);
+    try (Arena arena = Arena.ofConfined()) {
+      api.call(
+          OrtApi.SET_SESSION_GRAPH_OPTIMIZATION_LEVEL, options, settings.optimization().level());
+      api.call(OrtApi.SET_INTRA_OP_NUM_THREADS, options, settings.intraOpThreads());
+      api.call(OrtApi.ADD_CUSTOM_OP_DOMAIN, options, environment.gateDomain());
+      settings.optimizedModel().ifPresent(file -> writeOptimized(api, options, arena, file));
+      if (settings.deviceAllocator()) {
+        configure(api, options, arena, "session.use_env_allocators", "1");
+      }
+      for (Map.Entry<String, OrtTensor> entry : settings.initializers().entrySet()) {
+        api.call(
+            OrtApi.ADD_INITIALIZER,
+            options,
+            arena.allocateFrom(entry.getKey()).address(),
+            entry.getValue().address());
+      }
+      MemorySegment out = arena.allocate(JAVA_LONG);
+      api.call(
+          OrtApi.CREATE_SESSION,
+          environment.address(),
+          arena.allocateFrom(model.toString()).address(),
+          options,
+          out.address());
+      return new OrtSession(environment, out.get(JAVA_LONG, 0));
+    } finally {
+      api.invoke(OrtApi.RELEASE_SESSION_OPTIONS, options);
+    }
+  }
+
+  /** The graph goes to the file, its large constants to another beside it: files have no limit. */
+  private static void writeOptimized(OrtApi api, long options, Arena arena, Path file) {
+    String key = "session.optimized_model_external_initializers_";
+    api.call(
+        OrtApi.SET_OPTIMIZED_MODEL_FILE_PATH,
+        options,
+        arena.allocateFrom(file.toString()).address());
+    configure(api, options, arena, key + "file_name", file.getFileName() + ".data");
+    configure(api, options, arena, key + "min_size_in_bytes", "1024");
+  }
+
+  private static void configure(OrtApi api, long options, Arena arena, String key, String value) {
+    api.call(
+        OrtApi.ADD_SESSION_CONFIG_ENTRY,
+        options,
+        arena.allocateFrom(key).address(),
+        arena.allocateFrom(value).address());
+  }
+
+  /** The graph's inputs, in its order; streamed weights are among them. */
+  public List<TensorSpec> inputs() {
+    return inputs;
+  }
+
+  public List<TensorSpec> outputs() {
+    return outputs;
+  }
+
+  /** Creates a set of inputs and outputs to run with. */
+  public IoBinding newBinding() {
+    return new IoBinding(environment, session, runOptions);
+  }
+
+  @Override
+  public void close() {
+    environment.api().invoke(OrtApi.RELEASE_RUN_OPTIONS, runOptions);
+    environment.api().invoke(OrtApi.RELEASE_SESSION, session);
+  }
+
+  private List<TensorSpec> specs(int counter, int namer, int typer) {
+    OrtApi api = environment.api();
+    long count = api.get(counter, session);
+    List<TensorSpec> result = new ArrayList<>();
+    for (long i = 0; i < count; i++) {
+      result.add(spec(api, i, namer, typer));
+    }
+    return List.copyOf(result);
+  }
+
+  private TensorSpec spec(OrtApi api, long index, int namer, int typer) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment out = arena.allocate(JAVA_LONG);
+      api.call(namer, session, index, environment.defaultAllocator(), out.address());
+      long name = out.get(JAVA_LONG, 0);
+      String text = OrtApi.string(name);
+      api.call(OrtApi.ALLOCATOR_FREE, environment.defaultAllocator(), name);
+      long info = api.get(typer, session, index);
+      try {
+        long tensor = api.get(OrtApi.CAST_TYPE_INFO_TO_TENSOR_INFO, info);
+        if (tensor == 0) {
+          throw new StatusException(
+              Status.UNIMPLEMENTED,
+              "\"" + text + "\" is a sequence or map; only tensors can be served");
+        }
+        return new TensorSpec(text, type(api, tensor), shape(api, tensor, arena));
+      } finally {
+        api.invoke(OrtApi.RELEASE_TYPE_INFO, info);
+      }
+    }
+  }
+
+  private static TensorType type(OrtApi api, long tensorInfo) {
+    return TensorType.ofOnnx((int) api.get(OrtApi.GET_TENSOR_ELEMENT_TYPE, tensorInfo));
+  }
+
+  private static Shape shape(OrtApi api, long tensorInfo, Arena arena) {
+    long rank = api.get(OrtApi.GET_DIMENSIONS_COUNT, tensorInfo);
+    MemorySegment dimensions = arena.allocate(JAVA_LONG, Math.max(1, rank));
+    api.call(OrtApi.GET_DIMENSIONS, tensorInfo, dimensions.address(), rank);
+    long[] result = new long[(int) rank];
+    for (int d = 0; d < rank; d++) {
+      result[d] = Math.max(-1, dimensions.getAtIndex(JAVA_LONG, d));
+    }
+    return Shape.of(result);
+  }
+}

@@ -1,0 +1,69 @@
+package io.pipelane.runtime;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.System.Logger.Level;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+
+/**
+ * An {@code OrtAllocator} whose functions are upcalls into a {@link DeviceAllocator}.
+ *
+ * <p>An exception that left an upcall would end the process, so none does: a failed allocation
+ * answers NULL, which ONNX Runtime turns into an error.
+ */
+final class RegisteredAllocator {
+  private static final System.Logger LOG = System.getLogger(RegisteredAllocator.class.getName());
+
+  /** The last version of the structure that has only Alloc, Free and Info. */
+  private static final int STRUCT_VERSION = 17;
+
+  private final DeviceAllocator allocator;
+  private final long memoryInfo;
+  private final MemorySegment struct;
+
+  RegisteredAllocator(DeviceAllocator allocator, long memoryInfo, Arena arena) {
+    this.allocator = allocator;
+    this.memoryInfo = memoryInfo;
+    MethodHandles.Lookup lookup = MethodHandles.lookup();
+    struct = arena.allocate(8 * 16, 8);
+    struct.set(JAVA_INT, 0, STRUCT_VERSION);
+    struct.set(
+        ADDRESS, 8, Upcall.of(lookup, this, "allocate", arena, long.class, long.class, long.class));
+    struct.set(
+        ADDRESS, 16, Upcall.of(lookup, this, "free", arena, void.class, long.class, long.class));
+    struct.set(ADDRESS, 24, Upcall.of(lookup, this, "info", arena, long.class, long.class));
+  }
+
+  long address() {
+    return struct.address();
+  }
+
+  @SuppressWarnings("unused") // an upcall
+  private long allocate(long self, long bytes) {
+    try {
+      return bytes == 0 ? 0 : allocator.allocate(bytes);
+    } catch (Throwable e) {
+      LOG.log(Level.ERROR, "allocation of " + bytes + " bytes failed", e);
+      return 0;
+    }
+  }
+
+  @SuppressWarnings("unused") // an upcall
+  private void free(long self, long address) {
+    try {
+      if (address != 0) {
+        allocator.free(address);
+      }
+    } catch (Throwable e) {
+      LOG.log(Level.ERROR, "freeing " + Long.toHexString(address) + " failed", e);
+    }
+  }
+
+  @SuppressWarnings("unused") // an upcall
+  private long info(long self) {
+    return memoryInfo;
+  }
+}

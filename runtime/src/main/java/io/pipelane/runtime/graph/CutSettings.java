@@ -1,0 +1,19 @@
+package io.pipelane.runtime.graph;
+
+/**
+ * How finely a graph is cut.
+ *
+ * @param minimumSegmentBytes no segment but one that ends the graph or cannot be cut has less
+ * @param maximumSegments at most so many segments, one more than gates
+ */
+public record CutSettings(long minimumSegmentBytes, int maximumSegments) {
+  public static final CutSettings DEFAULT = new CutSettings(256 << 10, 32);
+
+  public CutSettings {
+    if (minimumSegmentBytes < 1 || maximumSegments < 1) {
+      throw new IllegalArgumentException(
+          "segments: at least 1 byte and 1 segment, not %d and %d"
+              .formatted(minimumSegmentBytes, maximumSegments));
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package io.pipelane.runtime.graph;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import ai.onnx.proto.OnnxMl.TensorShapeProto;
+import ai.onnx.proto.OnnxMl.TypeProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.GatedGraph.Segment;
+import io.pipelane.runtime.graph.GatedGraph.Weight;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Turns streamed weights into inputs and puts a gate at each cut. */
+public final class GateCutter {
+  private GateCutter() {}
+
+  /**
+   * Cuts a graph; the result has passed {@link GateRules}.
+   *
+   * @param file an optimised model, its constants being initializers
+   * @param weights its initializers that are streamed, by name
+   * @throws io.pipelane.config.StatusException when the graph is not well formed
+   */
+  public static GatedGraph cut(
+      ModelFile file, Map<String, TensorProto> weights, CutSettings settings) {
+    GraphProto graph = file.graph();
+    List<NodeProto> order = NodeOrder.of(graph);
+    ElementTypes types = ElementTypes.of(graph, order);
+    Liveness liveness = Liveness.of(graph, order, types);
+    Segmentation cuts = Segmentation.of(order, weights, settings, liveness::mayCut);
+    List<Weight> placed = place(order, cuts, weights);
+    GateWiring wiring = new GateWiring(graph, order, cuts, liveness, placed);
+
+    GraphProto.Builder edited =
+        Constants.inline(withoutWeights(graph, weights), weights.keySet(), file.folder())
+            .toBuilder()
+            .clearNode()
+            .clearValueInfo()
+            .clearInput()
+            .clearDocString();
+    wiring.nodes(
+        node -> {
+          edited.addNode(Constants.inline(node, file.folder()));
+          types.declareOutputs(node, edited);
+        });
+    graph.getInputList().forEach(edited::addInput);
+    placed.forEach(weight -> edited.addInput(declaration(weight)));
+    GatedGraph gated =
+        new GatedGraph(
+            model(file.model(), edited, cuts.segments() > 1),
+            placed,
+            segments(placed, cuts),
+            placed.isEmpty() ? 0 : end(placed.getLast()));
+    GateRules.check(gated);
+    return gated;
+  }
+
+  private static GraphProto withoutWeights(GraphProto graph, Map<String, TensorProto> weights) {
+    GraphProto.Builder edited = graph.toBuilder().clearInitializer().clearNode();
+    graph.getInitializerList().stream()
+        .filter(tensor -> !weights.containsKey(tensor.getName()))
+        .forEach(edited::addInitializer);
+    return edited.build();
+  }
+
+  /** The model's own words (producer, description, metadata) are no part of a structure. */
+  private static ModelProto model(ModelProto source, GraphProto.Builder graph, boolean hasGates) {
+    ModelProto.Builder model =
+        ModelProto.newBuilder()
+            .setIrVersion(source.getIrVersion())
+            .addAllOpsetImport(source.getOpsetImportList())
+            .addAllFunctions(source.getFunctionsList())
+            .setGraph(graph);
+    if (hasGates) {
+      model.addOpsetImport(
+          OperatorSetIdProto.newBuilder()
+              .setDomain(GatedGraph.GATE_DOMAIN)
+              .setVersion(GatedGraph.GATE_VERSION));
+    }
+    return model.build();
+  }
+
+  private static List<Weight> place(
+      List<NodeProto> order, Segmentation cuts, Map<String, TensorProto> weights) {
+    Map<String, Weight> placed = new LinkedHashMap<>();
+    long offset = 0;
+    for (int k = 0; k < order.size(); k++) {
+      for (String name : Scopes.reads(order.get(k))) {
+        TensorProto tensor = weights.get(name);
+        if (tensor != null && !placed.containsKey(name)) {
+          Weight weight =
+              new Weight(
+                  name,
+                  TensorType.ofOnnx(tensor.getDataType()),
+                  TensorContent.shape(tensor),
+                  offset,
+                  TensorContent.byteSize(tensor),
+                  cuts.segmentOf().get(k));
+          placed.put(name, weight);
+          offset = end(weight);
+        }
+      }
+    }
+    return List.copyOf(placed.values());
+  }
+
+  private static long end(Weight weight) {
+    return GatedGraph.align(weight.offset() + weight.byteSize());
+  }
+
+  private static List<Segment> segments(List<Weight> placed, Segmentation cuts) {
+    long[] bytes = new long[cuts.segments()];
+    int[] layers = new int[cuts.segments()];
+    placed.forEach(weight -> bytes[weight.segment()] += GatedGraph.align(weight.byteSize()));
+    for (int segment : cuts.segmentOf()) {
+      layers[segment]++;
+    }
+    List<Segment> segments = new ArrayList<>();
+    long offset = 0;
+    for (int g = 0; g < bytes.length; g++) {
+      segments.add(new Segment(offset, bytes[g], layers[g]));
+      offset += bytes[g];
+    }
+    return segments;
+  }
+
+  private static ValueInfoProto declaration(Weight weight) {
+    TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
+    for (long dimension : weight.shape().toArray()) {
+      shape.addDim(TensorShapeProto.Dimension.newBuilder().setDimValue(dimension));
+    }
+    return ValueInfoProto.newBuilder()
+        .setName(weight.name())
+        .setType(
+            TypeProto.newBuilder()
+                .setTensorType(
+                    TypeProto.Tensor.newBuilder()
+                        .setElemType(weight.type().onnx())
+                        .setShape(shape)))
+        .build();
+  }
+}

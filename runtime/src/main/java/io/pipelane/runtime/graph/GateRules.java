@@ -1,0 +1,173 @@
+package io.pipelane.runtime.graph;
+
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.graph.GatedGraph.Segment;
+import io.pipelane.runtime.graph.GatedGraph.Weight;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The proof that a cut graph may be executed while its weights are still arriving: it derives from
+ * the finished graph alone which gates each node waits for.
+ */
+public final class GateRules {
+  /*
+   * depth(name) is the highest gate that a value descends from. Because gate g must itself descend
+   * from gate g - 1, descending from gate g means descending from every gate up to g, so one number
+   * per value is enough. A weight keeps its identity through gates: they pass it on, they do not
+   * read it.
+   */
+  private final GatedGraph gated;
+  private final Map<String, Integer> depth = new HashMap<>();
+  private final Map<String, Weight> weightBehind = new HashMap<>();
+
+  private GateRules(GatedGraph gated) {
+    this.gated = gated;
+  }
+
+  /**
+   * Checks every rule.
+   *
+   * @throws IllegalStateException naming the node or weight that breaks one
+   */
+  public static void check(GatedGraph gated) {
+    GateRules rules = new GateRules(gated);
+    rules.checkLayout();
+    rules.checkDeclarations();
+    rules.checkOrder();
+  }
+
+  /** Weights are aligned, follow each other in the order of segments, and fill their segments. */
+  private void checkLayout() {
+    long offset = 0;
+    int segment = 0;
+    for (Weight weight : gated.weights()) {
+      require(weight.offset() == offset, weight.name(), "does not begin at byte " + offset);
+      require(weight.segment() >= segment, weight.name(), "lies after a later segment's weight");
+      Segment owner = gated.segments().get(weight.segment());
+      offset = GatedGraph.align(weight.offset() + weight.byteSize());
+      segment = weight.segment();
+      require(
+          weight.offset() >= owner.offset() && offset <= owner.offset() + owner.byteSize(),
+          weight.name(),
+          "lies outside its segment");
+    }
+    require(gated.weightBytes() == offset, "weights file", "does not end at byte " + offset);
+    long end = 0;
+    for (Segment stretch : gated.segments()) {
+      require(stretch.offset() == end, "segment at " + stretch.offset(), "leaves a hole");
+      end += stretch.byteSize();
+    }
+    require(end == offset, "last segment", "does not end with the weights file");
+  }
+
+  /** Weights are the last inputs of the graph, in order, and nothing else in it. */
+  private void checkDeclarations() {
+    GraphProto graph = gated.model().getGraph();
+    Set<String> constants = Scopes.constants(graph);
+    Set<String> outputs = new HashSet<>();
+    graph.getOutputList().forEach(output -> outputs.add(output.getName()));
+    List<ValueInfoProto> inputs = graph.getInputList();
+    int first = inputs.size() - gated.weights().size();
+    require(first >= 0, "graph", "has fewer inputs than weights");
+    for (int i = 0; i < gated.weights().size(); i++) {
+      Weight weight = gated.weights().get(i);
+      String name = weight.name();
+      ValueInfoProto input = inputs.get(first + i);
+      require(input.getName().equals(name), name, "is not input " + (first + i));
+      require(
+          input.getType().getTensorType().getElemType() == weight.type().onnx(),
+          name,
+          "is declared with another type");
+      require(!constants.contains(name), name, "is still a constant");
+      require(!outputs.contains(name), name, "is an output of the graph");
+      weightBehind.put(name, weight);
+    }
+    inputs.forEach(input -> depth.put(input.getName(), 0));
+    constants.forEach(name -> depth.put(name, 0));
+  }
+
+  private void checkOrder() {
+    int gates = 0;
+    for (NodeProto node : gated.model().getGraph().getNodeList()) {
+      if (node.getDomain().equals(GatedGraph.GATE_DOMAIN)) {
+        checkGate(node, ++gates);
+      } else {
+        checkReader(node);
+      }
+    }
+    require(gates == gated.segments().size() - 1, "graph", "has " + gates + " gates");
+    for (ValueInfoProto output : gated.model().getGraph().getOutputList()) {
+      require(depth.containsKey(output.getName()), output.getName(), "is produced by nothing");
+    }
+  }
+
+  private void checkGate(NodeProto gate, int number) {
+    String name = gate.getName();
+    require(number(gate) == number, name, "is not gate " + number + ", which is due here");
+    require(gate.getInputCount() > 0, name, "passes nothing");
+    require(gate.getInputCount() == gate.getOutputCount(), name, "loses or invents values");
+    require(deepest(gate) == number - 1, name, "does not follow gate " + (number - 1));
+    for (int i = 0; i < gate.getInputCount(); i++) {
+      define(gate, gate.getOutput(i), number);
+      @Nullable Weight weight = weightBehind.get(gate.getInput(i));
+      if (weight != null) {
+        weightBehind.put(gate.getOutput(i), weight);
+      }
+    }
+  }
+
+  private void checkReader(NodeProto node) {
+    int deepest = deepest(node);
+    for (String read : Scopes.reads(node)) {
+      @Nullable Weight weight = weightBehind.get(read);
+      if (weight != null) {
+        require(
+            deepest >= weight.segment(),
+            node.getName() + " (" + node.getOpType() + ")",
+            "reads weight %s without waiting for gate %d"
+                .formatted(weight.name(), weight.segment()));
+      }
+    }
+    for (String output : node.getOutputList()) {
+      if (!output.isEmpty()) {
+        define(node, output, deepest);
+      }
+    }
+  }
+
+  private int deepest(NodeProto node) {
+    int deepest = 0;
+    for (String read : Scopes.reads(node)) {
+      @Nullable Integer known = depth.get(read);
+      require(known != null, node.getName(), "reads \"" + read + "\" before it is produced");
+      deepest = Math.max(deepest, known == null ? 0 : known);
+    }
+    return deepest;
+  }
+
+  private void define(NodeProto node, String output, int gate) {
+    require(depth.put(output, gate) == null, node.getName(), "produces \"" + output + "\" again");
+  }
+
+  private static long number(NodeProto gate) {
+    return gate.getAttributeList().stream()
+        .filter(attribute -> attribute.getName().equals(GatedGraph.GATE_ATTRIBUTE))
+        .mapToLong(AttributeProto::getI)
+        .findFirst()
+        .orElse(-1);
+  }
+
+  private static void require(boolean holds, String who, String what) {
+    if (!holds) {
+      throw new IllegalStateException("gate rules: " + who + " " + what);
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package io.pipelane.runtime.graph;
+
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import io.pipelane.runtime.graph.GatedGraph.Weight;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * Emits the nodes of a cut graph with the gates between them.
+ *
+ * <p>Of one use: it walks the order of execution once.
+ */
+final class GateWiring {
+  /*
+   * Invariants, at the beginning of segment g >= 1:
+   *  - `current` maps each value that has passed a gate to the name it left the latest gate under;
+   *  - `descended` holds the names that descend from gate g: its outputs, then every output of a
+   *    node that reads one of them.
+   * A reader of a weight that reads no descended name gets one of its weights through its gate,
+   * which makes it descend. A gate that shares no name with its predecessor's descendants takes
+   * one of the predecessor's outputs along, so that the order of gates is total.
+   */
+  private final GraphProto graph;
+  private final List<NodeProto> order;
+  private final Segmentation cuts;
+  private final Liveness liveness;
+  private final Map<String, Weight> weights = new HashMap<>();
+  private final Set<String> taken = new HashSet<>();
+
+  private final Map<String, String> current = new HashMap<>();
+  private Set<String> descended = new LinkedHashSet<>();
+
+  GateWiring(
+      GraphProto graph,
+      List<NodeProto> order,
+      Segmentation cuts,
+      Liveness liveness,
+      Collection<Weight> weights) {
+    this.graph = graph;
+    this.order = order;
+    this.cuts = cuts;
+    this.liveness = liveness;
+    weights.forEach(weight -> this.weights.put(weight.name(), weight));
+  }
+
+  /** Hands out nodes and gates in the order of execution. */
+  void nodes(Consumer<NodeProto> sink) {
+    taken.addAll(Scopes.allNames(graph));
+    int begin = 0;
+    for (int g = 0; g < cuts.segments(); g++) {
+      int end = begin;
+      while (end < order.size() && cuts.segmentOf().get(end) == g) {
+        end++;
+      }
+      Map<String, String> names = new HashMap<>(current);
+      if (g > 0) {
+        sink.accept(gate(g, begin, end));
+        names = new HashMap<>(current);
+        current.keySet().removeAll(weights.keySet());
+      }
+      for (NodeProto node : order.subList(begin, end)) {
+        NodeProto renamed = Scopes.rename(node, names);
+        noteDescent(renamed);
+        sink.accept(renamed);
+      }
+      begin = end;
+    }
+  }
+
+  private void noteDescent(NodeProto node) {
+    if (Scopes.reads(node).stream().anyMatch(descended::contains)) {
+      descended.addAll(node.getOutputList());
+      descended.remove("");
+    }
+  }
+
+  private NodeProto gate(int g, int begin, int end) {
+    Set<String> passing = new LinkedHashSet<>();
+    liveness.spans().entrySet().stream()
+        .filter(value -> value.getValue().crosses(begin))
+        .forEach(value -> passing.add(value.getKey()));
+    passing.addAll(weightsThroughGate(passing, begin, end));
+
+    NodeProto.Builder gate =
+        NodeProto.newBuilder()
+            .setOpType(GatedGraph.GATE_OPERATOR)
+            .setDomain(GatedGraph.GATE_DOMAIN)
+            .setName(fresh("gate_" + g))
+            .addAttribute(
+                AttributeProto.newBuilder()
+                    .setName(GatedGraph.GATE_ATTRIBUTE)
+                    .setType(AttributeProto.AttributeType.INT)
+                    .setI(g));
+    boolean follows = g == 1;
+    for (String name : passing) {
+      String before = current.getOrDefault(name, name);
+      follows |= descended.contains(before);
+      gate.addInput(before);
+      String after = fresh(name + "@" + g);
+      gate.addOutput(after);
+      current.put(name, after);
+    }
+    if (!follows) {
+      String along = descended.iterator().next();
+      gate.addInput(along).addOutput(fresh(along + "@" + g));
+    }
+    descended = new LinkedHashSet<>(gate.getOutputList());
+    return gate.build();
+  }
+
+  /** For each reader of a gated weight in a segment that would not descend, one of its weights. */
+  private Set<String> weightsThroughGate(Set<String> passing, int begin, int end) {
+    Set<String> through = new LinkedHashSet<>();
+    Set<String> behind = new HashSet<>(passing);
+    for (NodeProto node : order.subList(begin, end)) {
+      Set<String> reads = Scopes.reads(node);
+      if (reads.stream().noneMatch(behind::contains)) {
+        reads.stream().filter(this::isGated).findFirst().ifPresent(through::add);
+        behind.addAll(through);
+      }
+      if (reads.stream().anyMatch(behind::contains)) {
+        behind.addAll(node.getOutputList());
+        behind.remove("");
+      }
+    }
+    return through;
+  }
+
+  private boolean isGated(String name) {
+    Weight weight = weights.get(name);
+    return weight != null && weight.segment() > 0;
+  }
+
+  private String fresh(String wanted) {
+    String name = wanted;
+    for (int i = 1; !taken.add(name); i++) {
+      name = wanted + "." + i;
+    }
+    return name;
+  }
+}

@@ -1,0 +1,97 @@
+package io.pipelane.runtime.graph;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TypeProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.TensorType;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * From where to where in the order of execution each value is needed; constants are not values.
+ *
+ * @param spans in the order of definition, inputs first
+ * @param blocked positions before which a value is live that cannot pass a gate
+ */
+record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
+
+  /**
+   * A value's life.
+   *
+   * @param definedAt position of its producer, -1 for an input of the graph
+   * @param lastReadAt position of its last reader, {@code definedAt} when there is none
+   */
+  record Span(int definedAt, int lastReadAt) {
+    boolean crosses(int position) {
+      return definedAt < position && lastReadAt >= position;
+    }
+  }
+
+  static Liveness of(GraphProto graph, List<NodeProto> order, ElementTypes types) {
+    Map<String, Span> spans = new LinkedHashMap<>();
+    Set<String> constants = Scopes.constants(graph);
+    graph.getInputList().stream()
+        .map(ValueInfoProto::getName)
+        .filter(name -> !constants.contains(name))
+        .forEach(name -> spans.put(name, new Span(-1, -1)));
+    for (int k = 0; k < order.size(); k++) {
+      int position = k;
+      for (String name : Scopes.reads(order.get(k))) {
+        spans.computeIfPresent(name, (n, span) -> new Span(span.definedAt(), position));
+      }
+      order.get(k).getOutputList().stream()
+          .filter(name -> !name.isEmpty())
+          .forEach(name -> spans.put(name, new Span(position, position)));
+    }
+    return new Liveness(spans, blocked(graph, order, spans, types));
+  }
+
+  /** Whether every value that is live before the node at a position can pass a gate. */
+  boolean mayCut(int position) {
+    return !blocked.contains(position);
+  }
+
+  private static Set<Integer> blocked(
+      GraphProto graph, List<NodeProto> order, Map<String, Span> spans, ElementTypes types) {
+    Set<Integer> blocked = new HashSet<>();
+    Set<String> impassable = impassable(graph, order);
+    spans.keySet().stream()
+        .filter(name -> types.of(name).orElse(0) == TensorType.BYTES.onnx())
+        .forEach(impassable::add);
+    for (String name : impassable) {
+      Span span = spans.get(name);
+      if (span != null) {
+        for (int k = span.definedAt() + 1; k <= span.lastReadAt(); k++) {
+          blocked.add(k);
+        }
+      }
+    }
+    return blocked;
+  }
+
+  /** Sequences, optionals, maps and sparse tensors: a gate passes tensors of numbers only. */
+  private static Set<String> impassable(GraphProto graph, List<NodeProto> order) {
+    Set<String> names = new HashSet<>();
+    Stream.of(graph.getInputList(), graph.getValueInfoList(), graph.getOutputList())
+        .flatMap(List::stream)
+        .filter(value -> !isTensor(value.getType()))
+        .forEach(value -> names.add(value.getName()));
+    order.stream()
+        .filter(
+            node -> node.getOpType().contains("Sequence") || node.getOpType().contains("Optional"))
+        .forEach(node -> names.addAll(node.getOutputList()));
+    return names;
+  }
+
+  private static boolean isTensor(TypeProto type) {
+    return switch (type.getValueCase()) {
+      case TENSOR_TYPE, VALUE_NOT_SET -> true;
+      case SEQUENCE_TYPE, MAP_TYPE, OPAQUE_TYPE, SPARSE_TENSOR_TYPE, OPTIONAL_TYPE -> false;
+    };
+  }
+}

@@ -1,0 +1,73 @@
+package io.pipelane.runtime.graph;
+
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.IntPredicate;
+
+/**
+ * Which segment each node belongs to: cuts that leave about equal bytes of weights between them,
+ * each before a node that is the first to read some weight.
+ *
+ * @param segmentOf by position in the order of execution, ascending
+ */
+record Segmentation(List<Integer> segmentOf, int segments) {
+  Segmentation {
+    segmentOf = List.copyOf(segmentOf);
+  }
+
+  /**
+   * Chooses the cuts.
+   *
+   * @param order the nodes as they are executed
+   * @param weights what is streamed
+   * @param mayCut whether a gate can stand before the node at a position
+   */
+  static Segmentation of(
+      List<NodeProto> order,
+      Map<String, TensorProto> weights,
+      CutSettings settings,
+      IntPredicate mayCut) {
+    long remaining =
+        weights.values().stream()
+            .mapToLong(tensor -> GatedGraph.align(TensorContent.byteSize(tensor)))
+            .reduce(0, Math::addExact);
+    List<Integer> segmentOf = new ArrayList<>(order.size());
+    Set<String> read = new HashSet<>();
+    int segment = 0;
+    long inSegment = 0;
+    long target = target(remaining, settings, 0);
+    for (int k = 0; k < order.size(); k++) {
+      long added = 0;
+      for (String name : Scopes.reads(order.get(k))) {
+        TensorProto weight = weights.get(name);
+        if (weight != null && read.add(name)) {
+          added += GatedGraph.align(TensorContent.byteSize(weight));
+        }
+      }
+      boolean full =
+          inSegment >= settings.minimumSegmentBytes()
+              && remaining >= settings.minimumSegmentBytes()
+              && segment + 1 < settings.maximumSegments()
+              && inSegment + added / 2 >= target;
+      if (added > 0 && full && mayCut.test(k)) {
+        segment++;
+        inSegment = 0;
+        target = target(remaining, settings, segment);
+      }
+      segmentOf.add(segment);
+      inSegment += added;
+      remaining -= added;
+    }
+    return new Segmentation(segmentOf, segment + 1);
+  }
+
+  private static long target(long remaining, CutSettings settings, int segment) {
+    return Math.max(
+        settings.minimumSegmentBytes(), remaining / (settings.maximumSegments() - segment));
+  }
+}

@@ -1,0 +1,95 @@
+package io.pipelane.runtime.graph;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.TensorType;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Chooses the constants of a model that are streamed.
+ *
+ * <p>What stays in the session: small constants, integers that operators read on the host,
+ * constants read inside the bodies of {@code If} and {@code Loop}, and those that are also inputs
+ * or outputs of the graph.
+ *
+ * @param minimumBytes numbers from this size on are streamed
+ * @param minimumIntegerBytes the same for 32-bit and 64-bit integers and booleans, which are mostly
+ *     shapes, axes and indices while they are small
+ * @param keep names that stay whatever their size, because an operator insists on a constant
+ */
+public record WeightSelection(long minimumBytes, long minimumIntegerBytes, Set<String> keep) {
+  public static final WeightSelection DEFAULT = new WeightSelection(1 << 10, 16 << 10, Set.of());
+
+  private static final Map<Integer, TensorType> STREAMABLE =
+      Arrays.stream(TensorType.values())
+          .filter(type -> type.byteWidth() > 0)
+          .collect(Collectors.toMap(TensorType::onnx, type -> type));
+
+  public WeightSelection {
+    keep = Set.copyOf(keep);
+  }
+
+  /** The same rules with more names that stay. */
+  public WeightSelection keeping(Set<String> more) {
+    Set<String> names = new HashSet<>(keep);
+    names.addAll(more);
+    return new WeightSelection(minimumBytes, minimumIntegerBytes, names);
+  }
+
+  /**
+   * The initializers to stream, by name, in the order of the file.
+   *
+   * @throws io.pipelane.config.StatusException when one of them has an impossible shape
+   */
+  public Map<String, TensorProto> select(GraphProto graph) {
+    Set<String> staying = staying(graph);
+    Set<String> read = new HashSet<>();
+    graph.getNodeList().forEach(node -> read.addAll(node.getInputList()));
+    Map<String, TensorProto> selected = new LinkedHashMap<>();
+    for (TensorProto tensor : graph.getInitializerList()) {
+      String name = tensor.getName();
+      if (read.contains(name) && !staying.contains(name) && isLargeEnough(tensor)) {
+        selected.put(name, tensor);
+      }
+    }
+    return selected;
+  }
+
+  private boolean isLargeEnough(TensorProto tensor) {
+    TensorType type = STREAMABLE.get(tensor.getDataType());
+    if (type == null) {
+      return false;
+    }
+    long minimum = isIndexLike(type) ? minimumIntegerBytes : minimumBytes;
+    return TensorContent.byteSize(tensor) >= minimum;
+  }
+
+  private Set<String> staying(GraphProto graph) {
+    Set<String> names = new HashSet<>(keep);
+    graph.getInputList().stream().map(ValueInfoProto::getName).forEach(names::add);
+    graph.getOutputList().stream().map(ValueInfoProto::getName).forEach(names::add);
+    for (NodeProto node : graph.getNodeList()) {
+      names.addAll(Scopes.implicitReads(node));
+      for (int i = 0; i < node.getInputCount(); i++) {
+        if (HostInputs.isHost(node, i)) {
+          names.add(node.getInput(i));
+        }
+      }
+    }
+    return names;
+  }
+
+  private static boolean isIndexLike(TensorType type) {
+    return switch (type) {
+      case INT32, INT64, UINT32, UINT64, BOOL -> true;
+      case FP32, FP16, BF16, FP64, INT8, UINT8, INT16, UINT16, BYTES -> false;
+    };
+  }
+}

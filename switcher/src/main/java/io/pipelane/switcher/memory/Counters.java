@@ -1,0 +1,27 @@
+package io.pipelane.switcher.memory;
+
+/** The daemon's running counts, guarded by its lock. */
+final class Counters {
+  long loads;
+  long bytesLoaded;
+  long copies;
+  long failedLoads;
+  long evictions;
+  long pagesEvicted;
+  long waits;
+  long packings;
+  long formsDropped;
+
+  TransferCounters snapshot() {
+    return new TransferCounters(
+        loads,
+        bytesLoaded,
+        copies,
+        failedLoads,
+        evictions,
+        pagesEvicted,
+        waits,
+        packings,
+        formsDropped);
+  }
+}

@@ -1,0 +1,67 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.switcher.memory.Residency.Arrival;
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/**
+ * The right to run a model once: its weights are on the device or on their way, and stay until the
+ * lease is closed. Belongs to the thread that runs.
+ */
+public final class Lease implements AutoCloseable {
+  private final MemoryDaemon daemon;
+  private final Residency residency;
+  private final boolean packed;
+  private final List<Arrival> arrivals;
+  private final LongSupplier nanoClock;
+  private int awaited;
+  private long stallNanos;
+
+  Lease(MemoryDaemon daemon, Residency residency, boolean packed, LongSupplier nanoClock) {
+    this.daemon = daemon;
+    this.residency = residency;
+    this.packed = packed;
+    this.arrivals = List.copyOf(residency.arrivals);
+    this.nanoClock = nanoClock;
+  }
+
+  /** Whether the run is to use the packed form, which exists until the lease is closed. */
+  public boolean packed() {
+    return packed;
+  }
+
+  /**
+   * Blocks until the weights of a segment, and of all before it, have arrived.
+   *
+   * @throws StatusException when they could not be brought in
+   */
+  public void await(int segment) {
+    Plan plan = residency.model.plan();
+    long end = segment < plan.segments().size() ? plan.segments().get(segment).end() : 0;
+    while (awaited < arrivals.size() && arrivals.get(awaited).begin() < end) {
+      Arrival arrival = arrivals.get(awaited++);
+      if (arrival.event().isDone()) {
+        arrival.event().await();
+      } else {
+        long begin = nanoClock.getAsLong();
+        try {
+          arrival.event().await();
+        } finally {
+          stallNanos += nanoClock.getAsLong() - begin;
+        }
+      }
+    }
+  }
+
+  /** Time spent in {@link #await} so far. */
+  public long stallNanos() {
+    return stallNanos;
+  }
+
+  @Override
+  public void close() {
+    daemon.release(residency, packed);
+  }
+}

@@ -1,0 +1,70 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.modelstore.ModelVersion;
+import java.util.List;
+
+/**
+ * Who holds what of the device memory for weights, at one moment.
+ *
+ * @param capacityBytes what the device may hold of weights in all forms
+ * @param lentBytes pages lent, by the device's own count
+ * @param packedBytes prepacked forms, granted or built
+ */
+public record Ledger(
+    long capacityBytes, long pageBytes, long lentBytes, long packedBytes, List<Entry> entries) {
+
+  public Ledger {
+    entries = List.copyOf(entries);
+  }
+
+  /**
+   * One model's part.
+   *
+   * @param weightBytes all its streamed weights
+   * @param residentBytes its pages on the device, whole pages
+   * @param arriving whether a transfer is under way
+   * @param packedBytes its prepacked form
+   * @param leases runs under way
+   */
+  public record Entry(
+      ModelVersion model,
+      long weightBytes,
+      long residentBytes,
+      boolean arriving,
+      long packedBytes,
+      int leases) {}
+
+  /**
+   * Checks that the parts add up to the whole and stay inside the capacity.
+   *
+   * @throws IllegalStateException naming the sum that does not hold
+   */
+  public void verify() {
+    long resident = entries.stream().mapToLong(Entry::residentBytes).sum();
+    require(resident == lentBytes, "models hold " + resident + ", lent are " + lentBytes);
+    long packed = entries.stream().mapToLong(Entry::packedBytes).sum();
+    require(packed == packedBytes, "forms take " + packed + ", charged are " + packedBytes);
+    require(
+        lentBytes + packedBytes <= capacityBytes,
+        lentBytes + " lent and " + packedBytes + " packed exceed " + capacityBytes);
+    for (Entry entry : entries) {
+      long whole = Math.ceilDiv(entry.weightBytes, pageBytes) * pageBytes;
+      require(entry.residentBytes <= whole, entry.model + " holds more than it has");
+      require(entry.leases >= 0, entry.model + " has fewer than no leases");
+      require(
+          entry.leases == 0 || entry.residentBytes == whole,
+          entry.model + " runs without all its pages");
+    }
+  }
+
+  /** Whether nothing runs and nothing moves. */
+  public boolean isQuiet() {
+    return entries.stream().noneMatch(entry -> entry.leases > 0 || entry.arriving);
+  }
+
+  private static void require(boolean condition, String message) {
+    if (!condition) {
+      throw new IllegalStateException("ledger: " + message);
+    }
+  }
+}

@@ -1,0 +1,473 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.switcher.memory.Grouping.Group;
+import io.pipelane.switcher.memory.Residency.Arrival;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+
+/**
+ * Decides which weights are on the device (PipeSwitch §4.3): makes a model resident group by group,
+ * evicts what is cheapest to lose, and keeps the ledger. Nothing takes weight memory past it.
+ *
+ * <p>Safe for any platform thread; {@link #acquire} may block until memory can be had.
+ */
+public final class MemoryDaemon implements AutoCloseable {
+  /*
+   * One lock guards every Residency, the page pool and the budget; it is the only writer's pass.
+   * While it is held nothing waits for copies or runs, so a holder always gets done. Copy events
+   * call back with the lock free, or held by the calling thread.
+   *
+   * Invariants (Ledger.verify checks the sums):
+   * - lent pages + packed bytes <= capacity;
+   * - a lease exists only on a model all of whose pages are mapped, filled or being filled;
+   * - no page is taken from a model that has a lease, a packed form or a copy under way;
+   * - one transfer serves all that wait for a model: its arrivals are shared by every lease.
+   *
+   * Those that need pages stand in one line, so that a large model is not starved by small ones;
+   * while the line is not empty, everybody joins it.
+   */
+  private static final Duration USAGE_HALF_LIFE = Duration.ofMinutes(1);
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final Deque<Turn> line = new ArrayDeque<>();
+  private final Map<ModelVersion, Residency> residencies = new TreeMap<>();
+  private final Device device;
+  private final PagePool pages;
+  private final long capacityBytes;
+  private final Function<ImportedModel, WeightSource> hostTier;
+  private final Grouping grouping;
+  private final LongSupplier nanoClock;
+  private final Counters counters = new Counters();
+  private long packedBytes;
+
+  /**
+   * Takes charge of a device's pages.
+   *
+   * @param capacityBytes for weights in all forms, at most the device's pages
+   * @param hostTier opens a model's weights for a transfer
+   */
+  public MemoryDaemon(
+      Device device,
+      long capacityBytes,
+      Function<ImportedModel, WeightSource> hostTier,
+      Grouping grouping,
+      LongSupplier nanoClock) {
+    this.device = device;
+    this.pages = device.pages();
+    this.capacityBytes = capacityBytes;
+    this.hostTier = hostTier;
+    this.grouping = grouping;
+    this.nanoClock = nanoClock;
+  }
+
+  /**
+   * Makes a model known; nothing is transferred.
+   *
+   * @return the address its weights will lie at, for as long as it is registered
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
+   */
+  public long register(ImportedModel model) {
+    long weightBytes = model.plan().weightBytes();
+    long needed = Math.ceilDiv(weightBytes, pages.pageBytes()) * pages.pageBytes();
+    if (needed > capacityBytes) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "model "
+              + model.version()
+              + " needs "
+              + new ByteSize(needed)
+              + " of device memory for its weights; device.memory is "
+              + new ByteSize(capacityBytes));
+    }
+    lock.lock();
+    try {
+      if (residencies.containsKey(model.version())) {
+        throw new IllegalStateException(model.version() + " is registered already");
+      }
+      Residency residency =
+          new Residency(
+              model,
+              device.reserve(Math.max(1, weightBytes)),
+              new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
+      residencies.put(model.version(), residency);
+      return residency.range.address();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Forgets a model and takes its memory back; waits for the runs that hold a lease.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void deregister(ModelVersion version) {
+    lock.lock();
+    try {
+      Residency residency = known(version);
+      residency.retired = true;
+      while (residency.leases > 0
+          || residency.isArriving()
+          || (residency.packed != null && !dropIfIdle(residency))) {
+        changed.awaitUninterruptibly();
+      }
+      residency.arrivals.clear();
+      unmap(residency, residency.mappedSlots);
+      residency.range.close();
+      residencies.remove(version);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Sees to it that a model's weights are on the device or on their way, evicting others.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when the model is not registered or about to
+   *     go; what reading its weights throws
+   */
+  public Lease acquire(ModelVersion version) {
+    lock.lock();
+    try {
+      Residency residency = known(version);
+      residency.usage.used(nanoClock.getAsLong());
+      if (!line.isEmpty() || !residency.isComplete()) {
+        counters.waits++;
+        waitInLine(residency);
+      }
+      PackedForm packed = residency.packed;
+      boolean usePacked = packed != null && packed.isReady();
+      if (packed != null && usePacked) {
+        packed.leases++;
+      }
+      residency.leases++;
+      return new Lease(this, residency, usePacked, nanoClock);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void waitInLine(Residency residency) {
+    Turn turn = new Turn();
+    line.addLast(turn);
+    try {
+      while (line.peekFirst() != turn || !bringIn(residency)) {
+        changed.awaitUninterruptibly();
+        known(residency.model.version());
+      }
+    } finally {
+      line.remove(turn);
+      changed.signalAll();
+    }
+  }
+
+  void release(Residency residency, boolean packed) {
+    lock.lock();
+    try {
+      residency.leases--;
+      PackedForm form = residency.packed;
+      if (packed && form != null) {
+        form.leases--;
+      }
+      settle(residency);
+      if (!line.isEmpty() || residency.retired) {
+        changed.signalAll();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Grants memory for a packed form, where nobody has to give way for it.
+   *
+   * @param bytes an upper bound of what it will take
+   * @return empty when there is no room, the model is not wholly resident, or it has a form
+   */
+  public Optional<PackingGrant> grantPacking(ModelVersion version, long bytes) {
+    lock.lock();
+    try {
+      Residency residency = residencies.get(version);
+      if (residency == null
+          || residency.retired
+          || residency.packed != null
+          || residency.missingSlots() > 0
+          || !residency.arrivals.isEmpty()
+          || !line.isEmpty()
+          || freeBytes() < bytes) {
+        return Optional.empty();
+      }
+      residency.packed = new PackedForm(bytes);
+      packedBytes += bytes;
+      return Optional.of(new PackingGrant(this, residency, bytes));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void packed(Residency residency, PackedForm form, long bytes, Runnable drop) {
+    lock.lock();
+    try {
+      packedBytes += bytes - form.bytes;
+      form.bytes = bytes;
+      form.drop = drop;
+      counters.packings++;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void packingAbandoned(Residency residency, PackedForm form) {
+    lock.lock();
+    try {
+      packedBytes -= form.bytes;
+      residency.packed = null;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** How much a model was used lately: uses, each counting half after a minute. */
+  public double recentUses(ModelVersion version) {
+    lock.lock();
+    try {
+      Residency residency = residencies.get(version);
+      return residency == null ? 0 : residency.usage.at(nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The state of the memory for weights, now. */
+  public Ledger ledger() {
+    lock.lock();
+    try {
+      List<Ledger.Entry> entries = residencies.values().stream().map(this::entry).toList();
+      long lent = (long) (pages.total() - pages.free()) * pages.pageBytes();
+      return new Ledger(capacityBytes, pages.pageBytes(), lent, packedBytes, entries);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What has been moved and lost since the start. */
+  public TransferCounters counters() {
+    lock.lock();
+    try {
+      return counters.snapshot();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Takes everything back; no lease may be open. */
+  @Override
+  public void close() {
+    for (ModelVersion version : List.copyOf(residencies.keySet())) {
+      deregister(version);
+    }
+  }
+
+  private Ledger.Entry entry(Residency residency) {
+    settle(residency);
+    PackedForm packed = residency.packed;
+    return new Ledger.Entry(
+        residency.model.version(),
+        residency.model.plan().weightBytes(),
+        residency.mappedSlots * pages.pageBytes(),
+        residency.isArriving(),
+        packed == null ? 0 : packed.bytes,
+        residency.leases);
+  }
+
+  private Residency known(ModelVersion version) {
+    Residency residency = residencies.get(version);
+    if (residency == null || residency.retired) {
+      throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+    }
+    return residency;
+  }
+
+  /** Starts the transfer of what is missing; false when that has to wait. */
+  private boolean bringIn(Residency residency) {
+    settle(residency);
+    if (residency.isComplete()) {
+      return true;
+    }
+    long missing = residency.missingSlots() * pages.pageBytes();
+    if (residency.hasFailed() || !makeRoom(missing, residency)) {
+      return false;
+    }
+    WeightSource source = hostTier.apply(residency.model);
+    long resident = residency.mappedSlots * pages.pageBytes();
+    try {
+      for (Group group : grouping.groups(residency.model.plan(), resident)) {
+        bringIn(residency, source, group);
+        counters.copies++;
+      }
+    } finally {
+      whenLastDone(residency, source);
+    }
+    counters.loads++;
+    counters.bytesLoaded += residency.model.plan().weightBytes() - resident;
+    return true;
+  }
+
+  /** Maps the pages of a group just ahead of its copy; a failure fails the rest of the transfer. */
+  private void bringIn(Residency residency, WeightSource source, Group group) {
+    try {
+      mapUpTo(residency, group.end());
+      DeviceEvent arrived =
+          device
+              .copies()
+              .copy(source, group.offset(), residency.range, group.offset(), group.byteSize());
+      residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
+    } catch (RuntimeException e) {
+      long end = residency.model.plan().weightBytes();
+      residency.arrivals.add(new Arrival(group.offset(), end, new FailedEvent(e)));
+      throw e;
+    }
+  }
+
+  private void whenLastDone(Residency residency, WeightSource source) {
+    Runnable done =
+        () -> {
+          source.close();
+          signal();
+        };
+    if (residency.arrivals.isEmpty()) {
+      done.run();
+    } else {
+      residency.arrivals.getLast().event().whenDone(done);
+    }
+  }
+
+  private void signal() {
+    lock.lock();
+    try {
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void mapUpTo(Residency residency, long end) {
+    while (residency.mappedSlots * pages.pageBytes() < end) {
+      Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
+      try {
+        residency.range.map(residency.mappedSlots, page);
+      } catch (RuntimeException e) {
+        pages.giveBack(page);
+        throw e;
+      }
+      residency.mappedSlots++;
+    }
+  }
+
+  /** Forgets arrivals that are done; rolls a failed transfer back once nobody runs on it. */
+  private void settle(Residency residency) {
+    if (residency.arrivals.isEmpty() || residency.isArriving()) {
+      return;
+    }
+    if (residency.hasFailed()) {
+      if (residency.leases > 0) {
+        return;
+      }
+      Arrival failed =
+          residency.arrivals.stream().filter(Arrival::hasFailed).findFirst().orElseThrow();
+      int good = (int) (failed.begin() / pages.pageBytes());
+      unmap(residency, residency.mappedSlots - good);
+      counters.failedLoads++;
+    }
+    residency.arrivals.clear();
+  }
+
+  private long freeBytes() {
+    long lent = (long) (pages.total() - pages.free()) * pages.pageBytes();
+    return capacityBytes - lent - packedBytes;
+  }
+
+  /** Frees memory until {@code bytes} are free: packed forms first, then the cheapest pages. */
+  private boolean makeRoom(long bytes, Residency inFavourOf) {
+    while (freeBytes() < bytes) {
+      Optional<Residency> form = leastUsed(inFavourOf, MemoryDaemon::hasIdleForm);
+      if (form.isPresent()) {
+        dropIfIdle(form.get());
+        continue;
+      }
+      residencies.values().forEach(this::settle);
+      Optional<Residency> victim = leastUsed(inFavourOf, Residency::isEvictable);
+      if (victim.isEmpty()) {
+        return false;
+      }
+      int slots = (int) Math.ceilDiv(bytes - freeBytes(), pages.pageBytes());
+      unmap(victim.get(), Math.min(slots, victim.get().mappedSlots));
+      counters.evictions++;
+    }
+    return true;
+  }
+
+  /**
+   * The model whose bytes are the cheapest to lose: bringing a page back costs the same for all, so
+   * the expected cost of losing one is in proportion to the likelihood of its model's next use.
+   */
+  private Optional<Residency> leastUsed(Residency except, Predicate<Residency> eligible) {
+    long now = nanoClock.getAsLong();
+    return residencies.values().stream()
+        .filter(residency -> residency != except && eligible.test(residency))
+        .min(Comparator.comparingDouble(residency -> residency.usage.at(now)));
+  }
+
+  private static boolean hasIdleForm(Residency residency) {
+    PackedForm form = residency.packed;
+    return form != null && form.isReady() && form.leases == 0;
+  }
+
+  private boolean dropIfIdle(Residency residency) {
+    PackedForm form = residency.packed;
+    if (form == null || form.drop == null || form.leases > 0) {
+      return false;
+    }
+    form.drop.run();
+    packedBytes -= form.bytes;
+    residency.packed = null;
+    counters.formsDropped++;
+    return true;
+  }
+
+  private void unmap(Residency residency, int slots) {
+    for (int i = 0; i < slots; i++) {
+      residency.mappedSlots--;
+      pages.giveBack(residency.range.unmap(residency.mappedSlots));
+      counters.pagesEvicted++;
+    }
+  }
+
+  /** A place in the line. */
+  private static final class Turn {}
+}

@@ -1,0 +1,25 @@
+package io.pipelane.switcher.memory;
+
+/**
+ * What the memory daemon has done since it started.
+ *
+ * @param loads transfers begun
+ * @param bytesLoaded bytes they moved
+ * @param copies groups they were cut into
+ * @param failedLoads transfers rolled back
+ * @param evictions times that a model lost pages
+ * @param pagesTakenBack pages that models lost
+ * @param waits acquisitions that found something missing, or others waiting
+ * @param packings packed forms built
+ * @param formsDropped packed forms dropped
+ */
+public record TransferCounters(
+    long loads,
+    long bytesLoaded,
+    long copies,
+    long failedLoads,
+    long evictions,
+    long pagesTakenBack,
+    long waits,
+    long packings,
+    long formsDropped) {}

@@ -1,0 +1,20 @@
+package io.pipelane.switcher.schedule;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/** Requests run in the order in which they came; no request waits for one that came later. */
+public final class FirstComeFirstServed implements SchedulingPolicy {
+  private final Deque<QueuedRequest> requests = new ArrayDeque<>();
+
+  @Override
+  public void add(QueuedRequest request) {
+    requests.addLast(request);
+  }
+
+  @Override
+  public @Nullable QueuedRequest poll() {
+    return requests.pollFirst();
+  }
+}

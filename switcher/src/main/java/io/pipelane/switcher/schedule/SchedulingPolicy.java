@@ -1,0 +1,11 @@
+package io.pipelane.switcher.schedule;
+
+import org.jspecify.annotations.Nullable;
+
+/** The order in which queued requests run. Not safe for several threads: the queue guards it. */
+public interface SchedulingPolicy {
+  void add(QueuedRequest request);
+
+  /** Takes the request that runs next; null when there is none. */
+  @Nullable QueuedRequest poll();
+}

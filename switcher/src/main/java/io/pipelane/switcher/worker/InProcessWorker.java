@@ -1,0 +1,165 @@
+package io.pipelane.switcher.worker;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.GateListener;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.memory.Lease;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** A worker that shares the server's process: nothing is copied to it, and a crash takes all. */
+public final class InProcessWorker implements Worker {
+  private final OrtEnvironment environment;
+  private final DeviceMemory memory;
+  private final SessionConstants constants;
+  private final PersistentMemory persistent;
+  private final int threadsPerRun;
+  private final Map<ModelVersion, WorkerModel> models = new ConcurrentHashMap<>();
+
+  public InProcessWorker(
+      OrtEnvironment environment,
+      DeviceMemory memory,
+      PersistentMemory persistent,
+      SessionConstants constants,
+      int threadsPerRun) {
+    this.environment = environment;
+    this.memory = memory;
+    this.persistent = persistent;
+    this.constants = constants;
+    this.threadsPerRun = threadsPerRun;
+  }
+
+  @Override
+  public void prepare(ImportedModel model, long address) {
+    ModelSession gated =
+        constants.charge(
+            model,
+            account ->
+                ModelSession.gated(
+                    environment,
+                    memory,
+                    model,
+                    address,
+                    threadsPerRun,
+                    new MemoryTarget.Persistent(account)));
+    models.put(model.version(), new WorkerModel(model, address, gated));
+  }
+
+  @Override
+  public void run(InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler) {
+    WorkerModel model = known(request.model());
+    Invocation invocation = new RequestInvocation(request, handler);
+    try {
+      if (lease.packed()) {
+        model.packed().run(invocation, lane.region(), lane::grow, gate -> {});
+      } else {
+        ModelSession session = model.gated();
+        GateListener gates = lease::await;
+        lease.await(0);
+        session.run(invocation, lane.region(), lane::grow, gates);
+      }
+    } catch (OutOfDeviceMemoryException e) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "model "
+              + request.model()
+              + " needs more run-time memory for these shapes than its lane"
+              + " can become: it held "
+              + new ByteSize(lane.region().limitBytes())
+              + ", was refused another "
+              + new ByteSize(e.refusedBytes())
+              + ", and device.working-memory is "
+              + new ByteSize(lane.capacityBytes()),
+          e);
+    }
+  }
+
+  @Override
+  public long pack(ModelVersion version, long maximumBytes) {
+    WorkerModel model = known(version);
+    PersistentMemory.Account account = persistent.open("packed " + version, maximumBytes);
+    try {
+      model.pack(
+          account,
+          ModelSession.packed(
+              environment,
+              memory,
+              model.model(),
+              model.address(),
+              threadsPerRun,
+              new MemoryTarget.Persistent(account)));
+      return account.usedBytes();
+    } catch (OutOfDeviceMemoryException e) {
+      account.close();
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "the packed form of " + version + " takes more than " + new ByteSize(maximumBytes),
+          e);
+    } catch (RuntimeException e) {
+      account.close();
+      throw e;
+    }
+  }
+
+  @Override
+  public void unpack(ModelVersion version) {
+    known(version).unpack();
+  }
+
+  @Override
+  public void discard(ModelVersion version) {
+    WorkerModel model = models.remove(version);
+    if (model != null) {
+      model.close();
+      constants.release(version);
+    }
+  }
+
+  @Override
+  public void close() {
+    List.copyOf(models.keySet()).forEach(this::discard);
+  }
+
+  private WorkerModel known(ModelVersion version) {
+    return Objects.requireNonNull(models.get(version), () -> version + " is not prepared");
+  }
+
+  /** A request as a session sees it. */
+  private record RequestInvocation(InferenceRequest request, ResultHandler handler)
+      implements Invocation {
+    @Override
+    public List<Input> inputs() {
+      return request.inputs().stream()
+          .map(input -> new Input(input.name(), input.type(), input.shape(), input.data()))
+          .toList();
+    }
+
+    @Override
+    public List<String> outputs() {
+      return request.outputs();
+    }
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      return handler.place(name, type, shape, byteSize);
+    }
+  }
+}
