@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.modelstore.cache.ImportCache.Builder;
+import io.pipelane.modelstore.cache.ImportCache.FolderBuilder;
 import io.pipelane.modelstore.cache.ImportCache.Step;
 import io.pipelane.modelstore.cache.ImportCache.StepHook;
 import java.io.IOException;
@@ -24,12 +24,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class ImportCacheTest {
-  private static final Builder BUILDER =
+  private static final FolderBuilder BUILDER =
       folder -> {
         Files.writeString(folder.resolve("a"), "first");
         Files.writeString(folder.resolve("b"), "second");
       };
-  private static final Builder UNREACHED =
+  private static final FolderBuilder UNREACHED =
       folder -> {
         throw new AssertionError("built again");
       };
@@ -85,7 +85,7 @@ class ImportCacheTest {
   @Test
   void obtain_failingBuild_leavesNothingAndCanBeTriedAgain() throws IOException {
     ImportCache cache = ImportCache.open(root);
-    Builder failing =
+    FolderBuilder failing =
         folder -> {
           BUILDER.build(folder);
           throw new IOException("disk full");
@@ -100,7 +100,7 @@ class ImportCacheTest {
     List<ImportCache> caches = List.of(ImportCache.open(root));
     AtomicInteger builds = new AtomicInteger();
     CountDownLatch started = new CountDownLatch(1);
-    Builder slow =
+    FolderBuilder slow =
         folder -> {
           builds.incrementAndGet();
           started.countDown();
