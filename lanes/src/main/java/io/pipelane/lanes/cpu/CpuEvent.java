@@ -61,7 +61,8 @@ final class CpuEvent implements DeviceEvent {
     if (!isDone()) {
       park();
     }
-    if (state.get() instanceof Outcome(StatusException failure)) {
+    StatusException failure = state.get() instanceof Outcome outcome ? outcome.failure : null;
+    if (failure != null) {
       throw new StatusException(failure.status(), String.valueOf(failure.getMessage()), failure);
     }
   }

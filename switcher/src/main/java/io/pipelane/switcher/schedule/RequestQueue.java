@@ -66,8 +66,11 @@ public final class RequestQueue {
     }
     if (bytes + request.inputBytes() > maximumBytes) {
       throw StatusException.unavailable(
-          "the queue is full: it holds " + new ByteSize(bytes) + ", the request has "
-              + new ByteSize(request.inputBytes()) + ", queue.max-bytes is "
+          "the queue is full: it holds "
+              + new ByteSize(bytes)
+              + ", the request has "
+              + new ByteSize(request.inputBytes())
+              + ", queue.max-bytes is "
               + new ByteSize(maximumBytes),
           RETRY_AFTER);
     }

@@ -49,27 +49,18 @@ public final class InProcessWorker implements Worker {
 
   @Override
   public void prepare(ImportedModel model, long address) {
-    WorkerModel prepared = new WorkerModel(model, address, this::build);
-    models.put(model.version(), prepared);
-    try {
-      prepared.warmUp();
-    } catch (RuntimeException e) {
-      models.remove(model.version());
-      throw e;
-    }
-  }
-
-  private ModelSession build(ImportedModel model, long address) {
-    return constants.charge(
-        model,
-        account ->
-            ModelSession.gated(
-                environment,
-                memory,
-                model,
-                address,
-                threadsPerRun,
-                new MemoryTarget.Persistent(account)));
+    ModelSession gated =
+        constants.charge(
+            model,
+            account ->
+                ModelSession.gated(
+                    environment,
+                    memory,
+                    model,
+                    address,
+                    threadsPerRun,
+                    new MemoryTarget.Persistent(account)));
+    models.put(model.version(), new WorkerModel(model, address, gated));
   }
 
   @Override
@@ -88,10 +79,15 @@ public final class InProcessWorker implements Worker {
     } catch (OutOfDeviceMemoryException e) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY,
-          "model " + request.model() + " needs more run-time memory for these shapes than its lane"
-              + " can become: it held " + new ByteSize(lane.region().limitBytes())
-              + ", was refused another " + new ByteSize(e.refusedBytes())
-              + ", and device.working-memory is " + new ByteSize(lane.capacityBytes()),
+          "model "
+              + request.model()
+              + " needs more run-time memory for these shapes than its lane"
+              + " can become: it held "
+              + new ByteSize(lane.region().limitBytes())
+              + ", was refused another "
+              + new ByteSize(e.refusedBytes())
+              + ", and device.working-memory is "
+              + new ByteSize(lane.capacityBytes()),
           e);
     }
   }

@@ -1,0 +1,40 @@
+package io.pipelane.config;
+
+/** Rules that bind two settings. */
+final class Consistency {
+  private final EffectiveConfig effective;
+
+  private Consistency(EffectiveConfig effective) {
+    this.effective = effective;
+  }
+
+  /**
+   * Checks all rules.
+   *
+   * @throws ConfigException naming both settings of the first rule that is broken
+   */
+  static void check(EffectiveConfig effective) {
+    PipelaneConfig config = effective.config();
+    Consistency rules = new Consistency(effective);
+    rules.atMost(
+        "device.page-size",
+        config.device().pageSize(),
+        "device.memory",
+        config.device().memory(),
+        "weights need one page at least");
+    rules.atMost(
+        "server.max-request-size",
+        config.server().maxRequestSize(),
+        "queue.max-bytes",
+        config.queue().maxBytes(),
+        "the largest request must fit the queue");
+  }
+
+  private void atMost(String key, ByteSize value, String limitKey, ByteSize limit, String reason) {
+    if (value.compareTo(limit) > 0) {
+      throw new ConfigException(
+          "%s must be at most %s: %s"
+              .formatted(effective.describe(key), effective.describe(limitKey), reason));
+    }
+  }
+}

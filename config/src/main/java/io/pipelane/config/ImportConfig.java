@@ -1,0 +1,29 @@
+package io.pipelane.config;
+
+import java.time.Duration;
+
+/** How model files are checked and prepared. */
+public record ImportConfig(
+    @Key(about = "Longest time one import may take", standard = "5m", min = "1s", max = "24h")
+        Duration timeout,
+    @Key(
+            about = "Memory one import may take, Java heap and native together",
+            standard = "4GiB",
+            min = "256MiB",
+            max = "1TiB")
+        ByteSize memory,
+    @Key(
+            about = "Largest model file, each of its external data files included",
+            standard = "16GiB",
+            min = "1KiB",
+            max = "1TiB")
+        ByteSize maxFileSize,
+    @Key(
+            about = "Least weight bytes between two gates",
+            standard = "1MiB",
+            min = "1KiB",
+            max = "1GiB")
+        ByteSize minSegment,
+    @Key(about = "Most segments a model is cut into", standard = "16", min = "1", max = "256")
+        int maxSegments,
+    @Key(about = "Imports at a time", standard = "1", min = "1", max = "64") int concurrency) {}

@@ -1,0 +1,33 @@
+package io.pipelane.config;
+
+import java.util.Map;
+
+/** Everything that can be set, one record per area; see {@link Settings} for the keys. */
+public record PipelaneConfig(
+    @Section(name = "server", about = "The HTTP front end") ServerConfig server,
+    @Section(name = "repository", about = "Where models and what is derived from them lie")
+        RepositoryConfig repository,
+    @Section(name = "import", about = "How model files are checked and prepared, in a process each")
+        ImportConfig imports,
+    @Section(name = "device", about = "What models run on, and the memory they are given")
+        DeviceConfig device,
+    @Section(name = "link", about = "The path from host memory to device memory") LinkConfig link,
+    @Section(name = "runtime", about = "ONNX Runtime") RuntimeConfig runtime,
+    @Section(name = "host-tier", about = "Host memory that keeps weights ready for transfer")
+        HostTierConfig hostTier,
+    @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue) {
+
+  /** The configuration when nothing is set. */
+  public static PipelaneConfig defaults() {
+    return of(Map.of());
+  }
+
+  /**
+   * The configuration with some values set, as flags would: {@code device.memory → 128MiB}.
+   *
+   * @throws ConfigException for an unknown key or an impossible value
+   */
+  public static PipelaneConfig of(Map<String, String> values) {
+    return ConfigLoader.load(null, Map.of(), values).config();
+  }
+}

@@ -1,0 +1,195 @@
+package io.pipelane.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** For every section the pair: what it is by default, and every value changed. */
+class SectionsTest {
+  private static final Map<String, String> ENVIRONMENT = Map.of("HOME", "/home/someone");
+
+  private static final PipelaneConfig DEFAULTS =
+      ConfigLoader.load(null, ENVIRONMENT, Map.of()).config();
+
+  private static PipelaneConfig changed(Map<String, String> flags) {
+    return ConfigLoader.load(null, ENVIRONMENT, flags).config();
+  }
+
+  private static ByteSize size(String text) {
+    return ByteSize.parse(text);
+  }
+
+  @Test
+  void server_defaults() {
+    assertEquals(
+        new ServerConfig(
+            "127.0.0.1",
+            8000,
+            ServerConfig.Transport.AUTO,
+            0,
+            size("64MiB"),
+            10_000,
+            Duration.ofSeconds(60),
+            Duration.ofSeconds(30)),
+        DEFAULTS.server());
+  }
+
+  @Test
+  void server_everyValueChanged() {
+    assertEquals(
+        new ServerConfig(
+            "::1",
+            0,
+            ServerConfig.Transport.IO_URING,
+            4,
+            size("1MB"),
+            7,
+            Duration.ofMinutes(5),
+            Duration.ZERO),
+        changed(
+                Map.of(
+                    "server.host", "::1",
+                    "server.http-port", "0",
+                    "server.transport", "io_uring",
+                    "server.event-loops", "4",
+                    "server.max-request-size", "1MB",
+                    "server.max-connections", "7",
+                    "server.idle-timeout", "5m",
+                    "server.drain-timeout", "0s"))
+            .server());
+  }
+
+  @Test
+  void repository_defaults() {
+    assertEquals(
+        new RepositoryConfig(Optional.empty(), Path.of("/home/someone/.cache/pipelane")),
+        DEFAULTS.repository());
+  }
+
+  @Test
+  void repository_everyValueChanged() {
+    assertEquals(
+        new RepositoryConfig(Optional.of(Path.of("models")), Path.of("/home/someone/derived")),
+        changed(Map.of("repository.path", "models", "repository.cache", "~/derived")).repository());
+  }
+
+  @Test
+  void repositoryCache_withXdgVariable_liesBelowIt() {
+    Map<String, String> environment = Map.of("HOME", "/home/someone", "XDG_CACHE_HOME", "/fast");
+    assertEquals(
+        Path.of("/fast/pipelane"),
+        ConfigLoader.load(null, environment, Map.of()).config().repository().cache());
+  }
+
+  @Test
+  void import_defaults() {
+    assertEquals(
+        new ImportConfig(Duration.ofMinutes(5), size("4GiB"), size("16GiB"), size("1MiB"), 16, 1),
+        DEFAULTS.imports());
+  }
+
+  @Test
+  void import_everyValueChanged() {
+    assertEquals(
+        new ImportConfig(Duration.ofSeconds(9), size("512MiB"), size("1GB"), size("64KiB"), 256, 2),
+        changed(
+                Map.of(
+                    "import.timeout", "9s",
+                    "import.memory", "512MiB",
+                    "import.max-file-size", "1GB",
+                    "import.min-segment", "64KiB",
+                    "import.max-segments", "256",
+                    "import.concurrency", "2"))
+            .imports());
+  }
+
+  @Test
+  void device_defaults() {
+    assertEquals(
+        new DeviceConfig(new DeviceSelection.Cpu(), size("1GiB"), size("2GiB"), size("2MiB"), 0),
+        DEFAULTS.device());
+  }
+
+  @Test
+  void device_everyValueChanged() {
+    assertEquals(
+        new DeviceConfig(
+            new DeviceSelection.Cuda(List.of(1, 0)),
+            size("115MiB"),
+            size("1GiB"),
+            size("64KiB"),
+            3),
+        changed(
+                Map.of(
+                    "device.kind", "cuda:1,0",
+                    "device.memory", "115MiB",
+                    "device.working-memory", "1GiB",
+                    "device.page-size", "64KiB",
+                    "device.lanes", "3"))
+            .device());
+  }
+
+  @Test
+  void link_defaults() {
+    assertEquals(new LinkConfig(Bandwidth.UNLIMITED), DEFAULTS.link());
+  }
+
+  @Test
+  void link_everyValueChanged() {
+    assertEquals(
+        new LinkConfig(new Bandwidth(2_000_000_000)),
+        changed(Map.of("link.bandwidth", "2GB/s")).link());
+  }
+
+  @Test
+  void runtime_defaults() {
+    assertEquals(
+        new RuntimeConfig(Optional.empty(), 1, RuntimeConfig.Optimization.ALL, true, 20),
+        DEFAULTS.runtime());
+  }
+
+  @Test
+  void runtime_everyValueChanged() {
+    assertEquals(
+        new RuntimeConfig(
+            Optional.of(Path.of("/opt/ort")), 8, RuntimeConfig.Optimization.BASIC, false, 5),
+        changed(
+                Map.of(
+                    "runtime.library", "/opt/ort",
+                    "runtime.threads", "8",
+                    "runtime.optimization", "Basic",
+                    "runtime.prepack", "false",
+                    "runtime.prepack-after", "5"))
+            .runtime());
+  }
+
+  @Test
+  void hostTier_defaults() {
+    assertEquals(new HostTierConfig(size("2GiB")), DEFAULTS.hostTier());
+  }
+
+  @Test
+  void hostTier_everyValueChanged() {
+    assertEquals(
+        new HostTierConfig(size("0")), changed(Map.of("host-tier.memory", "0")).hostTier());
+  }
+
+  @Test
+  void queue_defaults() {
+    assertEquals(new QueueConfig(4096, size("512MiB")), DEFAULTS.queue());
+  }
+
+  @Test
+  void queue_everyValueChanged() {
+    QueueConfig queue =
+        changed(Map.of("queue.max-requests", "64", "queue.max-bytes", "64MiB")).queue();
+    assertEquals(new QueueConfig(64, size("64MiB")), queue);
+    assertNotEquals(DEFAULTS.queue(), queue);
+  }
+}

@@ -1,0 +1,289 @@
+package io.pipelane.lanes.assignment;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.assignment.Decision.Assigned;
+import io.pipelane.lanes.assignment.Decision.Joined;
+import io.pipelane.lanes.assignment.Decision.NotFound;
+import io.pipelane.lanes.assignment.Decision.Opened;
+import io.pipelane.lanes.assignment.Decision.Replaced;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which job runs in which lane: Salus' lane assignment (Yu and Chowdhury, MLSys 2020, section 3.3.2
+ * and Algorithm 1; in the event-driven form of arXiv 1902.04610). Not safe for several threads.
+ *
+ * <p>After every call the safety condition holds: <i>persistent + Σ lanes ≤ capacity</i>, where
+ * persistent is what the jobs with a lane brought and what {@link #persistentChanged} said besides,
+ * and a lane is at least as large as the ephemeral memory of each of its jobs.
+ */
+public final class LaneTable {
+  /*
+   * Three things differ from the paper's listing. Joining a lane is checked against the safety
+   * condition, which the listing leaves out although the job's persistent memory counts. A lane is
+   * replaced only by a larger one, as its other jobs still run in it; a smaller one would be a case
+   * for joining. And lanes are not moved: each has an address range of its own, so they leave no
+   * gaps between them.
+   *
+   * A lane keeps its size until its last job has left. An arrival never makes room, so pending jobs
+   * are tried again only when a job leaves or persistent memory shrinks; they are tried in the order
+   * of their coming, and one that does not fit does not hold up those behind it.
+   */
+
+  private static final class Lane {
+    final LaneId id;
+    long bytes;
+    int jobs;
+
+    Lane(LaneId id) {
+      this.id = id;
+    }
+  }
+
+  private final long capacityBytes;
+  private final int maximumLanes;
+  private final List<Lane> lanes = new ArrayList<>();
+  private final Map<Job, Lane> assigned = new HashMap<>();
+  private final Map<String, Job> jobs = new LinkedHashMap<>();
+  private final Map<String, Job> pending = new LinkedHashMap<>();
+  private long otherPersistentBytes;
+  private long jobPersistentBytes;
+  private long laneBytes;
+  private long nextLane;
+
+  /**
+   * Makes an empty table.
+   *
+   * @param capacityBytes what persistent memory and lanes may take together
+   * @param maximumLanes lanes that may be open at once
+   */
+  public LaneTable(long capacityBytes, int maximumLanes) {
+    if (capacityBytes < 0 || maximumLanes < 1) {
+      throw new IllegalArgumentException(
+          "a lane table needs a capacity and a lane: %d bytes, %d lanes"
+              .formatted(capacityBytes, maximumLanes));
+    }
+    this.capacityBytes = capacityBytes;
+    this.maximumLanes = maximumLanes;
+  }
+
+  /**
+   * Finds a lane for a new job, or keeps it pending.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when the job could not even run
+   *     alone
+   * @throws IllegalArgumentException when a job of this id is here already
+   */
+  public Decision arrive(Job job) {
+    if (job.persistentBytes() > capacityBytes - job.ephemeralBytes()) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "%s needs %d bytes (%d persistent, %d ephemeral), the device has %d; raise its memory"
+              .formatted(
+                  job.id(),
+                  saturatedSum(job.persistentBytes(), job.ephemeralBytes()),
+                  job.persistentBytes(),
+                  job.ephemeralBytes(),
+                  capacityBytes));
+    }
+    if (jobs.putIfAbsent(job.id(), job) != null) {
+      throw new IllegalArgumentException("job " + job.id() + " is here already");
+    }
+    Assigned found = assign(job);
+    if (found == null) {
+      pending.put(job.id(), job);
+      return new NotFound(job);
+    }
+    return found;
+  }
+
+  /**
+   * Lets a job go, from its lane or from among the pending.
+   *
+   * @throws IllegalArgumentException when there is no such job
+   */
+  public Departure finish(String id) {
+    Job job = jobs.remove(id);
+    if (job == null) {
+      throw new IllegalArgumentException("no job " + id + " is here");
+    }
+    Lane lane = assigned.remove(job);
+    if (lane == null) {
+      pending.remove(id);
+      return new Departure(Optional.empty(), List.of());
+    }
+    jobPersistentBytes -= job.persistentBytes();
+    lane.jobs--;
+    Optional<LaneId> closed = Optional.empty();
+    if (lane.jobs == 0) {
+      lanes.remove(lane);
+      laneBytes -= lane.bytes;
+      closed = Optional.of(lane.id);
+    }
+    return new Departure(closed, assignPending());
+  }
+
+  /**
+   * Tells how much persistent memory there is that no job of this table brought, such as resident
+   * weights.
+   *
+   * @return pending jobs that have a lane now
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when the safety condition would not
+   *     hold; nothing is changed
+   */
+  public List<Assigned> persistentChanged(long totalBytes) {
+    if (totalBytes < 0) {
+      throw new IllegalArgumentException("persistent memory cannot be negative: " + totalBytes);
+    }
+    long limit = otherPersistentBytes + headroomBytes();
+    if (totalBytes > limit) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "persistent memory of %d bytes leaves no room for the lanes; at most %d are free for it"
+              .formatted(totalBytes, limit));
+    }
+    boolean shrunk = totalBytes < otherPersistentBytes;
+    otherPersistentBytes = totalBytes;
+    return shrunk ? assignPending() : List.of();
+  }
+
+  /**
+   * Raises the ephemeral memory of a job whose prediction was too low, and its lane with it.
+   *
+   * @return false, and nothing is changed, when the safety condition would not hold
+   * @throws IllegalArgumentException when the job has no lane
+   */
+  public boolean grow(String id, long ephemeralBytes) {
+    Job job = jobs.get(id);
+    Lane lane = job == null ? null : assigned.get(job);
+    if (job == null || lane == null) {
+      throw new IllegalArgumentException("job " + id + " has no lane");
+    }
+    long more = Math.max(0, ephemeralBytes - lane.bytes);
+    if (more > headroomBytes()) {
+      return false;
+    }
+    Job grown = new Job(id, job.persistentBytes(), Math.max(ephemeralBytes, job.ephemeralBytes()));
+    jobs.put(id, grown);
+    assigned.remove(job);
+    assigned.put(grown, lane);
+    lane.bytes += more;
+    laneBytes += more;
+    return true;
+  }
+
+  /** What neither persistent memory nor a lane takes. */
+  public long headroomBytes() {
+    return capacityBytes - otherPersistentBytes - jobPersistentBytes - laneBytes;
+  }
+
+  /** The lane of a job; empty while it is pending or when it is not here. */
+  public Optional<LaneId> laneOf(String id) {
+    Job job = jobs.get(id);
+    return Optional.ofNullable(job == null ? null : assigned.get(job)).map(lane -> lane.id);
+  }
+
+  /** Open lanes with their sizes in bytes, in the order of their opening. */
+  public Map<LaneId, Long> lanes() {
+    Map<LaneId, Long> sizes = new LinkedHashMap<>();
+    lanes.forEach(lane -> sizes.put(lane.id, lane.bytes));
+    return sizes;
+  }
+
+  /** Jobs without a lane, in the order of their coming. */
+  public List<Job> pending() {
+    return List.copyOf(pending.values());
+  }
+
+  /**
+   * Counts everything anew and checks the safety condition; cheap enough to be called after every
+   * change.
+   *
+   * @throws IllegalStateException when it does not hold, or the running sums are wrong
+   */
+  public void checkSafety() {
+    long persistent = otherPersistentBytes;
+    for (Map.Entry<Job, Lane> entry : assigned.entrySet()) {
+      persistent += entry.getKey().persistentBytes();
+      require(entry.getKey().ephemeralBytes() <= entry.getValue().bytes, "a job exceeds its lane");
+    }
+    long sizes = lanes.stream().mapToLong(lane -> lane.bytes).sum();
+    require(persistent + sizes <= capacityBytes, "memory is promised twice");
+    require(capacityBytes - persistent - sizes == headroomBytes(), "the sums are wrong");
+    require(lanes.size() <= maximumLanes, "too many lanes are open");
+    require(lanes.stream().allMatch(lane -> lane.jobs > 0), "a lane without jobs is open");
+    int inLanes = lanes.stream().mapToInt(lane -> lane.jobs).sum();
+    require(inLanes == assigned.size(), "jobs of lanes are miscounted");
+    require(assigned.size() + pending.size() == jobs.size(), "a job is lost");
+  }
+
+  private void require(boolean condition, String otherwise) {
+    if (!condition) {
+      throw new IllegalStateException(
+          "%s: capacity %d, persistent %d and %d, lanes %s"
+              .formatted(
+                  otherwise, capacityBytes, otherPersistentBytes, jobPersistentBytes, lanes()));
+    }
+  }
+
+  private List<Assigned> assignPending() {
+    List<Assigned> admitted = new ArrayList<>();
+    for (Iterator<Job> all = pending.values().iterator(); all.hasNext(); ) {
+      Assigned found = assign(all.next());
+      if (found != null) {
+        all.remove();
+        admitted.add(found);
+      }
+    }
+    return admitted;
+  }
+
+  /** Algorithm 1's FINDLANE, and its outcome put into effect; null when nothing is found. */
+  private @Nullable Assigned assign(Job job) {
+    long room = headroomBytes() - job.persistentBytes();
+    if (lanes.size() < maximumLanes && job.ephemeralBytes() <= room) {
+      Lane lane = new Lane(new LaneId(nextLane++));
+      lanes.add(lane);
+      enter(job, lane, job.ephemeralBytes());
+      return new Opened(job, lane.id);
+    }
+    Lane best = null;
+    Lane smallest = null;
+    for (Lane lane : lanes) {
+      if (lane.bytes >= job.ephemeralBytes()) {
+        best = best == null || lane.bytes < best.bytes ? lane : best;
+      } else if (job.ephemeralBytes() - lane.bytes <= room) {
+        smallest = smallest == null || lane.bytes < smallest.bytes ? lane : smallest;
+      }
+    }
+    if (best != null && room >= 0) {
+      enter(job, best, best.bytes);
+      return new Joined(job, best.id);
+    }
+    if (smallest != null) {
+      long former = smallest.bytes;
+      enter(job, smallest, job.ephemeralBytes());
+      return new Replaced(job, smallest.id, former);
+    }
+    return null;
+  }
+
+  private void enter(Job job, Lane lane, long bytes) {
+    laneBytes += bytes - lane.bytes;
+    lane.bytes = bytes;
+    lane.jobs++;
+    jobPersistentBytes += job.persistentBytes();
+    assigned.put(job, lane);
+  }
+
+  private static long saturatedSum(long a, long b) {
+    return a > Long.MAX_VALUE - b ? Long.MAX_VALUE : a + b;
+  }
+}

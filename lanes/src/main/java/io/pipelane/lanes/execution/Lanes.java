@@ -1,0 +1,287 @@
+package io.pipelane.lanes.execution;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.assignment.Decision;
+import io.pipelane.lanes.assignment.Decision.Assigned;
+import io.pipelane.lanes.assignment.Decision.Joined;
+import io.pipelane.lanes.assignment.Decision.NotFound;
+import io.pipelane.lanes.assignment.Decision.Opened;
+import io.pipelane.lanes.assignment.Decision.Replaced;
+import io.pipelane.lanes.assignment.Departure;
+import io.pipelane.lanes.assignment.Job;
+import io.pipelane.lanes.assignment.LaneId;
+import io.pipelane.lanes.assignment.LaneTable;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The device's working memory: session constants, and the lanes that iterations run in, together
+ * under Salus' safety condition. Safe for any platform thread; {@link #enter} may block.
+ */
+public final class Lanes implements AutoCloseable {
+  /*
+   * A job of the lane table is one iteration; its persistent memory (weights) is not counted here,
+   * as weights have a budget of their own, and session constants are told to the table as a sum.
+   *
+   * A lane lives as long as iterations run or wait in it. Its region outlives it, parked, so that
+   * the next lane finds memory that has been touched; parked bytes are free for anybody: they are
+   * trimmed as soon as the room is needed. One lock guards table, lanes and parked regions:
+   *
+   *   persistent + sum of open lanes + sum of parked limits <= capacity.
+   */
+  private static final long GROWTH_BYTES = 1L << 20;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final LaneTable table;
+  private final long capacityBytes;
+  private final List<EphemeralRegion> parked = new ArrayList<>();
+  private final List<EphemeralRegion> regions = new ArrayList<>();
+  private final Map<LaneId, Lane> open = new HashMap<>();
+  private final Map<String, LaneId> assigned = new HashMap<>();
+  private long persistentBytes;
+  private long iterations;
+
+  /** One open lane; guarded by the lock. */
+  static final class Lane {
+    final LaneId id;
+    final EphemeralRegion region;
+    boolean busy;
+
+    Lane(LaneId id, EphemeralRegion region) {
+      this.id = id;
+      this.region = region;
+    }
+  }
+
+  /**
+   * Reserves the lanes' addresses.
+   *
+   * @param capacityBytes what lanes and session constants may take together
+   * @param maximumLanes lanes that may be open at once
+   */
+  public Lanes(Device device, DeviceMemory memory, long capacityBytes, int maximumLanes) {
+    this.table = new LaneTable(capacityBytes, maximumLanes);
+    this.capacityBytes = capacityBytes;
+    for (int i = 0; i < maximumLanes; i++) {
+      EphemeralRegion region = device.ephemeral(capacityBytes);
+      region.limit(0);
+      memory.add(region);
+      regions.add(region);
+      parked.add(region);
+    }
+  }
+
+  public long capacityBytes() {
+    return capacityBytes;
+  }
+
+  /**
+   * Enters a lane with room for an iteration: a new one, or one that is shared in turns.
+   *
+   * @param ephemeralBytes what the iteration is known to need; it may grow beyond it
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it could not even run alone
+   */
+  public LaneLease enter(long ephemeralBytes) {
+    lock.lock();
+    try {
+      String job = "iteration " + iterations++;
+      act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes))));
+      Lane lane = awaitTurn(job);
+      long size = Objects.requireNonNull(table.lanes().get(lane.id));
+      if (lane.region.limitBytes() != size) {
+        lane.region.limit(size);
+      }
+      lane.region.resetPeak();
+      return new LaneLease(this, lane, job);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The bytes asked for, or more where a parked region has more and nobody needs it. */
+  private long roomFor(long ephemeralBytes) {
+    long cached = parked.isEmpty() ? 0 : bestParked(ephemeralBytes).limitBytes();
+    boolean affordable = table.headroomBytes() - (parkedBytes() - cached) >= cached;
+    return affordable ? Math.max(ephemeralBytes, cached) : ephemeralBytes;
+  }
+
+  private Lane awaitTurn(String job) {
+    while (true) {
+      LaneId id = assigned.get(job);
+      if (id != null) {
+        Lane lane = Objects.requireNonNull(open.get(id));
+        if (!lane.busy) {
+          lane.busy = true;
+          return lane;
+        }
+      }
+      changed.awaitUninterruptibly();
+    }
+  }
+
+  void leave(Lane lane, String job) {
+    lock.lock();
+    try {
+      lane.busy = false;
+      assigned.remove(job);
+      Departure departure = table.finish(job);
+      departure.closed().ifPresent(id -> parked.add(close(id)));
+      departure.admitted().forEach(this::act);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean grow(Lane lane, String job, long bytes) {
+    lock.lock();
+    try {
+      long limit = lane.region.limitBytes();
+      long wanted = limit + Math.max(GROWTH_BYTES, Math.max(bytes, limit / 4));
+      if (!table.grow(job, wanted) && !table.grow(job, limit + bytes)) {
+        return false;
+      }
+      trimParked();
+      lane.region.limit(Objects.requireNonNull(table.lanes().get(lane.id)));
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Takes working memory for something that outlives iterations.
+   *
+   * @return false when there is no room
+   */
+  public boolean reservePersistent(long bytes) {
+    lock.lock();
+    try {
+      if (bytes > table.headroomBytes()) {
+        return false;
+      }
+      persistentBytes += bytes;
+      table.persistentChanged(persistentBytes).forEach(this::act);
+      trimParked();
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Gives back what {@link #reservePersistent} took. */
+  public void releasePersistent(long bytes) {
+    lock.lock();
+    try {
+      persistentBytes -= bytes;
+      table.persistentChanged(persistentBytes).forEach(this::act);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What nobody has reserved and no open lane takes. */
+  public long freeBytes() {
+    lock.lock();
+    try {
+      return table.headroomBytes();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Memory of the lanes' regions, open or parked: what they may touch at present. */
+  public long laneBytes() {
+    lock.lock();
+    try {
+      return regions.stream().mapToLong(EphemeralRegion::limitBytes).sum();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Checks the safety condition, parked regions included.
+   *
+   * @throws IllegalStateException when it does not hold
+   */
+  public void checkSafety() {
+    lock.lock();
+    try {
+      table.checkSafety();
+      if (parkedBytes() > table.headroomBytes()) {
+        throw new IllegalStateException(
+            "parked lanes hold " + parkedBytes() + ", free are " + table.headroomBytes());
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Gives the regions back; no lane is in use. */
+  @Override
+  public void close() {
+    regions.forEach(EphemeralRegion::close);
+  }
+
+  private void act(Decision decision) {
+    switch (decision) {
+      case Opened opened ->
+          open.put(opened.lane(), new Lane(opened.lane(), takeParked(opened.job())));
+      case Joined joined -> {}
+      case Replaced replaced -> {}
+      case NotFound notFound -> {}
+    }
+    if (decision instanceof Assigned found) {
+      assigned.put(found.job().id(), found.lane());
+    }
+    trimParked();
+  }
+
+  private EphemeralRegion takeParked(Job job) {
+    EphemeralRegion region = bestParked(job.ephemeralBytes());
+    parked.remove(region);
+    if (region.limitBytes() > job.ephemeralBytes()) {
+      region.limit(job.ephemeralBytes());
+    }
+    return region;
+  }
+
+  /** The smallest parked region that is large enough, or else the largest. */
+  private EphemeralRegion bestParked(long bytes) {
+    Comparator<EphemeralRegion> bySize = Comparator.comparingLong(EphemeralRegion::limitBytes);
+    return parked.stream()
+        .filter(region -> region.limitBytes() >= bytes)
+        .min(bySize)
+        .or(() -> parked.stream().max(bySize))
+        .orElseThrow();
+  }
+
+  private EphemeralRegion close(LaneId id) {
+    return Objects.requireNonNull(open.remove(id)).region;
+  }
+
+  private long parkedBytes() {
+    return parked.stream().mapToLong(EphemeralRegion::limitBytes).sum();
+  }
+
+  private void trimParked() {
+    for (EphemeralRegion region : parked) {
+      if (parkedBytes() <= table.headroomBytes()) {
+        return;
+      }
+      region.limit(0);
+    }
+  }
+}

@@ -1,0 +1,239 @@
+package io.pipelane.lanes;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.PersistentMemory.Account;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.LongPredicate;
+import java.util.function.LongUnaryOperator;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The suite that every device passes: here ephemeral regions and persistent memory, copies and
+ * events in {@link DeviceCopyContract}, pages and ranges in {@link DevicePageContract}.
+ */
+public abstract class DeviceContract extends DeviceCopyContract {
+  private static final long MIB = 1 << 20;
+
+  @Test
+  void ephemeral_withoutLimit_hasNoRoom() {
+    EphemeralRegion region = device.ephemeral(MIB);
+    assertEquals(MIB, region.maximumBytes());
+    assertEquals(0, region.limitBytes());
+    assertEquals(0, region.allocate(1));
+    assertThrows(IllegalArgumentException.class, () -> device.ephemeral(0));
+  }
+
+  @Test
+  void ephemeral_toItsLimit_allocatesAndThenAnswersZero() {
+    EphemeralRegion region = region(MIB, 1024);
+    long first = region.allocate(1000);
+    assertEquals(region.address(), first);
+    assertEquals(0, first % 64);
+    assertEquals(1024, region.usedBytes());
+    assertEquals(0, region.allocate(1));
+    region.limit(1024 + 64);
+    assertEquals(first + 1024, region.allocate(0), "zero bytes have an address too");
+    assertEquals(0, region.allocate(1));
+    assertEquals(0, region.allocate(Long.MAX_VALUE));
+    assertThrows(IllegalArgumentException.class, () -> region.allocate(-1));
+    assertEquals(1024 + 64, region.usedBytes());
+  }
+
+  @Test
+  void ephemeral_limitBadly_throwsAndChangesNothing() {
+    EphemeralRegion region = region(MIB, MIB);
+    long low = region.allocate(64);
+    long high = region.allocate(64);
+    region.free(low);
+    assertThrows(IllegalArgumentException.class, () -> region.limit(MIB + 1));
+    assertThrows(IllegalArgumentException.class, () -> region.limit(-1));
+    assertThrows(IllegalArgumentException.class, () -> region.limit(127));
+    assertEquals(MIB, region.limitBytes());
+    region.limit(128);
+    region.free(high);
+    region.limit(0);
+    assertEquals(0, region.allocate(1));
+    region.limit(MIB);
+    assertEquals(region.address(), region.allocate(MIB));
+  }
+
+  @Test
+  void ephemeral_free_coalescesAndReusesTheBestFit() {
+    EphemeralRegion region = region(MIB, MIB);
+    long a = region.allocate(256);
+    long b = region.allocate(512);
+    long c = region.allocate(128);
+    long d = region.allocate(64);
+    region.free(a);
+    region.free(c);
+    assertEquals(c, region.allocate(100));
+    region.free(c);
+    region.free(b);
+    assertEquals(a, region.allocate(256 + 512 + 128));
+    region.free(a);
+    region.free(d);
+    assertEquals(a, region.allocate(MIB));
+  }
+
+  @Test
+  void ephemeral_freeBadly_throwsAndChangesNothing() {
+    EphemeralRegion region = region(MIB, MIB);
+    long address = region.allocate(256);
+    assertThrows(IllegalArgumentException.class, () -> region.free(address + 64));
+    assertThrows(IllegalArgumentException.class, () -> region.free(0));
+    region.free(address);
+    assertThrows(IllegalArgumentException.class, () -> region.free(address));
+    assertEquals(0, region.usedBytes());
+  }
+
+  @Test
+  void ephemeral_peak_isTheHighestEndSinceReset() {
+    EphemeralRegion region = region(MIB, MIB);
+    long low = region.allocate(64);
+    region.free(region.allocate(4096));
+    assertEquals(64 + 4096, region.peakBytes());
+    region.resetPeak();
+    assertEquals(64, region.peakBytes());
+    region.free(low);
+    region.resetPeak();
+    assertEquals(0, region.peakBytes());
+  }
+
+  @Test
+  void ephemeral_sameSequence_givesSameAddresses() {
+    assertEquals(placements(7), placements(7));
+    assertNotEquals(placements(7), placements(8));
+  }
+
+  @Test
+  void persistent_accounts_chargeTheirOwners() {
+    PersistentMemory memory = device.persistent();
+    Account one = memory.open("one", 2 * MIB);
+    Account two = memory.open("two", 100);
+    long small = one.allocate(100);
+    long large = one.allocate(MIB);
+    long other = two.allocate(64);
+    assertEquals(0, small % 64);
+    assertEquals(0, large % 64);
+    assertEquals("one", one.owner());
+    assertEquals(128 + MIB, one.usedBytes());
+    assertEquals(64, two.usedBytes());
+    assertEquals(128 + MIB + 64, memory.usedBytes());
+    assertTrue(memory.free(large));
+    assertFalse(memory.free(large));
+    assertFalse(memory.free(12345));
+    assertEquals(128, one.usedBytes());
+    assertEquals(128 + MIB, one.peakBytes());
+    one.close();
+    one.close();
+    assertEquals(64, memory.usedBytes());
+    assertFalse(memory.free(small));
+    assertThrows(IllegalStateException.class, () -> one.allocate(1));
+    assertTrue(memory.free(other));
+    assertEquals(0, memory.usedBytes());
+  }
+
+  @Test
+  void persistent_limit_holdsAndMoves() {
+    Account account = device.persistent().open("one", 128);
+    long address = account.allocate(128);
+    assertEquals(0, account.allocate(1));
+    account.limit(192);
+    assertNotEquals(0, account.allocate(1));
+    account.limit(0);
+    assertEquals(0, account.allocate(1));
+    assertEquals(192, account.usedBytes());
+    assertTrue(device.persistent().free(address));
+    assertEquals(0, account.allocate(0));
+    assertThrows(IllegalArgumentException.class, () -> account.limit(-1));
+    assertThrows(IllegalArgumentException.class, () -> account.allocate(-1));
+    assertEquals(0, account.allocate(Long.MAX_VALUE));
+  }
+
+  @Test
+  void ephemeral_fromThreeThreads_staysWhole() throws Exception {
+    EphemeralRegion region = region(64 * MIB, 64 * MIB);
+    hammer(
+        region::allocate,
+        address -> {
+          region.free(address);
+          return true;
+        });
+    assertEquals(0, region.usedBytes());
+    assertEquals(region.address(), region.allocate(64 * MIB));
+  }
+
+  @Test
+  void persistent_fromThreeThreads_staysWhole() throws Exception {
+    Account account = device.persistent().open("three threads", 64 * MIB);
+    hammer(account::allocate, device.persistent()::free);
+    assertEquals(0, account.usedBytes());
+    assertEquals(0, device.persistent().usedBytes());
+  }
+
+  private static void hammer(LongUnaryOperator allocate, LongPredicate free) throws Exception {
+    CyclicBarrier start = new CyclicBarrier(3);
+    try (ExecutorService threads = Executors.newFixedThreadPool(3)) {
+      List<Future<?>> all = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        SplittableRandom random = new SplittableRandom(i);
+        all.add(
+            threads.submit(
+                () -> {
+                  start.await();
+                  List<Long> mine = new ArrayList<>();
+                  for (int step = 0; step < 2000; step++) {
+                    if (mine.size() < 20 && random.nextBoolean()) {
+                      mine.add(allocate.applyAsLong(random.nextInt(300_000)));
+                      assertNotEquals(0, mine.getLast());
+                    } else if (!mine.isEmpty()) {
+                      assertTrue(free.test(mine.remove(random.nextInt(mine.size()))));
+                    }
+                  }
+                  mine.forEach(address -> assertTrue(free.test(address)));
+                  return true;
+                }));
+      }
+      for (Future<?> one : all) {
+        one.get();
+      }
+    }
+  }
+
+  private List<Long> placements(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    List<Long> placements = new ArrayList<>();
+    List<Long> alive = new ArrayList<>();
+    try (EphemeralRegion region = region(MIB, MIB)) {
+      for (int step = 0; step < 500; step++) {
+        if (alive.isEmpty() || random.nextInt(5) < 3) {
+          long address = region.allocate(random.nextInt(20_000));
+          if (address != 0) {
+            alive.add(address);
+            placements.add(address - region.address());
+          }
+        } else {
+          region.free(alive.remove(random.nextInt(alive.size())));
+        }
+      }
+    }
+    return placements;
+  }
+
+  private EphemeralRegion region(long maximum, long limit) {
+    EphemeralRegion region = device.ephemeral(maximum);
+    region.limit(limit);
+    return region;
+  }
+}

@@ -1,0 +1,38 @@
+package io.pipelane.loadgen.drive;
+
+import io.pipelane.loadgen.settings.ModelChoice;
+import io.pipelane.loadgen.settings.ModelRequests;
+import java.util.Arrays;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/** Draws the model of each request, and the next of that model's variants in turn. */
+final class RequestPicker {
+  private final double[] cumulativeShares;
+  private final int[] variants;
+  private final int[] nextVariant;
+  private final RandomGenerator random;
+
+  RequestPicker(ModelChoice choice, List<ModelRequests> models, RandomGenerator random) {
+    this.cumulativeShares = choice.shares(models.size());
+    Arrays.parallelPrefix(cumulativeShares, Double::sum);
+    this.variants = models.stream().mapToInt(model -> model.variants().size()).toArray();
+    this.nextVariant = new int[variants.length];
+    this.random = random;
+  }
+
+  int nextModel() {
+    if (cumulativeShares.length == 1) {
+      return 0;
+    }
+    int found = Arrays.binarySearch(cumulativeShares, random.nextDouble());
+    int model = found >= 0 ? found + 1 : -found - 1;
+    return Math.min(model, cumulativeShares.length - 1);
+  }
+
+  int nextVariant(int model) {
+    int variant = nextVariant[model];
+    nextVariant[model] = variant + 1 == variants[model] ? 0 : variant + 1;
+    return variant;
+  }
+}

@@ -1,0 +1,9 @@
+package io.pipelane.loadgen.result;
+
+/**
+ * How often one kind of error happened.
+ *
+ * @param kind such as {@code HTTP 503} or {@code connection lost}
+ * @param firstMessage what the first of them said
+ */
+public record ErrorCount(String kind, long count, String firstMessage) {}

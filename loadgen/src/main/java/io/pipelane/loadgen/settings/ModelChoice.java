@@ -1,0 +1,53 @@
+package io.pipelane.loadgen.settings;
+
+import java.util.Arrays;
+import java.util.Locale;
+
+/** Which of several models a request asks; every request is drawn independently. */
+public sealed interface ModelChoice {
+  /** The probability of each of {@code models} models, in their order; they add up to 1. */
+  double[] shares(int models);
+
+  /** Every model alike. */
+  record Uniform() implements ModelChoice {
+    @Override
+    public double[] shares(int models) {
+      double[] shares = new double[models];
+      Arrays.fill(shares, 1.0 / models);
+      return shares;
+    }
+
+    @Override
+    public String toString() {
+      return "uniform";
+    }
+  }
+
+  /** The k-th model has a share in proportion to {@code 1 / k^exponent}. */
+  record Zipf(double exponent) implements ModelChoice {
+    public Zipf {
+      if (!(exponent >= 0 && exponent <= 10)) {
+        throw new IllegalArgumentException("zipf must be between 0 and 10: " + exponent);
+      }
+    }
+
+    @Override
+    public double[] shares(int models) {
+      double[] shares = new double[models];
+      double sum = 0;
+      for (int k = 0; k < models; k++) {
+        shares[k] = Math.pow(k + 1, -exponent);
+        sum += shares[k];
+      }
+      for (int k = 0; k < models; k++) {
+        shares[k] /= sum;
+      }
+      return shares;
+    }
+
+    @Override
+    public String toString() {
+      return String.format(Locale.ROOT, "zipf(%s)", exponent);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package io.pipelane.loadgen.settings;
+
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * The requests that one model is asked; its variants take turns.
+ *
+ * @param model as results name it
+ * @param path what is posted to, below the server's address
+ */
+public record ModelRequests(String model, String path, List<PreparedRequest> variants) {
+  public ModelRequests {
+    variants = List.copyOf(variants);
+    if (variants.isEmpty()) {
+      throw new IllegalArgumentException("model " + model + " has no request to send");
+    }
+    if (!path.startsWith("/")) {
+      throw new IllegalArgumentException("a path begins with a slash: " + path);
+    }
+  }
+
+  /** Requests to the version that the server picks. */
+  public static ModelRequests infer(String model, List<PreparedRequest> variants) {
+    return new ModelRequests(model, modelPath(model) + "/infer", variants);
+  }
+
+  /** Where the protocol keeps a model. */
+  public static String modelPath(String model) {
+    return "/v2/models/" + URLEncoder.encode(model, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+}

@@ -1,0 +1,5 @@
+/** What a load test is: whom it asks, how, how fast and for how long. */
+@NullMarked
+package io.pipelane.loadgen.settings;
+
+import org.jspecify.annotations.NullMarked;

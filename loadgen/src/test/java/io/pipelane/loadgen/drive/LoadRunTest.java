@@ -1,0 +1,238 @@
+package io.pipelane.loadgen.drive;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.loadgen.drive.VirtualServer.Behaviour;
+import io.pipelane.loadgen.result.ClientCpu;
+import io.pipelane.loadgen.result.ErrorCount;
+import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.settings.LoadMode;
+import io.pipelane.loadgen.settings.LoadMode.Distribution;
+import io.pipelane.loadgen.settings.LoadTest;
+import io.pipelane.loadgen.settings.ModelChoice;
+import io.pipelane.loadgen.settings.ModelRequests;
+import io.pipelane.loadgen.settings.PreparedRequest;
+import io.pipelane.loadgen.settings.ResponseCheck;
+import io.pipelane.loadgen.settings.Window;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.api.Test;
+
+class LoadRunTest {
+  private static final long MILLI = 1_000_000;
+  private static final Window TEN_SECONDS = Window.lasting(Duration.ZERO, Duration.ofSeconds(10));
+
+  private final VirtualTimeline timeline = new VirtualTimeline();
+
+  @Test
+  void shouldLookStalledInAnOpenLoopWhenTheServerStallsOnce() {
+    Behaviour stallsOnce = request -> VirtualServer.ok(request == 100 ? 1000 * MILLI : MILLI);
+
+    LoadReport report = run(open(100, 1), TEN_SECONDS, stallsOnce);
+
+    Histogram expected = new Histogram(100, Duration.ofHours(1).toNanos(), 3);
+    long wait = 0;
+    int late = 0;
+    for (int request = 0; request < 1000; request++) {
+      long service = request == 100 ? 1000 * MILLI : MILLI;
+      expected.recordValue(wait + service);
+      late += wait > MILLI ? 1 : 0;
+      wait = Math.max(0, wait + service - 10 * MILLI);
+    }
+    assertEquals(expected, report.total().responseNanos());
+    assertEquals(1000, report.total().answered());
+    assertEquals(late, report.sends().late());
+    assertEquals(0, report.sends().lateByGenerator());
+    assertMillis(1000, report.total().responseNanos().getMaxValue());
+    assertMillis(1, report.total().serviceNanos().getValueAtPercentile(99));
+    assertTrue(report.warnings().getFirst().contains("waited"), report.warnings().toString());
+  }
+
+  @Test
+  void shouldSendAsFastAsAnswersComeInAClosedLoop() {
+    LoadReport report = run(new LoadMode.Closed(4), TEN_SECONDS, _ -> VirtualServer.ok(2 * MILLI));
+
+    assertEquals(20_000, report.total().answered());
+    assertEquals(2000, report.total().perSecond(), 1);
+    assertMillis(2, report.total().responseNanos().getMaxValue());
+    assertEquals(Duration.ofSeconds(10), report.window());
+    assertTrue(report.isClean());
+    assertEquals(List.of(), report.warnings());
+  }
+
+  @Test
+  void shouldMeasureOnlyTheWindowWhenThereIsAWarmup() {
+    Window window = Window.lasting(Duration.ofSeconds(1), Duration.ofSeconds(2));
+
+    LoadReport report =
+        run(
+            open(100, 10),
+            window,
+            request -> VirtualServer.ok(request < 100 ? 900 * MILLI : MILLI));
+
+    assertEquals(200, report.total().answered());
+    assertMillis(1, report.total().serviceNanos().getMaxValue());
+  }
+
+  @Test
+  void shouldCountTheAnswerToTheLastRequestHoweverLateItComes() {
+    LoadReport report =
+        run(
+            open(10, 1),
+            TEN_SECONDS,
+            request -> VirtualServer.ok(request == 99 ? 20_000 * MILLI : 0));
+
+    assertEquals(100, report.total().answered());
+    assertEquals(9.9, report.total().perSecond(), 0.001);
+    assertMillis(20_000, report.total().responseNanos().getMaxValue());
+  }
+
+  @Test
+  void shouldBlameTheGeneratorWhenItsTimersAreLate() {
+    VirtualTimeline late = new VirtualTimeline(3 * MILLI);
+
+    LoadReport report = run(late, open(100, 4), TEN_SECONDS, _ -> VirtualServer.ok(0));
+
+    assertTrue(report.sends().lateByGenerator() > 900, report.sends().toString());
+    assertMillis(6, report.total().responseNanos().getMaxValue());
+    assertTrue(report.warnings().getFirst().contains("bottleneck"), report.warnings().toString());
+  }
+
+  @Test
+  void shouldStopAtTheRequestLimit() {
+    LoadReport report =
+        run(new LoadMode.Closed(3), Window.ofRequests(1000), _ -> VirtualServer.ok(3 * MILLI));
+
+    assertEquals(1000, report.total().answered());
+    assertEquals(1000, report.sends().sent());
+    assertEquals(Duration.ofMillis(3 * 334), report.window());
+  }
+
+  @Test
+  void shouldCountErrorsByKindWithTheFirstMessage() {
+    Behaviour behaviour =
+        request ->
+            request % 4 == 1
+                ? new VirtualServer.Answer(MILLI, 503, "{\"error\":\"full " + request + "\"}\n")
+                : request % 4 == 2 ? new VirtualServer.Loss(MILLI) : VirtualServer.ok(MILLI);
+
+    LoadReport report = run(new LoadMode.Closed(1), Window.ofRequests(100), behaviour);
+
+    assertEquals(
+        List.of(
+            new ErrorCount("HTTP 503", 25, "{\"error\":\"full 1\"}"),
+            new ErrorCount("connection lost", 25, "gone")),
+        report.models().getFirst().errors());
+    assertEquals(50, report.total().answered());
+    assertEquals(25, report.sends().reconnects());
+    assertFalse(report.isClean());
+  }
+
+  @Test
+  void shouldGiveUpARequestThatIsNotAnswered() {
+    VirtualServer server =
+        new VirtualServer(
+            timeline, request -> request == 5 ? new VirtualServer.Silence() : VirtualServer.ok(0));
+    Window window = new Window(Duration.ZERO, Duration.ofSeconds(9), 10, Duration.ofSeconds(1));
+
+    LoadReport report = run(timeline, test(new LoadMode.Closed(1), window, 1), server);
+
+    assertEquals("no answer", report.total().errors().getFirst().kind());
+    assertEquals(9, report.total().answered());
+    assertEquals(2, server.opened);
+  }
+
+  @Test
+  void shouldCountRequestsThatNeverFoundAConnection() {
+    Window window =
+        new Window(Duration.ZERO, Duration.ofSeconds(1), Long.MAX_VALUE, Duration.ofSeconds(1));
+
+    LoadReport report = run(open(100, 2), window, _ -> new VirtualServer.Silence());
+
+    assertEquals(100, report.sends().sent() + report.sends().unsent());
+    assertEquals(100, report.total().errorCount());
+    assertTrue(report.sends().unsent() > 90, report.sends().toString());
+  }
+
+  @Test
+  void shouldCountComplaintsOfTheCheckAsErrors() {
+    LoadTest plain = test(new LoadMode.Closed(1), Window.ofRequests(10), 1);
+    ResponseCheck check =
+        response -> {
+          if (response.request() == 7) {
+            throw new IllegalStateException("bug");
+          }
+          return response.request() == 3 ? Optional.of("wrong") : Optional.empty();
+        };
+    LoadTest checked =
+        new LoadTest(
+            plain.url(), plain.models(), plain.choice(), plain.mode(), plain.window(), 1, check);
+
+    LoadReport report =
+        run(timeline, checked, new VirtualServer(timeline, _ -> VirtualServer.ok(1)));
+
+    assertEquals(List.of(new ErrorCount("wrong answer", 2, "wrong")), report.total().errors());
+  }
+
+  @Test
+  void shouldAskModelsByTheirSharesAndTheSameOnesForTheSameSeed() {
+    VirtualServer first = new VirtualServer(timeline, _ -> VirtualServer.ok(1));
+    LoadTest test = test(new LoadMode.Closed(1), Window.ofRequests(2000), 3);
+    LoadReport report = run(timeline, test, first);
+    VirtualTimeline again = new VirtualTimeline();
+    VirtualServer second = new VirtualServer(again, _ -> VirtualServer.ok(1));
+    run(again, test, second);
+
+    assertEquals(first.modelsAsked, second.modelsAsked);
+    for (int model = 0; model < 3; model++) {
+      int index = model;
+      long asked = first.modelsAsked.stream().filter(m -> m == index).count();
+      assertEquals(asked, report.models().get(model).answered());
+    }
+  }
+
+  private LoadReport run(LoadMode mode, Window window, Behaviour behaviour) {
+    return run(timeline, mode, window, behaviour);
+  }
+
+  private static LoadReport run(
+      VirtualTimeline timeline, LoadMode mode, Window window, Behaviour behaviour) {
+    return run(timeline, test(mode, window, 1), new VirtualServer(timeline, behaviour));
+  }
+
+  private static LoadReport run(VirtualTimeline timeline, LoadTest test, VirtualServer server) {
+    ClientCpu cpu = new ClientCpu(Duration.ZERO, Duration.ZERO);
+    LoadRun run = new LoadRun(test, timeline, server, () -> cpu);
+    run.start();
+    timeline.runUntil(() -> run.report().isDone());
+    return run.report().join();
+  }
+
+  private static LoadMode open(double rate, int connections) {
+    return new LoadMode.Open(rate, Distribution.CONSTANT, connections);
+  }
+
+  private static LoadTest test(LoadMode mode, Window window, int models) {
+    PreparedRequest request = PreparedRequest.json(new byte[0]);
+    return new LoadTest(
+        URI.create("http://server"),
+        IntStream.range(0, models)
+            .mapToObj(i -> ModelRequests.infer("m" + i, List.of(request)))
+            .toList(),
+        new ModelChoice.Zipf(0.9),
+        mode,
+        window,
+        42,
+        ResponseCheck.NONE);
+  }
+
+  private static void assertMillis(double expected, long nanos) {
+    assertEquals(expected, nanos / 1e6, expected * 0.002);
+  }
+}

@@ -1,0 +1,86 @@
+package io.pipelane.loadgen.drive;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Connections to a server that answers when its test says so, in virtual time. */
+final class VirtualServer implements Connection.Factory {
+  private final Timeline timeline;
+  private final Behaviour behaviour;
+  final List<Integer> modelsAsked = new ArrayList<>();
+  int opened;
+  private int requests;
+
+  /** What becomes of a request. */
+  sealed interface Fate {}
+
+  record Answer(long afterNanos, int status, String body) implements Fate {}
+
+  record Loss(long afterNanos) implements Fate {}
+
+  record Silence() implements Fate {}
+
+  /** Decides about requests by their number. */
+  interface Behaviour {
+    Fate fate(int request);
+  }
+
+  VirtualServer(Timeline timeline, Behaviour behaviour) {
+    this.timeline = timeline;
+    this.behaviour = behaviour;
+  }
+
+  static Fate ok(long afterNanos) {
+    return new Answer(afterNanos, 200, "");
+  }
+
+  @Override
+  public Connection create(Connection.Listener listener) {
+    return new VirtualConnection(listener);
+  }
+
+  private final class VirtualConnection implements Connection {
+    private final Listener listener;
+
+    VirtualConnection(Listener listener) {
+      this.listener = listener;
+    }
+
+    @Override
+    public void open() {
+      opened++;
+      timeline.at(timeline.nanoTime(), listener::ready);
+    }
+
+    @Override
+    public void send(int model, int variant) {
+      modelsAsked.add(model);
+      switch (behaviour.fate(requests++)) {
+        case Answer answer ->
+            timeline.at(
+                timeline.nanoTime() + answer.afterNanos,
+                () ->
+                    listener.answered(
+                        answer.status,
+                        -1,
+                        ByteBuffer.wrap(answer.body.getBytes(StandardCharsets.UTF_8)),
+                        true));
+        case Loss loss ->
+            timeline.at(
+                timeline.nanoTime() + loss.afterNanos,
+                () -> {
+                  listener.lost("gone");
+                  open();
+                });
+        case Silence _ -> {}
+      }
+    }
+
+    @Override
+    public void abandon() {
+      open();
+    }
+  }
+}

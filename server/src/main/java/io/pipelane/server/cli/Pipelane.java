@@ -1,0 +1,103 @@
+package io.pipelane.server.cli;
+
+import io.pipelane.config.ConfigException;
+import io.pipelane.config.StatusException;
+import java.io.PrintWriter;
+import java.util.Objects;
+import java.util.ServiceLoader;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The program {@code pipelane}. */
+@Command(
+    name = "pipelane",
+    description = "Serves more models than its device memory holds.",
+    mixinStandardHelpOptions = true,
+    versionProvider = ProductVersion.class,
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      ServeCommand.class,
+      ImportCommand.class,
+      ConfigCommand.class,
+      ModelsCommand.class,
+      InferCommand.class,
+      DevicesCommand.class,
+      VersionCommand.class
+    })
+public final class Pipelane implements Runnable {
+  private static final int EXIT_FAILED = 1;
+  private static final int EXIT_USAGE = 2;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  public static void main(String[] arguments) {
+    System.exit(commandLine().execute(arguments));
+  }
+
+  /** The command line with all subcommands, those of other modules included. */
+  static CommandLine commandLine() {
+    CommandLine commandLine = new CommandLine(new Pipelane());
+    ServiceLoader.load(Subcommand.class).forEach(commandLine::addSubcommand);
+    commandLine.getSubcommands().values().forEach(Pipelane::withHelp);
+    return commandLine
+        .setUsageHelpAutoWidth(true)
+        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setParameterExceptionHandler((error, arguments) -> misused(error))
+        .setExecutionExceptionHandler((error, command, parsed) -> report(error, command));
+  }
+
+  private static void withHelp(CommandLine subcommand) {
+    CommandSpec spec = subcommand.getCommandSpec();
+    if (!spec.mixinStandardHelpOptions()) {
+      spec.addOption(
+          CommandLine.Model.OptionSpec.builder("-h", "--help")
+              .usageHelp(true)
+              .type(boolean.class)
+              .description("Show this help.")
+              .build());
+    }
+  }
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "Say what to do.");
+  }
+
+  /** Says what is wrong and where help is; the help of a command with many flags hides it. */
+  private static int misused(ParameterException error) {
+    CommandLine command = error.getCommandLine();
+    String name = command.getCommandSpec().qualifiedName();
+    command.getErr().println(name + ": " + error.getMessage());
+    if (!UnmatchedArgumentException.printSuggestions(error, command.getErr())
+        && !command.getSubcommands().isEmpty()) {
+      command.usage(command.getErr());
+    }
+    command.getErr().println("Try: " + name + " --help");
+    return EXIT_USAGE;
+  }
+
+  /** Faults of the user or of the surroundings take one line; only our own show a stack trace. */
+  private static int report(Exception error, CommandLine command) {
+    PrintWriter out = command.getErr();
+    String name = command.getCommandSpec().qualifiedName();
+    return switch (error) {
+      case ConfigException config -> {
+        out.println(name + ": " + config.getMessage());
+        yield EXIT_USAGE;
+      }
+      case StatusException status -> {
+        out.println(name + ": " + Objects.requireNonNullElse(status.getMessage(), "failed"));
+        yield EXIT_FAILED;
+      }
+      default -> {
+        out.println(name + ": unexpected fault");
+        error.printStackTrace(out);
+        yield EXIT_FAILED;
+      }
+    };
+  }
+}

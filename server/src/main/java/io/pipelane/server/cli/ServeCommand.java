@@ -1,0 +1,31 @@
+package io.pipelane.server.cli;
+
+import io.pipelane.config.ConfigException;
+import io.pipelane.config.EffectiveConfig;
+import io.pipelane.server.PipelaneServer;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** Starts the server and stays until it is told to stop. */
+@Command(
+    name = "serve",
+    description = "Serve the models of a repository until told to stop (SIGTERM, Ctrl-C).",
+    sortOptions = false,
+    modelTransformer = ConfigOptions.class)
+final class ServeCommand implements Subcommand {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Override
+  public Integer call() throws InterruptedException {
+    EffectiveConfig effective = ConfigOptions.load(spec, System.getenv());
+    if (effective.config().repository().path().isEmpty()) {
+      throw new ConfigException(
+          "repository.path is not set; name the folder of models with --repository DIR");
+    }
+    spec.commandLine().getOut().print(effective.toYaml());
+    spec.commandLine().getOut().flush();
+    PipelaneServer.run(effective.config(), System.out);
+    return 0;
+  }
+}

@@ -1,0 +1,126 @@
+package io.pipelane.server.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/** Asks a running server over the Open Inference Protocol, in JSON. */
+final class ServerClient implements AutoCloseable {
+  /** Numbers are kept as written: INT64 is exact, and floats are not rounded twice. */
+  static final JsonMapper JSON =
+      JsonMapper.builder()
+          .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+          .build();
+
+  private static final long MAX_ANSWER_BYTES = 1L << 30;
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration ANSWER_TIMEOUT = Duration.ofMinutes(5);
+
+  private final HttpClient http = HttpClient.newBuilder().connectTimeout(CONNECT_TIMEOUT).build();
+  private final URI server;
+
+  ServerClient(URI server) {
+    if (server.getHost() == null || !server.toString().startsWith("http")) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "\"" + server + "\" is no address of a server; write it like http://127.0.0.1:8000");
+    }
+    this.server = server;
+  }
+
+  /**
+   * Fetches a resource.
+   *
+   * @param path segments below the server's address; each is escaped
+   * @throws StatusException when no server answers, or it answers an error
+   */
+  JsonNode get(String... path) {
+    return send(HttpRequest.newBuilder(resolve(path)).GET());
+  }
+
+  /** Posts JSON; otherwise like {@link #get}. */
+  JsonNode post(JsonNode body, String... path) {
+    return send(
+        HttpRequest.newBuilder(resolve(path))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(body.toString())));
+  }
+
+  private URI resolve(String... path) {
+    StringBuilder uri = new StringBuilder(server.toString().replaceAll("/+$", ""));
+    for (String segment : path) {
+      uri.append('/')
+          .append(URLEncoder.encode(segment, StandardCharsets.UTF_8).replace("+", "%20"));
+    }
+    return URI.create(uri.toString());
+  }
+
+  private JsonNode send(HttpRequest.Builder builder) {
+    HttpRequest request = builder.timeout(ANSWER_TIMEOUT).build();
+    try {
+      HttpResponse<byte[]> response =
+          http.send(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_ANSWER_BYTES));
+      if (response.statusCode() != 200) {
+        throw refused(response);
+      }
+      return JSON.readTree(response.body());
+    } catch (ConnectException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "no server answers at " + server + "; start one with: pipelane serve --repository DIR",
+          e);
+    } catch (JsonProcessingException e) {
+      throw new StatusException(
+          Status.INTERNAL, request.uri() + " answered something that is not JSON", e);
+    } catch (IOException e) {
+      throw new StatusException(Status.UNAVAILABLE, request.uri() + " failed: " + e, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StatusException(Status.CANCELLED, "interrupted", e);
+    }
+  }
+
+  private static StatusException refused(HttpResponse<byte[]> response) {
+    Status status =
+        switch (response.statusCode()) {
+          case 404 -> Status.NOT_FOUND;
+          case 413 -> Status.TOO_LARGE;
+          case 501 -> Status.UNIMPLEMENTED;
+          case 503 -> Status.UNAVAILABLE;
+          case 507 -> Status.INSUFFICIENT_MEMORY;
+          default -> response.statusCode() < 500 ? Status.INVALID_ARGUMENT : Status.INTERNAL;
+        };
+    return new StatusException(
+        status, "the server answered " + response.statusCode() + ": " + reason(response.body()));
+  }
+
+  private static String reason(byte[] body) {
+    try {
+      return JSON.readTree(body).path("error").asText("no reason given");
+    } catch (IOException e) {
+      return "no reason given";
+    }
+  }
+
+  @Override
+  public void close() {
+    http.close();
+  }
+}

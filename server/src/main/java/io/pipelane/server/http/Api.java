@@ -1,0 +1,146 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.RepositoryRequests;
+import io.pipelane.switcher.InferenceService;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
+final class Api {
+  private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
+  private static final System.Logger LOGGER = System.getLogger(Api.class.getName());
+
+  private final ModelCatalog catalog;
+  private final InferenceService service;
+  private final ServerActivity activity;
+  private final Executor codecs;
+
+  /**
+   * @param codecs runs the decoding and encoding that would hold an event loop for too long
+   */
+  Api(ModelCatalog catalog, InferenceService service, ServerActivity activity, Executor codecs) {
+    this.catalog = catalog;
+    this.service = service;
+    this.activity = activity;
+    this.codecs = codecs;
+  }
+
+  /** Answers a request whose body has come, now or later; on the exchange's event loop. */
+  void handle(Exchange exchange, Route route) {
+    if (route instanceof Route.Live) {
+      answer(exchange, Answers::live);
+      return;
+    }
+    if (!activity.begin()) {
+      if (route instanceof Route.Ready) {
+        answerReady(exchange, false);
+      } else {
+        exchange.answer(
+            StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN));
+      }
+      return;
+    }
+    exchange.setCounted();
+    ByteBuf body = exchange.takeBody();
+    try {
+      dispatch(exchange, route, body);
+    } catch (StatusException e) {
+      exchange.answer(e);
+    } catch (RuntimeException e) {
+      exchange.answer(internal(e));
+    } finally {
+      body.release();
+    }
+  }
+
+  private void dispatch(Exchange exchange, Route route, ByteBuf body) {
+    switch (route) {
+      case Route.ServerMetadata _ -> answer(exchange, Answers::server);
+      case Route.Live _ -> answer(exchange, Answers::live);
+      case Route.Ready _ -> answerReady(exchange, catalog.isReady());
+      case Route.ModelMetadata(String name, String version) -> {
+        ServedModel model = catalog.resolve(name, version);
+        answer(exchange, target -> Answers.model(target, model));
+      }
+      case Route.ModelReady(String name, String version) -> {
+        ServedModel model = catalog.resolve(name, version);
+        answer(exchange, target -> Answers.modelReady(target, model));
+      }
+      case Route.Infer(String name, String version) ->
+          InferRun.start(exchange, body, catalog.resolve(name, version), service, codecs);
+      case Route.Index _ -> {
+        List<Entry> entries = index(RepositoryRequests.onlyReady(body));
+        answer(exchange, target -> Answers.index(target, entries));
+      }
+      case Route.Load(String name) -> {
+        RepositoryRequests.check(body);
+        answerWhenDone(exchange, catalog.load(name));
+      }
+      case Route.Unload(String name) -> {
+        RepositoryRequests.check(body);
+        answerWhenDone(exchange, catalog.unload(name));
+      }
+    }
+  }
+
+  private List<Entry> index(boolean onlyReady) {
+    return catalog.index().stream()
+        .filter(entry -> !onlyReady || entry.state() == State.READY)
+        .toList();
+  }
+
+  private static void answer(Exchange exchange, Consumer<ByteBuf> writer) {
+    exchange.answer(Response.ok(exchange.allocator(), writer));
+  }
+
+  private static void answerReady(Exchange exchange, boolean ready) {
+    HttpResponseStatus status =
+        ready ? HttpResponseStatus.OK : HttpResponseStatus.SERVICE_UNAVAILABLE;
+    exchange.answer(
+        Response.of(status, exchange.allocator(), target -> Answers.ready(target, ready)));
+  }
+
+  private static void answerWhenDone(Exchange exchange, CompletableFuture<Void> done) {
+    CompletableFuture<Void> _ =
+        done.whenComplete(
+            (_, error) -> {
+              try {
+                exchange.loop().execute(() -> answerDone(exchange, error));
+              } catch (RejectedExecutionException e) {
+                LOGGER.log(System.Logger.Level.DEBUG, "an answer came after the server closed", e);
+              }
+            });
+  }
+
+  private static void answerDone(Exchange exchange, @Nullable Throwable error) {
+    Throwable cause =
+        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    switch (cause) {
+      case null -> answer(exchange, _ -> {});
+      case StatusException status -> exchange.answer(status);
+      default -> exchange.answer(internal(cause));
+    }
+  }
+
+  /** A fault that nothing foresaw: logged in full, answered without its inner details. */
+  static StatusException internal(Throwable cause) {
+    LOGGER.log(System.Logger.Level.ERROR, "a request failed on a fault of the server", cause);
+    return new StatusException(
+        Status.INTERNAL, "a fault of the server (" + cause.getClass().getSimpleName() + ")", cause);
+  }
+}

@@ -1,0 +1,43 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.pipelane.config.StatusException;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Counts open connections and turns away those beyond a limit. Safe for any thread. */
+@SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
+final class ConnectionLimit {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
+  private final int limit;
+  private final AtomicInteger open = new AtomicInteger();
+
+  ConnectionLimit(int limit) {
+    this.limit = limit;
+  }
+
+  /**
+   * Counts a new connection until it is closed.
+   *
+   * @return false, having answered it with 503 and begun to close it, beyond the limit
+   */
+  boolean admit(Channel channel) {
+    int now = open.incrementAndGet();
+    channel.closeFuture().addListener(_ -> open.decrementAndGet());
+    if (now <= limit) {
+      return true;
+    }
+    ByteBufAllocator allocator = channel.alloc();
+    Response response =
+        Response.error(
+            StatusException.unavailable(
+                "the server has reached its limit of " + limit + " connections", RETRY_AFTER),
+            allocator);
+    ResponseHead.prepend(response, ResponseHead.Persistence.CLOSED);
+    channel.writeAndFlush(response.body()).addListener(ChannelFutureListener.CLOSE);
+    return false;
+  }
+}

@@ -1,0 +1,140 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.util.concurrent.EventExecutor;
+import io.pipelane.config.StatusException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request and its answer. Belongs to its connection's event loop, to the last field; work
+ * elsewhere comes back through {@link #loop}.
+ *
+ * <p>It ends once: answered, or abandoned because the client has gone.
+ */
+final class Exchange {
+  private final HttpConnection connection;
+  private final HttpHeaders headers;
+  private final RequestBody body;
+  private final boolean keepsAlive;
+  private final boolean headOnly;
+  private final boolean statesKeepAlive;
+  private boolean awaitsContinue;
+  private boolean counted;
+  private boolean abandoned;
+  private @Nullable Response response;
+  private @Nullable Runnable whenAbandoned;
+
+  Exchange(HttpConnection connection, RequestHead head, RequestBody body) {
+    this.connection = connection;
+    this.headers = head.headers();
+    this.body = body;
+    this.keepsAlive = head.keepsAlive();
+    this.headOnly = head.isHead();
+    this.statesKeepAlive = head.statesKeepAlive();
+    this.awaitsContinue = head.expectsContinue();
+  }
+
+  HttpHeaders headers() {
+    return headers;
+  }
+
+  ByteBufAllocator allocator() {
+    return connection.allocator();
+  }
+
+  /** The only thread that may touch the exchange. */
+  EventExecutor loop() {
+    return connection.loop();
+  }
+
+  /** Answers; an answer to a client that has gone is released. */
+  void answer(Response answer) {
+    if (isEnded()) {
+      answer.release();
+      return;
+    }
+    response = answer;
+    whenAbandoned = null;
+    body.release();
+    uncount();
+    connection.answered();
+  }
+
+  void answer(StatusException error) {
+    answer(Response.error(error, allocator()));
+  }
+
+  /** What to do when the client goes away before it is answered. */
+  void whenAbandoned(Runnable action) {
+    whenAbandoned = action;
+  }
+
+  boolean isAbandoned() {
+    return abandoned;
+  }
+
+  boolean isAnswered() {
+    return response != null;
+  }
+
+  private boolean isEnded() {
+    return abandoned || response != null;
+  }
+
+  /** Notes that the server counts this request as running. */
+  void setCounted() {
+    counted = true;
+  }
+
+  private void uncount() {
+    if (counted) {
+      counted = false;
+      connection.activity().end();
+    }
+  }
+
+  void abandon() {
+    abandoned = true;
+    body.release();
+    uncount();
+    if (response != null) {
+      response.release();
+    }
+    if (whenAbandoned != null) {
+      whenAbandoned.run();
+    }
+  }
+
+  RequestBody body() {
+    return body;
+  }
+
+  ByteBuf takeBody() {
+    return body.take();
+  }
+
+  @Nullable Response response() {
+    return response;
+  }
+
+  boolean keepsAlive() {
+    return keepsAlive;
+  }
+
+  boolean isHeadOnly() {
+    return headOnly;
+  }
+
+  boolean statesKeepAlive() {
+    return statesKeepAlive;
+  }
+
+  /** Whether the client waits for leave to send its body; true at most once. */
+  boolean takeAwaitsContinue() {
+    boolean awaited = awaitsContinue;
+    awaitsContinue = false;
+    return awaited;
+  }
+}

@@ -1,0 +1,356 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.handler.timeout.IdleStateEvent;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.EventExecutor;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.http.ResponseHead.Persistence;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One client's connection: takes its requests apart, hands them to the {@link Api}, and writes the
+ * answers in the order of the requests.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
+final class HttpConnection extends ChannelInboundHandlerAdapter {
+  /*
+   * Everything here belongs to the channel's event loop.
+   *
+   * `exchanges` holds the requests whose answers have not been written, oldest first; `receiving`
+   * is the youngest while its body is still coming. A request that is refused early stays
+   * `receiving` until its body has passed by. Answers are written as soon as all older ones are,
+   * and flushed once: at the end of a read, or else by a task behind those already queued, so that
+   * completions that arrive together leave together.
+   *
+   * The connection stops reading while too many answers are owed or the client does not take them.
+   *
+   * References: this handler releases every message it is given; a body's pieces are retained by
+   * RequestBody; an answer's buffers go to the channel when it is written, and are released by
+   * Exchange.abandon when it no longer can be.
+   */
+
+  /** Answers owed to one client at which the connection stops reading. */
+  static final int MAXIMUM_PIPELINED = 64;
+
+  /** A refused request's body up to this length is read and dropped to keep the connection. */
+  private static final int LARGEST_DROPPED_BODY = 1 << 16;
+
+  /** How long a closing connection waits for its client to stop sending. */
+  private static final Duration LINGER = Duration.ofSeconds(2);
+
+  private static final ByteBuf CONTINUE =
+      Unpooled.unreleasableBuffer(
+          Unpooled.copiedBuffer("HTTP/1.1 100 Continue\r\n\r\n", StandardCharsets.US_ASCII)
+              .asReadOnly());
+
+  private static final System.Logger LOGGER = System.getLogger(HttpConnection.class.getName());
+
+  private final Api api;
+  private final ServerActivity activity;
+  private final int maxRequestBytes;
+  private @Nullable ChannelHandlerContext attached;
+  private final Deque<Exchange> exchanges = new ArrayDeque<>(4);
+  private @Nullable Exchange receiving;
+  private @Nullable Route receivingRoute;
+  private @Nullable String latestTarget;
+  private @Nullable Route latestRoute;
+  private boolean lastRequestSeen;
+  private boolean closing;
+  private boolean inRead;
+  private boolean flushOwed;
+  private boolean flushQueued;
+
+  HttpConnection(Api api, ServerActivity activity, int maxRequestBytes) {
+    this.api = api;
+    this.activity = activity;
+    this.maxRequestBytes = maxRequestBytes;
+  }
+
+  ByteBufAllocator allocator() {
+    return context().alloc();
+  }
+
+  EventExecutor loop() {
+    return context().executor();
+  }
+
+  ServerActivity activity() {
+    return activity;
+  }
+
+  private ChannelHandlerContext context() {
+    return Objects.requireNonNull(attached);
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext context) {
+    attached = context;
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext context, Object message) {
+    inRead = true;
+    try {
+      if (message instanceof HttpRequest request && !lastRequestSeen) {
+        begin(request);
+      }
+      if (message instanceof HttpContent content && receiving != null) {
+        receive(receiving, content);
+      }
+    } finally {
+      ReferenceCountUtil.release(message);
+    }
+  }
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext context) {
+    inRead = false;
+    flushIfOwed();
+  }
+
+  private void begin(HttpRequest request) {
+    RequestHead head = RequestHead.of(request);
+    Exchange exchange =
+        new Exchange(this, head, new RequestBody(allocator(), head.contentLength()));
+    exchanges.add(exchange);
+    receiving = exchange;
+    receivingRoute = null;
+    lastRequestSeen = !head.keepsAlive();
+    if (request.decoderResult().isFailure()) {
+      refuse(malformed(request.decoderResult().cause()));
+      return;
+    }
+    try {
+      receivingRoute = check(head);
+    } catch (StatusException e) {
+      refuseEarly(head, Response.error(e, allocator()));
+      return;
+    }
+    offerContinue();
+    updateReading();
+  }
+
+  /** Finds the route and refuses what needs no body to be refused. */
+  private @Nullable Route check(RequestHead head) {
+    Route route = route(head.target());
+    boolean allowed = route.isPost() ? head.isPost() : head.isGetOrHead();
+    if (!allowed) {
+      String allow = route.isPost() ? "POST" : "GET, HEAD";
+      refuseEarly(head, Response.methodNotAllowed(allocator(), allow));
+      return null;
+    }
+    if (head.expectation() != null && !head.expectsContinue()) {
+      refuse(
+          Response.error(
+              HttpResponseStatus.EXPECTATION_FAILED,
+              allocator(),
+              "Expect \"" + UriPath.shorten(head.expectation()) + "\" is not understood"));
+      return null;
+    }
+    head.checkBody(maxRequestBytes);
+    return route;
+  }
+
+  private Route route(String target) {
+    if (latestRoute == null || !target.equals(latestTarget)) {
+      latestRoute = Route.of(target);
+      latestTarget = target;
+    }
+    return latestRoute;
+  }
+
+  private void receive(Exchange exchange, HttpContent content) {
+    boolean last = content instanceof LastHttpContent;
+    if (last) {
+      receiving = null;
+    }
+    if (exchange.isAnswered()) {
+      return;
+    }
+    if (content.decoderResult().isFailure()) {
+      lastRequestSeen = true;
+      exchange.answer(malformed(content.decoderResult().cause()).closing());
+      return;
+    }
+    RequestBody body = exchange.body();
+    if (content.content().readableBytes() > maxRequestBytes - body.length()) {
+      receiving = exchange;
+      refuse(Response.error(RequestHead.tooLarge("the body is", maxRequestBytes), allocator()));
+      return;
+    }
+    body.add(content.content());
+    Route route = receivingRoute;
+    if (last && route != null) {
+      api.handle(exchange, route);
+    }
+  }
+
+  /** Answers the request being received before its body is there. */
+  private void refuseEarly(RequestHead head, Response response) {
+    boolean bodyIsShort = !head.isChunked() && head.contentLength() <= LARGEST_DROPPED_BODY;
+    if (bodyIsShort && head.expectation() == null) {
+      answerReceiving(response);
+    } else {
+      refuse(response);
+    }
+  }
+
+  /** Answers the request being received, reads nothing more, and closes. */
+  private void refuse(Response response) {
+    lastRequestSeen = true;
+    answerReceiving(response.closing());
+  }
+
+  private void answerReceiving(Response response) {
+    Objects.requireNonNull(receiving).answer(response);
+  }
+
+  private Response malformed(Throwable cause) {
+    HttpResponseStatus status =
+        switch (cause) {
+          case TooLongHttpLineException _ -> HttpResponseStatus.REQUEST_URI_TOO_LONG;
+          case TooLongHttpHeaderException _ -> HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
+          default -> HttpResponseStatus.BAD_REQUEST;
+        };
+    return Response.error(status, allocator(), "malformed HTTP: " + cause.getMessage());
+  }
+
+  /** Called by an exchange that has been answered. */
+  void answered() {
+    while (!closing) {
+      Exchange oldest = exchanges.peek();
+      Response response = oldest == null ? null : oldest.response();
+      if (oldest == null || response == null) {
+        break;
+      }
+      exchanges.remove();
+      write(oldest, response);
+    }
+    offerContinue();
+    updateReading();
+    if (!inRead && flushOwed && !flushQueued) {
+      flushQueued = true;
+      loop().execute(this::flushQueued);
+    }
+  }
+
+  private void write(Exchange exchange, Response response) {
+    boolean last =
+        response.closes()
+            || !exchange.keepsAlive()
+            || (activity.isDraining() && exchanges.isEmpty() && receiving == null);
+    ResponseHead.prepend(
+        response,
+        last
+            ? Persistence.CLOSED
+            : exchange.statesKeepAlive() ? Persistence.STATED : Persistence.IMPLIED);
+    ResponseWriting.write(context(), response, exchange.isHeadOnly());
+    flushOwed = true;
+    if (last) {
+      closing = true;
+      lastRequestSeen = true;
+      boolean clientMaySend = receiving != null;
+      context().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(_ -> close(clientMaySend));
+    }
+  }
+
+  /**
+   * Closes once the last answer has left. While the client still sends, closing would reset the
+   * connection and could take the answer with it: then only the sending side is closed and what
+   * comes is dropped for a while.
+   */
+  private void close(boolean clientMaySend) {
+    if (clientMaySend && context().channel() instanceof DuplexChannel duplex) {
+      duplex.shutdownOutput();
+      loop().schedule(() -> context().close(), LINGER.toMillis(), TimeUnit.MILLISECONDS);
+    } else {
+      context().close();
+    }
+  }
+
+  /** Lets the client send its body once no older answer is owed. */
+  private void offerContinue() {
+    if (receiving != null
+        && receiving == exchanges.peek()
+        && !receiving.isAnswered()
+        && receiving.takeAwaitsContinue()) {
+      context().writeAndFlush(CONTINUE.duplicate());
+    }
+  }
+
+  private void updateReading() {
+    boolean wanted =
+        closing || (exchanges.size() < MAXIMUM_PIPELINED && context().channel().isWritable());
+    if (context().channel().config().isAutoRead() != wanted) {
+      context().channel().config().setAutoRead(wanted);
+    }
+  }
+
+  private void flushQueued() {
+    flushQueued = false;
+    flushIfOwed();
+  }
+
+  private void flushIfOwed() {
+    if (flushOwed) {
+      flushOwed = false;
+      context().flush();
+    }
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext context) {
+    updateReading();
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext context) {
+    closing = true;
+    lastRequestSeen = true;
+    receiving = null;
+    for (Exchange exchange = exchanges.poll(); exchange != null; exchange = exchanges.poll()) {
+      exchange.abandon();
+    }
+  }
+
+  /** The client has neither sent nor taken a byte for a while. */
+  @Override
+  public void userEventTriggered(ChannelHandlerContext context, Object event) {
+    if (!(event instanceof IdleStateEvent)) {
+      context.fireUserEventTriggered(event);
+    } else if (exchanges.isEmpty()) {
+      context.close();
+    } else if (receiving != null && receiving == exchanges.peek() && !receiving.isAnswered()) {
+      refuse(
+          Response.error(
+              HttpResponseStatus.REQUEST_TIMEOUT, allocator(), "the request's body did not come"));
+    }
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+    if (!(cause instanceof IOException)) {
+      LOGGER.log(System.Logger.Level.WARNING, "closing a connection after a fault", cause);
+    }
+    context.close();
+  }
+}

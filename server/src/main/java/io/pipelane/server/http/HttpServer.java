@@ -1,0 +1,189 @@
+package io.pipelane.server.http;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpRequestDecoder;
+import io.netty.handler.timeout.IdleStateHandler;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.GlobalEventExecutor;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.switcher.InferenceService;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * The HTTP/1.1 front end. Requests are decoded on event loops, answered by the catalogue and the
+ * inference service, and never block an event loop. Every method is safe for any thread.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
+public final class HttpServer implements AutoCloseable {
+  private static final int CODEC_THREADS = 2;
+  private static final int BACKLOG = 1024;
+  private static final int MAXIMUM_LINE_LENGTH = 8 << 10;
+  private static final int MAXIMUM_HEADERS_LENGTH = 32 << 10;
+  private static final int LARGEST_BODY_PIECE = 1 << 20;
+  private static final Duration CLOSING_TIME = Duration.ofSeconds(2);
+
+  private final EventLoopGroup loops;
+  private final ExecutorService codecs;
+  private final ServerActivity activity;
+  private final ChannelGroup connections;
+  private final Transport transport;
+  private final Channel listener;
+
+  private HttpServer(HttpSettings settings, ModelCatalog catalog, InferenceService service) {
+    transport = settings.transport().resolve();
+    activity = new ServerActivity();
+    connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
+    codecs =
+        Executors.newFixedThreadPool(CODEC_THREADS, new DefaultThreadFactory("http-codec", true));
+    loops =
+        new MultiThreadIoEventLoopGroup(
+            settings.eventLoops(), new DefaultThreadFactory("http", true), transport.ioHandlers());
+    Api api = new Api(catalog, service, activity, codecs);
+    try {
+      listener = listen(settings, api);
+    } catch (StatusException e) {
+      stop();
+      throw e;
+    }
+  }
+
+  /**
+   * Listens and serves.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when the address cannot be listened on,
+   *     {@link Status#UNIMPLEMENTED} when the transport is not available
+   */
+  public static HttpServer start(
+      HttpSettings settings, ModelCatalog catalog, InferenceService service) {
+    return new HttpServer(settings, catalog, service);
+  }
+
+  private Channel listen(HttpSettings settings, Api api) {
+    ConnectionLimit limit = new ConnectionLimit(settings.maxConnections());
+    ServerBootstrap bootstrap =
+        new ServerBootstrap()
+            .group(loops)
+            .channel(transport.serverChannel())
+            .option(ChannelOption.SO_BACKLOG, BACKLOG)
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+            .childHandler(
+                new ChannelInitializer<Channel>() {
+                  @Override
+                  protected void initChannel(Channel channel) {
+                    if (limit.admit(channel)) {
+                      connections.add(channel);
+                      configure(channel, settings, api);
+                    }
+                  }
+                });
+    var bound =
+        bootstrap
+            .bind(new InetSocketAddress(settings.host(), settings.port()))
+            .awaitUninterruptibly();
+    if (!bound.isSuccess()) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "cannot listen on "
+              + settings.host()
+              + ":"
+              + settings.port()
+              + ": "
+              + bound.cause().getMessage(),
+          bound.cause());
+    }
+    return bound.channel();
+  }
+
+  private void configure(Channel channel, HttpSettings settings, Api api) {
+    channel
+        .pipeline()
+        .addLast(
+            new IdleStateHandler(
+                true, 0, 0, settings.idleTimeout().toMillis(), TimeUnit.MILLISECONDS))
+        .addLast(newDecoder())
+        .addLast(new HttpConnection(api, activity, settings.maxRequestBytes()));
+  }
+
+  /** The decoder of every connection's bytes. */
+  static HttpRequestDecoder newDecoder() {
+    return new HttpRequestDecoder(
+        new HttpDecoderConfig()
+            .setMaxInitialLineLength(MAXIMUM_LINE_LENGTH)
+            .setMaxHeaderSize(MAXIMUM_HEADERS_LENGTH)
+            .setMaxChunkSize(LARGEST_BODY_PIECE));
+  }
+
+  /** Where the server listens. */
+  public InetSocketAddress address() {
+    return (InetSocketAddress) listener.localAddress();
+  }
+
+  /** The transport in use; never {@link Transport#AUTO}. */
+  public Transport transport() {
+    return transport;
+  }
+
+  /**
+   * Stops: accepts no more connections, answers the requests that run, turns new ones on open
+   * connections away with 503, then closes everything. Blocks; does nothing the second time.
+   *
+   * @param timeout how long running requests may take; what is not answered then is cancelled
+   * @return whether all of them were answered
+   */
+  public boolean drain(Duration timeout) {
+    var idle = activity.drain();
+    listener.close().awaitUninterruptibly();
+    boolean answered = true;
+    try {
+      idle.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      answered = false;
+    } catch (ExecutionException e) {
+      throw new AssertionError("the future never fails", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      answered = false;
+    }
+    connections.forEach(
+        channel ->
+            channel.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(ChannelFutureListener.CLOSE));
+    connections.newCloseFuture().awaitUninterruptibly(CLOSING_TIME.toMillis());
+    connections.close().awaitUninterruptibly(CLOSING_TIME.toMillis());
+    stop();
+    return answered;
+  }
+
+  private void stop() {
+    loops
+        .shutdownGracefully(0, CLOSING_TIME.toMillis(), TimeUnit.MILLISECONDS)
+        .awaitUninterruptibly(2 * CLOSING_TIME.toMillis());
+    codecs.shutdown();
+  }
+
+  /** Stops without waiting for running requests. */
+  @Override
+  public void close() {
+    drain(Duration.ZERO);
+  }
+}

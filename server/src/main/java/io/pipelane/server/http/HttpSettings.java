@@ -1,0 +1,44 @@
+package io.pipelane.server.http;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * What the HTTP server needs to know.
+ *
+ * @param port 0 picks a free one
+ * @param eventLoops threads that serve connections
+ * @param maxRequestBytes largest body of a request
+ * @param maxConnections connections beyond it are answered 503 and closed
+ * @param idleTimeout how long a connection may neither send nor take a byte while no request of its
+ *     own is being answered
+ */
+public record HttpSettings(
+    String host,
+    int port,
+    Transport transport,
+    int eventLoops,
+    int maxRequestBytes,
+    int maxConnections,
+    Duration idleTimeout) {
+  private static final int LARGEST_REQUEST_LIMIT = 1 << 30;
+
+  public HttpSettings {
+    Objects.requireNonNull(host);
+    Objects.requireNonNull(transport);
+    checkRange("port", port, 0, 65_535);
+    checkRange("eventLoops", eventLoops, 1, 1024);
+    checkRange("maxRequestBytes", maxRequestBytes, 1024, LARGEST_REQUEST_LIMIT);
+    checkRange("maxConnections", maxConnections, 1, 1_000_000);
+    if (idleTimeout.compareTo(Duration.ofMillis(1)) < 0) {
+      throw new IllegalArgumentException("idleTimeout is " + idleTimeout + ", least is 1 ms");
+    }
+  }
+
+  private static void checkRange(String name, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          name + " is " + value + ", it must lie within " + least + " to " + most);
+    }
+  }
+}

@@ -1,0 +1,249 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.protocol.InferCall;
+import io.pipelane.server.protocol.InferRequestReader;
+import io.pipelane.server.protocol.InferResponseWriter;
+import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** One inference on its way from a decoded body to an answer. */
+final class InferRun implements ResultHandler {
+  /*
+   * Threads, one after another: the event loop decodes (large JSON: a codec thread) and submits; a
+   * lane's thread places outputs and reports the end; the event loop encodes (large JSON: a codec
+   * thread) and answers. `outputs` is the lane's until it hands over to the event loop.
+   *
+   * References: `call` holds the inputs' buffers until the handler has been told the end, because
+   * the service reads them until then, even when the client is long gone. Outputs belong to this
+   * run from their placing until they are part of a Response, which then owns them. After the event
+   * loop has shut down, whichever thread finds out releases both.
+   */
+
+  /** JSON tensors beyond it are decoded and encoded off the event loop. */
+  static final int LARGEST_ON_LOOP = 256 << 10;
+
+  private static final System.Logger LOGGER = System.getLogger(InferRun.class.getName());
+
+  private final Exchange exchange;
+  private final InferCall call;
+  private final Executor codecs;
+  private final List<OutputTensor> outputs;
+  private InferenceService.@Nullable Ticket ticket;
+  private boolean ended;
+
+  private InferRun(Exchange exchange, InferCall call, Executor codecs) {
+    this.exchange = exchange;
+    this.call = call;
+    this.codecs = codecs;
+    this.outputs = new ArrayList<>(call.request().outputs().size());
+  }
+
+  /**
+   * Decodes and submits; on the exchange's event loop. The caller keeps its reference to the body.
+   *
+   * @throws StatusException when the request is refused at once
+   */
+  static void start(
+      Exchange exchange,
+      ByteBuf body,
+      ServedModel model,
+      InferenceService service,
+      Executor codecs) {
+    int jsonLength = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
+    if (!takesLong(model, body.readableBytes(), jsonLength)) {
+      InferCall call = InferRequestReader.read(model, body, jsonLength, exchange.allocator());
+      new InferRun(exchange, call, codecs).submit(service);
+      return;
+    }
+    body.retain();
+    try {
+      codecs.execute(() -> decode(exchange, body, jsonLength, model, service, codecs));
+    } catch (RejectedExecutionException e) {
+      body.release();
+      throw closed(e);
+    }
+  }
+
+  private static boolean takesLong(ServedModel model, int bodyLength, int jsonLength) {
+    return jsonLength > LARGEST_ON_LOOP
+        || (bodyLength > LARGEST_ON_LOOP
+            && model.inputs().stream().anyMatch(input -> input.type() == TensorType.BYTES));
+  }
+
+  /** Decodes on a codec thread and goes back to the event loop; releases the body. */
+  private static void decode(
+      Exchange exchange,
+      ByteBuf body,
+      int jsonLength,
+      ServedModel model,
+      InferenceService service,
+      Executor codecs) {
+    try {
+      InferCall call = InferRequestReader.read(model, body, jsonLength, exchange.allocator());
+      hop(exchange, () -> new InferRun(exchange, call, codecs).resume(service), call::close);
+    } catch (StatusException e) {
+      hop(exchange, () -> exchange.answer(e), () -> {});
+    } catch (RuntimeException e) {
+      hop(exchange, () -> exchange.answer(Api.internal(e)), () -> {});
+    } finally {
+      body.release();
+    }
+  }
+
+  private void resume(InferenceService service) {
+    if (exchange.isAbandoned()) {
+      call.close();
+      return;
+    }
+    try {
+      submit(service);
+    } catch (StatusException e) {
+      exchange.answer(e);
+    } catch (RuntimeException e) {
+      exchange.answer(Api.internal(e));
+    }
+  }
+
+  private void submit(InferenceService service) {
+    exchange.whenAbandoned(this::cancel);
+    try {
+      ticket = service.submit(call.request(), this);
+    } catch (RuntimeException e) {
+      call.close();
+      throw e;
+    }
+  }
+
+  private void cancel() {
+    if (ticket != null) {
+      ticket.cancel();
+    }
+  }
+
+  @Override
+  public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    if (byteSize > Integer.MAX_VALUE) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "output \"%s\" has %d bytes, the limit is %d"
+              .formatted(name, byteSize, Integer.MAX_VALUE));
+    }
+    int size = (int) byteSize;
+    ByteBuf data = exchange.allocator().directBuffer(Math.max(1, size)).writerIndex(size);
+    outputs.add(new OutputTensor(name, type, shape, data));
+    return OutputTensor.memory(data);
+  }
+
+  @Override
+  public void completed(InferenceTimings timings) {
+    hop(exchange, () -> end(null), this::releaseAll);
+  }
+
+  @Override
+  public void failed(StatusException error) {
+    hop(exchange, () -> end(error), this::releaseAll);
+  }
+
+  private void end(@Nullable StatusException error) {
+    if (ended) {
+      LOGGER.log(System.Logger.Level.ERROR, "a request was ended twice");
+      return;
+    }
+    ended = true;
+    call.close();
+    if (error != null || exchange.isAbandoned()) {
+      releaseOutputs();
+      if (error != null) {
+        exchange.answer(error);
+      }
+    } else if (jsonBytes() <= LARGEST_ON_LOOP) {
+      exchange.answer(encode());
+    } else {
+      try {
+        codecs.execute(this::encodeElsewhere);
+      } catch (RejectedExecutionException e) {
+        releaseOutputs();
+        exchange.answer(closed(e));
+      }
+    }
+  }
+
+  private long jsonBytes() {
+    long bytes = 0;
+    List<String> wanted = call.request().outputs();
+    for (OutputTensor output : outputs) {
+      int position = wanted.indexOf(output.name());
+      if (position >= 0 && !call.isBinary(position)) {
+        bytes += output.data().readableBytes();
+      }
+    }
+    return bytes;
+  }
+
+  private void encodeElsewhere() {
+    Response response = encode();
+    hop(exchange, () -> exchange.answer(response), response::release);
+  }
+
+  /** Turns the outputs into a response, whether it went well or not; they are no longer ours. */
+  private Response encode() {
+    ByteBuf body = Response.newBody(exchange.allocator());
+    try {
+      List<OutputTensor> binary = InferResponseWriter.write(call, outputs, body);
+      List<ByteBuf> tail =
+          binary.stream().map(output -> output.data().retainedDuplicate()).toList();
+      int jsonLength = call.hasBinaryOutput() ? body.readableBytes() : -1;
+      return new Response(HttpResponseStatus.OK, body, tail, jsonLength, null, null, false);
+    } catch (StatusException e) {
+      body.release();
+      return Response.error(e, exchange.allocator());
+    } catch (RuntimeException e) {
+      body.release();
+      return Response.error(Api.internal(e), exchange.allocator());
+    } finally {
+      releaseOutputs();
+    }
+  }
+
+  private void releaseAll() {
+    call.close();
+    releaseOutputs();
+  }
+
+  private void releaseOutputs() {
+    outputs.forEach(output -> output.data().release());
+    outputs.clear();
+  }
+
+  /** Goes on on the exchange's event loop, or gives up when that has shut down. */
+  private static void hop(Exchange exchange, Runnable action, Runnable giveUp) {
+    if (exchange.loop().inEventLoop()) {
+      action.run();
+      return;
+    }
+    try {
+      exchange.loop().execute(action);
+    } catch (RejectedExecutionException e) {
+      giveUp.run();
+    }
+  }
+
+  private static StatusException closed(Throwable cause) {
+    return new StatusException(Status.UNAVAILABLE, "the server is shutting down", cause);
+  }
+}

@@ -1,0 +1,49 @@
+package io.pipelane.server.http;
+
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.util.AsciiString;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+
+/** The header that says where the JSON of a body ends and its binary data begins. */
+final class InferenceHeader {
+  static final AsciiString NAME = AsciiString.cached("Inference-Header-Content-Length");
+
+  private static final int MAXIMUM_DIGITS = 18;
+
+  private InferenceHeader() {}
+
+  /**
+   * How many bytes of a body are JSON; all of them where the header is missing.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when the value is no length or beyond
+   *     the body, {@link Status#UNIMPLEMENTED} for 0, a body that is nothing but one tensor
+   */
+  static int jsonLength(HttpHeaders headers, int bodyLength) {
+    String value = headers.get(NAME);
+    if (value == null) {
+      return bodyLength;
+    }
+    boolean digits =
+        !value.isEmpty()
+            && value.length() <= MAXIMUM_DIGITS
+            && value.chars().allMatch(c -> c >= '0' && c <= '9');
+    long length = digits ? Long.parseLong(value) : -1;
+    if (length < 0 || length > bodyLength) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          NAME
+              + " is \""
+              + UriPath.shorten(value)
+              + "\", it must lie within 1 to the body's "
+              + bodyLength
+              + " bytes");
+    }
+    if (length == 0) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          NAME + " is 0: a body of one tensor's bytes is not served; describe the tensor in JSON");
+    }
+    return (int) length;
+  }
+}

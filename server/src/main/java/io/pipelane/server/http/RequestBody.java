@@ -1,0 +1,73 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request's body as it arrives. One that comes in one piece is kept as it was received; otherwise
+ * the pieces are put together in one direct buffer, which grows with what has really come and not
+ * with what was announced. Belongs to the connection's event loop.
+ */
+final class RequestBody {
+  private static final int LARGEST_FIRST_CAPACITY = 1 << 20;
+
+  private final ByteBufAllocator allocator;
+  private final long announced;
+  private @Nullable ByteBuf content;
+  private boolean owned;
+
+  /**
+   * @param announced the length that the request's head gives, -1 where it gives none
+   */
+  RequestBody(ByteBufAllocator allocator, long announced) {
+    this.allocator = allocator;
+    this.announced = announced;
+  }
+
+  int length() {
+    return content == null ? 0 : content.readableBytes();
+  }
+
+  /** Adds a piece; the caller keeps its reference. */
+  void add(ByteBuf piece) {
+    if (!piece.isReadable()) {
+      return;
+    }
+    if (content == null) {
+      content = piece.retainedSlice();
+      return;
+    }
+    int needed = content.readableBytes() + piece.readableBytes();
+    if (!owned || content.capacity() < needed) {
+      content = moveTo(allocator.directBuffer(nextCapacity(needed)), content);
+      owned = true;
+    }
+    content.writeBytes(piece, piece.readerIndex(), piece.readableBytes());
+  }
+
+  private int nextCapacity(int needed) {
+    long doubled = Math.max(LARGEST_FIRST_CAPACITY, 2L * needed);
+    long bound = announced >= 0 ? Math.min(doubled, announced) : 2L * needed;
+    return Math.clamp(bound, needed, Integer.MAX_VALUE);
+  }
+
+  private static ByteBuf moveTo(ByteBuf target, ByteBuf source) {
+    target.writeBytes(source, source.readerIndex(), source.readableBytes());
+    source.release();
+    return target;
+  }
+
+  /** Hands the whole body to the caller, who releases it. */
+  ByteBuf take() {
+    ByteBuf taken = content == null ? Unpooled.EMPTY_BUFFER : content;
+    content = null;
+    return taken;
+  }
+
+  /** Gives up what has come so far; harmless after {@link #take}. */
+  void release() {
+    take().release();
+  }
+}

@@ -1,0 +1,98 @@
+package io.pipelane.server.http;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the server heeds of a request's head.
+ *
+ * @param contentLength -1 where the head gives none
+ * @param statesKeepAlive whether the client wants to be told that the connection stays open
+ * @param expectation what it says after {@code Expect}, null where nothing
+ */
+record RequestHead(
+    HttpMethod method,
+    String target,
+    HttpHeaders headers,
+    long contentLength,
+    boolean isChunked,
+    boolean keepsAlive,
+    boolean statesKeepAlive,
+    @Nullable String expectation) {
+
+  static RequestHead of(HttpRequest request) {
+    HttpHeaders headers = request.headers();
+    String length = headers.get(HttpHeaderNames.CONTENT_LENGTH);
+    boolean keepsAlive = HttpUtil.isKeepAlive(request);
+    boolean old = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
+    return new RequestHead(
+        request.method(),
+        request.uri(),
+        headers,
+        length == null || request.decoderResult().isFailure() ? -1 : parseLength(length),
+        HttpUtil.isTransferEncodingChunked(request),
+        keepsAlive,
+        old && keepsAlive,
+        old ? null : headers.get(HttpHeaderNames.EXPECT));
+  }
+
+  boolean isHead() {
+    return method.equals(HttpMethod.HEAD);
+  }
+
+  boolean isGetOrHead() {
+    return method.equals(HttpMethod.GET) || isHead();
+  }
+
+  boolean isPost() {
+    return method.equals(HttpMethod.POST);
+  }
+
+  boolean expectsContinue() {
+    return expectation != null && HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation);
+  }
+
+  /**
+   * Checks what can be checked before the body has come.
+   *
+   * @throws StatusException {@link Status#TOO_LARGE} for a body beyond the limit, {@link
+   *     Status#UNIMPLEMENTED} for a compressed one
+   */
+  void checkBody(int limit) {
+    if (contentLength > limit) {
+      throw tooLarge("the body of " + contentLength + " bytes is", limit);
+    }
+    String encoding = headers.get(HttpHeaderNames.CONTENT_ENCODING);
+    if (encoding != null && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "Content-Encoding \""
+              + UriPath.shorten(encoding)
+              + "\" is not served; send the body as it is");
+    }
+  }
+
+  static StatusException tooLarge(String what, int limit) {
+    return new StatusException(
+        Status.TOO_LARGE, what + " larger than the server's limit of " + limit + " bytes");
+  }
+
+  private static long parseLength(String length) {
+    try {
+      return Long.parseLong(length);
+    } catch (NumberFormatException e) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "Content-Length \"" + UriPath.shorten(length) + "\" is not a number",
+          e);
+    }
+  }
+}

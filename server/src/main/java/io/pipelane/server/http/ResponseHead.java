@@ -1,0 +1,103 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/**
+ * Writes the head of a response into the room in front of its body, from its end to its beginning:
+ * so body and head need neither two buffers nor a copy.
+ */
+final class ResponseHead {
+  /** Bytes that the longest head needs. */
+  static final int ROOM = 320;
+
+  private static final byte[] OK = bytes("HTTP/1.1 200 OK\r\n");
+  private static final byte[] VERSION = bytes("HTTP/1.1 ");
+  private static final byte[] JSON = bytes("Content-Type: application/json\r\n");
+  private static final byte[] BINARY = bytes("Content-Type: application/octet-stream\r\n");
+  private static final byte[] JSON_LENGTH = bytes("Inference-Header-Content-Length: ");
+  private static final byte[] LENGTH = bytes("Content-Length: ");
+  private static final byte[] RETRY_AFTER = bytes("Retry-After: ");
+  private static final byte[] ALLOW = bytes("Allow: ");
+  private static final byte[] CLOSE = bytes("Connection: close\r\n");
+  private static final byte[] KEEP_ALIVE = bytes("Connection: keep-alive\r\n");
+  private static final byte[] LINE_END = bytes("\r\n");
+
+  private final ByteBuf buffer;
+  private int start;
+
+  private ResponseHead(ByteBuf buffer) {
+    this.buffer = buffer;
+    this.start = buffer.readerIndex();
+  }
+
+  /** How a connection goes on after a response. */
+  enum Persistence {
+    /** It stays open, which HTTP/1.1 takes for granted. */
+    IMPLIED,
+    /** It stays open, which an HTTP/1.0 client wants to be told. */
+    STATED,
+    CLOSED
+  }
+
+  /** Puts the head in front of the response's body, which must not have been done before. */
+  static void prepend(Response response, Persistence persistence) {
+    ResponseHead head = new ResponseHead(response.body());
+    long length = response.contentLength();
+    head.put(LINE_END);
+    switch (persistence) {
+      case CLOSED -> head.put(CLOSE);
+      case STATED -> head.put(KEEP_ALIVE);
+      case IMPLIED -> {}
+    }
+    Duration retryAfter = response.retryAfter();
+    if (retryAfter != null) {
+      head.putField(RETRY_AFTER, Math.max(1, retryAfter.plusMillis(999).toSeconds()));
+    }
+    if (response.allow() != null) {
+      head.put(LINE_END);
+      head.put(bytes(response.allow()));
+      head.put(ALLOW);
+    }
+    head.putField(LENGTH, length);
+    if (response.jsonLength() >= 0) {
+      head.putField(JSON_LENGTH, response.jsonLength());
+      head.put(BINARY);
+    } else if (length > 0) {
+      head.put(JSON);
+    }
+    head.putStatus(response.status());
+    response.body().readerIndex(head.start);
+  }
+
+  private void putStatus(HttpResponseStatus status) {
+    if (status.code() == HttpResponseStatus.OK.code()) {
+      put(OK);
+      return;
+    }
+    put(LINE_END);
+    put(bytes(status.toString()));
+    put(VERSION);
+  }
+
+  private void putField(byte[] name, long value) {
+    put(LINE_END);
+    long rest = value;
+    do {
+      buffer.setByte(--start, '0' + (int) (rest % 10));
+      rest /= 10;
+    } while (rest > 0);
+    put(name);
+  }
+
+  private void put(byte[] text) {
+    start -= text.length;
+    buffer.setBytes(start, text);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+}

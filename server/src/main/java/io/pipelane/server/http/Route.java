@@ -1,0 +1,112 @@
+package io.pipelane.server.http;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What a path asks for. */
+sealed interface Route {
+  record ServerMetadata() implements Route {}
+
+  record Live() implements Route {}
+
+  record Ready() implements Route {}
+
+  record ModelMetadata(String model, @Nullable String version) implements Route {}
+
+  record ModelReady(String model, @Nullable String version) implements Route {}
+
+  record Infer(String model, @Nullable String version) implements Route {}
+
+  record Index() implements Route {}
+
+  record Load(String model) implements Route {}
+
+  record Unload(String model) implements Route {}
+
+  /** Whether the route is called with POST; all others with GET or HEAD. */
+  default boolean isPost() {
+    return switch (this) {
+      case Infer _, Index _, Load _, Unload _ -> true;
+      case ServerMetadata _, Live _, Ready _, ModelMetadata _, ModelReady _ -> false;
+    };
+  }
+
+  /**
+   * Reads a request's target; what follows a question mark is ignored.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} for an unknown path, {@link
+   *     Status#INVALID_ARGUMENT} for a name that is badly encoded or not allowed
+   */
+  static Route of(String target) {
+    List<String> path = UriPath.segments(target);
+    Route route = path.isEmpty() || !path.getFirst().equals("v2") ? null : below(path);
+    if (route == null) {
+      throw new StatusException(
+          Status.NOT_FOUND, "no such path: " + UriPath.shorten(target) + "; GET /v2 is the root");
+    }
+    return route;
+  }
+
+  private static @Nullable Route below(List<String> path) {
+    if (path.size() == 1) {
+      return new ServerMetadata();
+    }
+    List<String> rest = path.subList(2, path.size());
+    return switch (path.get(1)) {
+      case "" -> rest.isEmpty() ? new ServerMetadata() : null;
+      case "health" -> health(rest);
+      case "models" -> model(rest);
+      case "repository" -> repository(rest);
+      default -> null;
+    };
+  }
+
+  private static @Nullable Route health(List<String> path) {
+    if (path.size() != 1) {
+      return null;
+    }
+    return switch (path.getFirst()) {
+      case "live" -> new Live();
+      case "ready" -> new Ready();
+      default -> null;
+    };
+  }
+
+  private static @Nullable Route model(List<String> path) {
+    if (path.isEmpty()) {
+      return null;
+    }
+    String name = UriPath.name(path.getFirst());
+    boolean versioned = path.size() >= 3 && path.get(1).equals("versions");
+    String version = versioned ? UriPath.name(path.get(2)) : null;
+    List<String> rest = path.subList(versioned ? 3 : 1, path.size());
+    if (rest.isEmpty()) {
+      return new ModelMetadata(name, version);
+    }
+    if (rest.size() > 1) {
+      return null;
+    }
+    return switch (rest.getFirst()) {
+      case "ready" -> new ModelReady(name, version);
+      case "infer" -> new Infer(name, version);
+      default -> null;
+    };
+  }
+
+  private static @Nullable Route repository(List<String> path) {
+    if (path.size() == 1 && path.getFirst().equals("index")) {
+      return new Index();
+    }
+    if (path.size() != 3 || !path.getFirst().equals("models")) {
+      return null;
+    }
+    String name = UriPath.name(path.get(1));
+    return switch (path.get(2)) {
+      case "load" -> new Load(name);
+      case "unload" -> new Unload(name);
+      default -> null;
+    };
+  }
+}

@@ -1,0 +1,137 @@
+package io.pipelane.server.protocol;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.netty.buffer.ByteBuf;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ServedModel;
+import java.io.IOException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Writes every answer that is not an inference's; each method appends one JSON text. */
+public final class Answers {
+  private static final List<String> EXTENSIONS = List.of("binary_tensor_data", "model_repository");
+  private static final String PLATFORM = "onnxruntime_onnx";
+
+  private Answers() {}
+
+  /** What the server is and which extensions it serves. */
+  public static void server(ByteBuf target) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("name", "pipelane");
+          json.writeStringField("version", version());
+          json.writeArrayFieldStart("extensions");
+          for (String extension : EXTENSIONS) {
+            json.writeString(extension);
+          }
+          json.writeEndArray();
+          json.writeEndObject();
+        });
+  }
+
+  private static String version() {
+    @Nullable String version = Answers.class.getPackage().getImplementationVersion();
+    return version == null ? "development" : version;
+  }
+
+  /** {@code {"live":true}}: the process answers. */
+  public static void live(ByteBuf target) {
+    flag(target, "live", true);
+  }
+
+  /** Whether the server takes requests. */
+  public static void ready(ByteBuf target, boolean ready) {
+    flag(target, "ready", ready);
+  }
+
+  private static void flag(ByteBuf target, String name, boolean value) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeBooleanField(name, value);
+          json.writeEndObject();
+        });
+  }
+
+  /** A model that takes requests. */
+  public static void modelReady(ByteBuf target, ServedModel model) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("name", model.version().model());
+          json.writeBooleanField("ready", true);
+          json.writeEndObject();
+        });
+  }
+
+  /** A model's versions, inputs and outputs. */
+  public static void model(ByteBuf target, ServedModel model) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("name", model.version().model());
+          json.writeArrayFieldStart("versions");
+          for (long version : model.versions()) {
+            json.writeString(Long.toString(version));
+          }
+          json.writeEndArray();
+          json.writeStringField("platform", PLATFORM);
+          tensors(json, "inputs", model.inputs());
+          tensors(json, "outputs", model.outputs());
+          json.writeEndObject();
+        });
+  }
+
+  private static void tensors(JsonGenerator json, String member, List<TensorSpec> specs)
+      throws IOException {
+    json.writeArrayFieldStart(member);
+    for (TensorSpec spec : specs) {
+      json.writeStartObject();
+      json.writeStringField("name", spec.name());
+      json.writeStringField("datatype", spec.type().name());
+      json.writeFieldName("shape");
+      long[] dimensions = spec.shape().toArray();
+      json.writeArray(dimensions, 0, dimensions.length);
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+  }
+
+  /** The repository's index. */
+  public static void index(ByteBuf target, List<Entry> entries) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartArray();
+          for (Entry entry : entries) {
+            json.writeStartObject();
+            json.writeStringField("name", entry.name());
+            if (!entry.version().isEmpty()) {
+              json.writeStringField("version", entry.version());
+            }
+            json.writeStringField("state", entry.state().name());
+            json.writeStringField("reason", entry.reason());
+            json.writeEndObject();
+          }
+          json.writeEndArray();
+        });
+  }
+
+  /** {@code {"error":...}}. */
+  public static void error(ByteBuf target, String message) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("error", message);
+          json.writeEndObject();
+        });
+  }
+}

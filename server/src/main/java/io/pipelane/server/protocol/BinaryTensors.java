@@ -1,0 +1,97 @@
+package io.pipelane.server.protocol;
+
+import io.netty.buffer.ByteBuf;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.protocol.InputReader.Input;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/** Checks binary tensors where they lie, without copying them. */
+final class BinaryTensors {
+  private static final long ANY_BUT_LOWEST_BIT_OF_EACH_BYTE = 0xFEFEFEFEFEFEFEFEL;
+
+  private BinaryTensors() {}
+
+  /** The readable bytes of a direct buffer as native memory; valid as long as the buffer. */
+  static MemorySegment segment(ByteBuf buffer) {
+    return buffer.isReadable()
+        ? MemorySegment.ofBuffer(buffer.nioBuffer(buffer.readerIndex(), buffer.readableBytes()))
+        : MemorySegment.NULL;
+  }
+
+  /**
+   * Checks that the bytes are exactly the input's elements.
+   *
+   * @throws StatusException when the number of bytes, the walk over BYTES elements or a BOOL's
+   *     value does not fit
+   */
+  static void check(Input input, MemorySegment bytes) {
+    String label = "input \"" + input.spec().name() + '"';
+    TensorType type = input.spec().type();
+    if (type == TensorType.BYTES) {
+      checkStrings(label, input.elements(), bytes);
+      return;
+    }
+    long expected = input.elements() * type.byteWidth();
+    if (bytes.byteSize() != expected) {
+      throw Json.invalid(
+          "%s: binary_data_size is %d, shape %s of %s needs %d"
+              .formatted(label, bytes.byteSize(), input.shape(), type, expected));
+    }
+    if (type == TensorType.BOOL) {
+      checkBooleans(label, bytes);
+    }
+  }
+
+  private static void checkStrings(String label, long elements, MemorySegment bytes) {
+    long at = 0;
+    for (long element = 0; element < elements; element++) {
+      long left = bytes.byteSize() - at;
+      if (left < Integer.BYTES) {
+        throw Json.invalid(
+            "%s: its %d binary bytes end before element %d of %d"
+                .formatted(label, bytes.byteSize(), element, elements));
+      }
+      long length = Integer.toUnsignedLong(bytes.get(Wire.INT, at));
+      if (length > left - Integer.BYTES) {
+        throw Json.invalid(
+            "%s: element %d says it has %d bytes, %d are left"
+                .formatted(label, element, length, left - Integer.BYTES));
+      }
+      at += Integer.BYTES + length;
+    }
+    if (at != bytes.byteSize()) {
+      throw Json.invalid(
+          "%s: its %d elements take %d binary bytes, binary_data_size is %d"
+              .formatted(label, elements, at, bytes.byteSize()));
+    }
+  }
+
+  private static void checkBooleans(String label, MemorySegment bytes) {
+    long whole = bytes.byteSize() & -Long.BYTES;
+    for (long at = 0; at < whole; at += Long.BYTES) {
+      if ((bytes.get(Wire.LONG, at) & ANY_BUT_LOWEST_BIT_OF_EACH_BYTE) != 0) {
+        throw notBoolean(label, at, Long.BYTES);
+      }
+    }
+    for (long at = whole; at < bytes.byteSize(); at++) {
+      if ((bytes.get(ValueLayout.JAVA_BYTE, at) & 0xFE) != 0) {
+        throw notBoolean(label, at, 1);
+      }
+    }
+  }
+
+  private static StatusException notBoolean(String label, long at, int bytes) {
+    return Json.invalid(
+        label + ": a BOOL at bytes " + at + " to " + (at + bytes - 1) + " is neither 0 nor 1");
+  }
+
+  /** Little-endian values of any alignment. */
+  private static final class Wire {
+    static final ValueLayout.OfInt INT =
+        ValueLayout.JAVA_INT_UNALIGNED.withOrder(java.nio.ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfLong LONG =
+        ValueLayout.JAVA_LONG_UNALIGNED.withOrder(java.nio.ByteOrder.LITTLE_ENDIAN);
+  }
+}

@@ -1,0 +1,81 @@
+package io.pipelane.server.protocol;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.netty.buffer.ByteBuf;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Encodes the answer to an inference request: JSON, and which outputs follow it as they are. */
+public final class InferResponseWriter {
+  private InferResponseWriter() {}
+
+  /**
+   * Appends the JSON part to {@code target}.
+   *
+   * @param outputs every output wanted, in any order; they stay the caller's
+   * @return the outputs to send after the JSON, in this order
+   * @throws StatusException when an output is missing or has no JSON form
+   */
+  public static List<OutputTensor> write(
+      InferCall call, List<OutputTensor> outputs, ByteBuf target) {
+    List<OutputTensor> binary = new ArrayList<>(outputs.size());
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("model_name", call.model().version().model());
+          json.writeStringField("model_version", Long.toString(call.model().version().version()));
+          if (call.id() != null) {
+            json.writeStringField("id", call.id());
+          }
+          json.writeArrayFieldStart("outputs");
+          List<String> wanted = call.request().outputs();
+          for (int i = 0; i < wanted.size(); i++) {
+            OutputTensor output = find(outputs, wanted.get(i), i);
+            writeOutput(json, output, call.isBinary(i));
+            if (call.isBinary(i)) {
+              binary.add(output);
+            }
+          }
+          json.writeEndArray();
+          json.writeEndObject();
+        });
+    return binary;
+  }
+
+  private static void writeOutput(JsonGenerator json, OutputTensor output, boolean binary)
+      throws IOException {
+    json.writeStartObject();
+    json.writeStringField("name", output.name());
+    json.writeStringField("datatype", output.type().name());
+    json.writeArrayFieldStart("shape");
+    for (int axis = 0; axis < output.shape().rank(); axis++) {
+      json.writeNumber(output.shape().dimension(axis));
+    }
+    json.writeEndArray();
+    if (binary) {
+      json.writeObjectFieldStart("parameters");
+      json.writeNumberField("binary_data_size", output.data().readableBytes());
+      json.writeEndObject();
+    } else {
+      json.writeFieldName("data");
+      JsonTensorWriter.write(json, output);
+    }
+    json.writeEndObject();
+  }
+
+  private static OutputTensor find(List<OutputTensor> outputs, String name, int likely) {
+    if (likely < outputs.size() && outputs.get(likely).name().equals(name)) {
+      return outputs.get(likely);
+    }
+    for (OutputTensor output : outputs) {
+      if (output.name().equals(name)) {
+        return output;
+      }
+    }
+    throw new StatusException(Status.INTERNAL, "the run gave no output \"" + name + '"');
+  }
+}

@@ -1,0 +1,159 @@
+package io.pipelane.server.protocol;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufInputStream;
+import io.netty.buffer.ByteBufOutputStream;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+
+/** How JSON is read and written here: as a stream, within limits, with errors that say where. */
+final class Json {
+  /** Deepest nesting of arrays and objects in a request, tensors included. */
+  static final int MAXIMUM_NESTING = 32;
+
+  /** Most characters of one number. */
+  static final int MAXIMUM_NUMBER_LENGTH = 1000;
+
+  private static final int MAXIMUM_MEMBER_NAME_LENGTH = 4096;
+  private static final int MAXIMUM_QUOTED_LENGTH = 64;
+
+  private static final JsonFactory FACTORY =
+      JsonFactory.builder()
+          .streamReadConstraints(
+              StreamReadConstraints.builder()
+                  .maxNestingDepth(MAXIMUM_NESTING)
+                  .maxNumberLength(MAXIMUM_NUMBER_LENGTH)
+                  .maxNameLength(MAXIMUM_MEMBER_NAME_LENGTH)
+                  .maxStringLength(Integer.MAX_VALUE)
+                  .build())
+          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+          .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
+          .enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER)
+          .enable(StreamReadFeature.USE_FAST_BIG_NUMBER_PARSER)
+          .build();
+
+  private Json() {}
+
+  /** Reads one JSON text from a parser that stands before its first token. */
+  interface Reading<T> {
+    T read(JsonParser parser) throws IOException;
+  }
+
+  /** Writes one JSON text. */
+  interface Writing {
+    void write(JsonGenerator generator) throws IOException;
+  }
+
+  /**
+   * Reads all readable bytes as one JSON text; the buffer's indices stay as they are.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} with line and column when it is none
+   */
+  static <T> T read(ByteBuf bytes, Reading<T> reading) {
+    checkEncoding(bytes);
+    try (InputStream stream = new ByteBufInputStream(bytes.duplicate());
+        JsonParser parser = FACTORY.createParser(stream)) {
+      T value = reading.read(parser);
+      if (parser.nextToken() != null) {
+        throw invalid(
+            "malformed JSON at " + place(parser.currentTokenLocation()) + ": text after the end");
+      }
+      return value;
+    } catch (JsonProcessingException e) {
+      throw malformed(e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Appends one JSON text to a buffer. */
+  static void write(ByteBuf target, Writing writing) {
+    try (OutputStream stream = new ByteBufOutputStream(target);
+        JsonGenerator generator = FACTORY.createGenerator(stream)) {
+      writing.write(generator);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** An error that names a field, what it should have been and what it is. */
+  static StatusException wrong(JsonParser parser, String field, String expected)
+      throws IOException {
+    return invalid(field + " must be " + expected + ", not " + quote(parser));
+  }
+
+  static StatusException invalid(String message) {
+    return new StatusException(Status.INVALID_ARGUMENT, message);
+  }
+
+  static StatusException duplicate(String field) {
+    return invalid(field + " stands there twice");
+  }
+
+  /** Moves to the first token and checks that an object begins there. */
+  static void beginObject(JsonParser parser) throws IOException {
+    JsonToken token = parser.nextToken();
+    if (token == null) {
+      throw invalid("malformed JSON at line 1, column 1: the body is empty");
+    }
+    if (token != JsonToken.START_OBJECT) {
+      throw wrong(parser, "the request", "a JSON object");
+    }
+  }
+
+  /** The current value in a few words, for an error message. */
+  private static String quote(JsonParser parser) throws IOException {
+    JsonToken token = parser.currentToken();
+    return switch (token) {
+      case START_ARRAY -> "an array";
+      case START_OBJECT -> "an object";
+      case VALUE_STRING -> '"' + shorten(parser.getText()) + '"';
+      case null -> "the end of the text";
+      default -> shorten(parser.getText());
+    };
+  }
+
+  static String shorten(String text) {
+    return text.length() <= MAXIMUM_QUOTED_LENGTH
+        ? text
+        : text.substring(0, MAXIMUM_QUOTED_LENGTH) + "...";
+  }
+
+  private static StatusException malformed(JsonProcessingException e) {
+    String where = e.getLocation() == null ? "" : " at " + place(e.getLocation());
+    if (e instanceof StreamConstraintsException) {
+      String limit = e.getOriginalMessage().replaceAll(", from `[^`]*`", "");
+      return new StatusException(
+          Status.INVALID_ARGUMENT, "JSON beyond a limit" + where + ": " + limit, e);
+    }
+    return new StatusException(
+        Status.INVALID_ARGUMENT, "malformed JSON" + where + ": " + e.getOriginalMessage(), e);
+  }
+
+  private static String place(JsonLocation location) {
+    return "line " + location.getLineNr() + ", column " + location.getColumnNr();
+  }
+
+  /** Only UTF-8 without a mark is let through, so that offsets are offsets of bytes. */
+  private static void checkEncoding(ByteBuf bytes) {
+    int length = bytes.readableBytes();
+    int first = length > 0 ? bytes.getUnsignedByte(bytes.readerIndex()) : ' ';
+    int second = length > 1 ? bytes.getUnsignedByte(bytes.readerIndex() + 1) : ' ';
+    if (first == 0 || second == 0 || first >= 0xEF) {
+      throw invalid("JSON must be UTF-8 without a byte order mark");
+    }
+  }
+}

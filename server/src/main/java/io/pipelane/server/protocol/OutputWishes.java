@@ -1,0 +1,119 @@
+package io.pipelane.server.protocol;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ServedModel;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Which outputs a request wants, in which order, and what it says of their form. */
+final class OutputWishes {
+  private final List<TensorSpec> specs = new ArrayList<>();
+  private final List<@Nullable Boolean> binary = new ArrayList<>();
+
+  private OutputWishes() {}
+
+  /** Every output, in the order of the model's declaration. */
+  static OutputWishes all(ServedModel model) {
+    OutputWishes wishes = new OutputWishes();
+    model.outputs().forEach(spec -> wishes.add(spec, null));
+    return wishes;
+  }
+
+  /** Reads the array at the parser's current token; an empty one wants every output. */
+  static OutputWishes read(JsonParser parser, ServedModel model) throws IOException {
+    if (parser.currentToken() != JsonToken.START_ARRAY) {
+      throw Json.wrong(parser, "outputs", "an array");
+    }
+    OutputWishes wishes = new OutputWishes();
+    Set<String> seen = new HashSet<>();
+    while (parser.nextToken() != JsonToken.END_ARRAY) {
+      wishes.readOne(parser, model, seen);
+    }
+    return wishes.specs.isEmpty() ? all(model) : wishes;
+  }
+
+  private void readOne(JsonParser parser, ServedModel model, Set<String> seen) throws IOException {
+    String place = "outputs[" + specs.size() + "]";
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      throw Json.wrong(parser, place, "an object");
+    }
+    String name = null;
+    Parameters parameters = Parameters.NONE;
+    for (String member = parser.nextFieldName(); member != null; member = parser.nextFieldName()) {
+      JsonToken token = parser.nextToken();
+      switch (member) {
+        case "name" -> {
+          if (token != JsonToken.VALUE_STRING) {
+            throw Json.wrong(parser, place + ".name", "a string");
+          }
+          name = parser.getText();
+        }
+        case "parameters" -> parameters = Parameters.read(parser, place, Parameters.OF_OUTPUT);
+        default -> parser.skipChildren();
+      }
+    }
+    if (name == null) {
+      throw Json.invalid(place + " has no name");
+    }
+    if (!seen.add(name)) {
+      throw Json.duplicate("output \"" + Json.shorten(name) + '"');
+    }
+    add(declaration(model, name, place), parameters.binaryData());
+  }
+
+  private void add(TensorSpec spec, @Nullable Boolean wanted) {
+    specs.add(spec);
+    binary.add(wanted);
+  }
+
+  private static TensorSpec declaration(ServedModel model, String name, String place) {
+    for (TensorSpec spec : model.outputs()) {
+      if (spec.name().equals(name)) {
+        return spec;
+      }
+    }
+    throw Json.invalid(
+        place
+            + ": the model has no output \""
+            + Json.shorten(name)
+            + "\"; its outputs are "
+            + model.outputs().stream().map(TensorSpec::name).toList());
+  }
+
+  /** The names wanted, in the order wanted. */
+  List<String> names() {
+    return specs.stream().map(TensorSpec::name).toList();
+  }
+
+  /**
+   * Whether each output is to be sent as binary data.
+   *
+   * @param otherwise what holds for outputs of which nothing is said
+   * @throws StatusException when an output has no JSON form and is not wanted as binary
+   */
+  List<Boolean> binary(ServedModel model, boolean otherwise) {
+    List<Boolean> resolved = new ArrayList<>(specs.size());
+    for (int i = 0; i < specs.size(); i++) {
+      Boolean wanted = binary.get(i);
+      boolean asBinary = wanted == null ? otherwise : wanted;
+      if (!asBinary && specs.get(i).type() == TensorType.BF16) {
+        throw Json.invalid(
+            "output \""
+                + specs.get(i).name()
+                + "\" of "
+                + model.version()
+                + " is BF16 and has no JSON form; ask for binary_data");
+      }
+      resolved.add(asBinary);
+    }
+    return resolved;
+  }
+}

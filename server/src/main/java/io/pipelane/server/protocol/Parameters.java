@@ -1,0 +1,103 @@
+package io.pipelane.server.protocol;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The parameters of a request, an input or an output that this server heeds. Others are checked to
+ * be a string, a number or a bool and ignored; those that change an answer's meaning and are not
+ * served are refused.
+ */
+final class Parameters {
+  static final Parameters NONE = new Parameters();
+
+  /** Asks for all outputs as binary data. */
+  static final String OF_REQUEST = "binary_data_output";
+
+  /** Asks for one output as binary data. */
+  static final String OF_OUTPUT = "binary_data";
+
+  /** Says how many bytes of binary data an input has. */
+  static final String OF_INPUT = "binary_data_size";
+
+  private @Nullable Boolean binaryData;
+  private long binaryDataSize = -1;
+
+  private Parameters() {}
+
+  /** Whether binary output is wanted; null where nothing was said. */
+  @Nullable Boolean binaryData() {
+    return binaryData;
+  }
+
+  /** Bytes of binary data that belong to an input, -1 where nothing was said. */
+  long binaryDataSize() {
+    return binaryDataSize;
+  }
+
+  /**
+   * Reads the object at the parser's current token; null counts as an empty one.
+   *
+   * @param owner what the parameters belong to, as error messages name it
+   * @param heeded which of the names above has a meaning there
+   */
+  static Parameters read(JsonParser parser, String owner, String heeded) throws IOException {
+    if (parser.currentToken() == JsonToken.VALUE_NULL) {
+      return NONE;
+    }
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      throw Json.wrong(parser, owner + ": parameters", "an object");
+    }
+    Parameters parameters = new Parameters();
+    for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
+      parameters.readOne(parser, owner, name, parser.nextToken(), heeded);
+    }
+    return parameters;
+  }
+
+  private void readOne(JsonParser parser, String owner, String name, JsonToken token, String heeded)
+      throws IOException {
+    if (!token.isScalarValue() || token == JsonToken.VALUE_NULL) {
+      throw Json.wrong(parser, field(owner, name), "a string, a number or a bool");
+    }
+    switch (name) {
+      case OF_REQUEST, OF_OUTPUT, OF_INPUT -> {
+        if (name.equals(heeded)) {
+          readBinary(parser, owner, name, token);
+        }
+      }
+      case "shared_memory_region", "classification" ->
+          throw new StatusException(
+              Status.UNIMPLEMENTED,
+              field(owner, name) + " is not served; leave it out and send or take the data itself");
+      default -> {}
+    }
+  }
+
+  private void readBinary(JsonParser parser, String owner, String name, JsonToken token)
+      throws IOException {
+    if (name.equals(OF_INPUT)) {
+      if (token != JsonToken.VALUE_NUMBER_INT || !fitsSize(parser)) {
+        throw Json.wrong(parser, field(owner, name), "an integer within 0 to 2147483647");
+      }
+      binaryDataSize = parser.getLongValue();
+      return;
+    }
+    if (!token.isBoolean()) {
+      throw Json.wrong(parser, field(owner, name), "true or false");
+    }
+    binaryData = parser.getBooleanValue();
+  }
+
+  private static boolean fitsSize(JsonParser parser) throws IOException {
+    return parser.getNumberType() == JsonParser.NumberType.INT && parser.getIntValue() >= 0;
+  }
+
+  private static String field(String owner, String name) {
+    return owner + ": parameter \"" + Json.shorten(name) + '"';
+  }
+}

@@ -1,0 +1,43 @@
+package io.pipelane.server.protocol;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+
+/** Checks a tensor's description against a model's declaration. */
+final class TensorShapes {
+  private TensorShapes() {}
+
+  /**
+   * Checks type, rank, every dimension, and that the tensor's size can be counted.
+   *
+   * @param label what the tensor is called in error messages
+   * @throws StatusException when one of them does not fit
+   */
+  static void check(String label, TensorSpec declared, TensorType type, Shape shape) {
+    if (type != declared.type()) {
+      throw Json.invalid(
+          label + ": datatype is " + type + ", the model declares " + declared.type());
+    }
+    if (shape.rank() != declared.shape().rank()) {
+      throw Json.invalid(
+          "%s: shape %s has rank %d, the model declares %s of rank %d"
+              .formatted(label, shape, shape.rank(), declared.shape(), declared.shape().rank()));
+    }
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      long wanted = declared.shape().dimension(axis);
+      if (wanted >= 0 && wanted != shape.dimension(axis)) {
+        throw Json.invalid(
+            "%s: dimension %d of shape %s is %d, the model declares %s"
+                .formatted(label, axis, shape, shape.dimension(axis), declared.shape()));
+      }
+    }
+    try {
+      Math.multiplyExact(shape.elements(), (long) Math.max(1, type.byteWidth()));
+    } catch (ArithmeticException e) {
+      throw Json.invalid(
+          label + ": shape " + shape + " has more elements than 63 bits of bytes can hold");
+    }
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * The Open Inference Protocol v2 in JSON with the binary tensor extension: requests to checked
+ * inferences, results to bytes. Knows buffers, no connections.
+ */
+@NullMarked
+package io.pipelane.server.protocol;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,194 @@
+package io.pipelane.server.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import io.pipelane.server.cli.CommandLineFixture.Outcome;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands that ask a server, against one with canned answers. */
+class ClientCommandsTest {
+  private static final String ENCODER =
+      """
+      {"name":"encoder","versions":["2"],"platform":"onnxruntime_onnx",
+       "inputs":[{"name":"ids","datatype":"INT64","shape":[-1,-1]},
+                 {"name":"mask","datatype":"INT64","shape":[-1,-1]}],
+       "outputs":[{"name":"state","datatype":"FP32","shape":[-1,4]}]}
+      """;
+  private static final String SPEAKER =
+      """
+      {"name":"the speaker","versions":["1"],"platform":"onnxruntime_onnx",
+       "inputs":[{"name":"text","datatype":"BYTES","shape":[1]}],"outputs":[]}
+      """;
+  private static final String ANSWER =
+      """
+      {"model_name":"encoder","model_version":"2",
+       "outputs":[{"name":"state","datatype":"FP32","shape":[1,4],"data":[0.10,-2,3e-7,4]}]}
+      """;
+
+  private final Map<String, String> answers = new HashMap<>();
+  private final List<String> bodies = Collections.synchronizedList(new ArrayList<>());
+  private HttpServer server;
+
+  ClientCommandsTest() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+  }
+
+  @BeforeEach
+  void start() {
+    server.createContext("/", this::answer);
+    server.start();
+  }
+
+  @AfterEach
+  void stop() {
+    server.stop(0);
+  }
+
+  private void answer(HttpExchange exchange) throws IOException {
+    String request = exchange.getRequestMethod() + " " + exchange.getRequestURI().getRawPath();
+    bodies.add(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+    String known = answers.get(request);
+    String body = known == null ? "{\"error\":\"no such thing: " + request + "\"}" : known;
+    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    exchange.sendResponseHeaders(known == null ? 404 : 200, bytes.length);
+    exchange.getResponseBody().write(bytes);
+    exchange.close();
+  }
+
+  private Outcome run(String... arguments) {
+    List<String> all = new ArrayList<>(List.of(arguments));
+    all.add("--url=http://127.0.0.1:" + server.getAddress().getPort() + "/");
+    return CommandLineFixture.run(all.toArray(String[]::new));
+  }
+
+  private JsonNode sentInput(int index) throws IOException {
+    return ServerClient.JSON.readTree(bodies.getLast()).path("inputs").get(index);
+  }
+
+  @Test
+  void models_listsStatesAndSignatures() {
+    answers.put(
+        "POST /v2/repository/index",
+        """
+        [{"name":"encoder","version":"2","state":"READY","reason":""},
+         {"name":"the speaker","version":"1","state":"READY"},
+         {"name":"broken","version":"1","state":"UNAVAILABLE","reason":"not an ONNX file"}]
+        """);
+    answers.put("GET /v2/models/encoder/versions/2", ENCODER);
+    answers.put("GET /v2/models/the%20speaker/versions/1", SPEAKER);
+    Outcome outcome = run("models");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    List<String> lines = outcome.out().lines().toList();
+    assertEquals(4, lines.size());
+    assertTrue(lines.get(1).contains("ids INT64 [-1,-1], mask INT64 [-1,-1]"), outcome::out);
+    assertTrue(lines.get(2).contains("text BYTES [1]"), outcome::out);
+    assertTrue(lines.get(3).matches("broken +1 +UNAVAILABLE +not an ONNX file"), outcome::out);
+  }
+
+  @Test
+  void models_ofEmptyServer_saysSo() {
+    answers.put("POST /v2/repository/index", "[]");
+    assertEquals("The server has no models.\n", run("models").out());
+  }
+
+  @Test
+  void infer_flatAndNestedInputs_areSentInTheDeclaredShape() throws IOException {
+    answers.put("GET /v2/models/encoder", ENCODER);
+    answers.put("POST /v2/models/encoder/infer", ANSWER);
+    Outcome outcome =
+        run(
+            "infer",
+            "encoder",
+            "--input",
+            "ids=[101, 9007199254740993, 102]",
+            "--input",
+            "mask=[[1,1,1]]",
+            "--output",
+            "state");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    assertEquals(
+        "{\"name\":\"ids\",\"datatype\":\"INT64\",\"shape\":[1,3],"
+            + "\"data\":[101,9007199254740993,102]}",
+        sentInput(0).toString());
+    assertEquals("[1,3]", sentInput(1).path("shape").toString());
+    assertTrue(bodies.getLast().contains("\"outputs\":[{\"name\":\"state\"}]"));
+    assertTrue(outcome.out().startsWith("encoder, version 2\n"), outcome::out);
+    assertTrue(
+        outcome.out().matches("(?s).*state +FP32 +\\[1,4] +0\\.10 -2 3E-7 4\n"), outcome::out);
+  }
+
+  @Test
+  void infer_withVersionAndFile_asksThatVersion(@TempDir Path folder) throws IOException {
+    answers.put("GET /v2/models/encoder/versions/2", ENCODER);
+    answers.put("POST /v2/models/encoder/versions/2/infer", ANSWER);
+    Path file = Files.writeString(folder.resolve("ids.json"), "[[1,2],[3,4]]\n");
+    Outcome outcome =
+        run("infer", "encoder", "--version=2", "--json", "--input=ids=@" + file, "--input=mask=7");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    assertEquals("[2,2]", sentInput(0).path("shape").toString());
+    assertEquals("[1,1]", sentInput(1).path("shape").toString());
+    assertEquals(ServerClient.JSON.readTree(ANSWER), ServerClient.JSON.readTree(outcome.out()));
+  }
+
+  @Test
+  void infer_bareTextForTheOnlyInput_isSentAsString() throws IOException {
+    answers.put("GET /v2/models/the%20speaker", SPEAKER);
+    answers.put("POST /v2/models/the%20speaker/infer", "{}");
+    Outcome outcome = run("infer", "the speaker", "--input", "good morning = hello");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    assertEquals("[\"good morning = hello\"]", sentInput(0).path("data").toString());
+  }
+
+  @Test
+  void infer_wrongInputs_areRefusedBeforeSending() {
+    answers.put("GET /v2/models/encoder", ENCODER);
+    Outcome missing = run("infer", "encoder", "--input", "ids=[1]");
+    assertEquals(1, missing.exitCode());
+    assertTrue(missing.err().contains("--input mask=...  INT64 [-1,-1]"), missing::err);
+    assertTrue(run("infer", "encoder", "--input", "[1]").err().contains("names none"));
+    assertTrue(
+        run("infer", "encoder", "--input=ids=[[1,2],[3]]", "--input=mask=1")
+            .err()
+            .contains("unevenly"));
+    assertTrue(run("infer", "encoder", "--input", "ids=[1").err().contains("is not JSON"));
+    assertTrue(run("infer", "encoder", "--input", "ids=@/absent").err().contains("cannot be read"));
+  }
+
+  @Test
+  void infer_unknownModel_printsTheServersReason() {
+    Outcome outcome = run("infer", "absent", "--input", "x=1");
+    assertEquals(1, outcome.exitCode());
+    assertEquals(
+        "pipelane infer: the server answered 404: no such thing: GET /v2/models/absent\n",
+        outcome.err());
+  }
+
+  @Test
+  void models_withoutServer_saysHowToStartOne() {
+    int port = server.getAddress().getPort();
+    server.stop(0);
+    Outcome outcome = CommandLineFixture.run("models", "--url", "http://127.0.0.1:" + port);
+    assertEquals(1, outcome.exitCode());
+    assertTrue(outcome.err().contains("no server answers at http://127.0.0.1:" + port));
+    assertEquals(1, outcome.err().lines().count());
+    assertTrue(CommandLineFixture.run("models", "--url", "nowhere").err().contains("no address"));
+  }
+}

@@ -1,0 +1,95 @@
+package io.pipelane.server.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ConfigTemplate;
+import io.pipelane.config.Settings;
+import io.pipelane.server.cli.CommandLineFixture.Outcome;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PipelaneTest {
+  @ParameterizedTest
+  @ValueSource(strings = {"serve", "config", "models", "infer", "version"})
+  void help_ofEverySubcommand_isPrinted(String subcommand) {
+    Outcome outcome = CommandLineFixture.run(subcommand, "--help");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    assertTrue(outcome.out().startsWith("Usage: pipelane " + subcommand), outcome::out);
+    assertTrue(CommandLineFixture.run("--help").out().contains("\n  " + subcommand));
+  }
+
+  @Test
+  void help_ofServe_namesEverySetting() {
+    String help = CommandLineFixture.run("serve", "--help").out();
+    Settings.all().forEach(s -> assertTrue(help.contains("--" + s.key()), s.key()));
+    assertTrue(help.contains("--memory, --device.memory=VALUE"), help);
+    assertTrue(help.contains("${XDG_CACHE_HOME:-~/.cache}/pipelane"), help);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "frobnicate", "serve --frobnicate", "infer", "config --memory"})
+  void wrongUsage_exitsWith2AndSaysHow(String line) {
+    Outcome outcome = CommandLineFixture.run(line.isEmpty() ? new String[0] : line.split(" "));
+    assertEquals(2, outcome.exitCode());
+    assertTrue(outcome.err().contains("\nTry: pipelane"), outcome::err);
+  }
+
+  @Test
+  void subcommand_ofAnotherModule_isFoundAsService() {
+    assertEquals("hello\n", CommandLineFixture.run("greet", "hello").out());
+    assertTrue(CommandLineFixture.run("greet", "--help").out().startsWith("Usage: pipelane greet"));
+  }
+
+  @Test
+  void config_withFileAndFlags_printsWhatHolds(@TempDir Path folder) throws IOException {
+    Path file = Files.writeString(folder.resolve("p.yaml"), "device:\n  memory: 64MiB\n  lanes: 3");
+    Outcome outcome =
+        CommandLineFixture.run(
+            "config", "--config", file.toString(), "--memory", "128MiB", "--queue.max-requests=9");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    assertTrue(outcome.out().contains("  memory: 128MiB "), outcome::out);
+    assertTrue(outcome.out().contains("# flag --device.memory (default 1GiB)"), outcome::out);
+    assertTrue(outcome.out().contains("p.yaml line 3 (default 0)"), outcome::out);
+    assertTrue(outcome.out().contains("  max-requests: 9 "), outcome::out);
+  }
+
+  @Test
+  void config_template_isTheReadyMadeFile() {
+    assertEquals(ConfigTemplate.render(), CommandLineFixture.run("config", "--template").out());
+  }
+
+  @Test
+  void config_impossibleValue_isOneLineAndExit2() {
+    Outcome outcome = CommandLineFixture.run("config", "--memory", "lots");
+    assertEquals(2, outcome.exitCode());
+    assertTrue(
+        outcome.err().startsWith("pipelane config: flag --device.memory: device.memory = \"lots\""),
+        outcome::err);
+    assertEquals(1, outcome.err().lines().count());
+  }
+
+  @Test
+  void serve_withoutRepository_saysWhatIsMissing() {
+    Outcome outcome = CommandLineFixture.run("serve");
+    assertEquals(2, outcome.exitCode());
+    assertTrue(outcome.err().contains("--repository DIR"), outcome::err);
+    assertFalse(outcome.err().contains("\tat "), outcome::err);
+  }
+
+  @Test
+  void version_namesWhatRunsHere() {
+    Outcome outcome = CommandLineFixture.run("version");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    for (String part : new String[] {"Pipelane", "ONNX Runtime", "Java", "System", "Processor"}) {
+      assertTrue(outcome.out().contains(part + "  "), outcome::out);
+    }
+    assertTrue(outcome.out().contains(Runtime.version().toString()), outcome::out);
+  }
+}

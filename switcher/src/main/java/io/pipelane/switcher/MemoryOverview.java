@@ -1,0 +1,14 @@
+package io.pipelane.switcher;
+
+import io.pipelane.switcher.memory.Ledger;
+
+/**
+ * All device memory, by kind, at one moment.
+ *
+ * @param weights pages and packed forms
+ * @param workingBytes what lanes and session constants may take together
+ * @param constantBytes what sessions keep
+ * @param laneBytes what the lanes' regions may touch at present
+ */
+public record MemoryOverview(
+    Ledger weights, long workingBytes, long constantBytes, long laneBytes) {}

@@ -1,0 +1,192 @@
+package io.pipelane.switcher;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.FirstComeFirstServed;
+import io.pipelane.switcher.schedule.LaneThreads;
+import io.pipelane.switcher.schedule.Packer;
+import io.pipelane.switcher.schedule.RequestQueue;
+import io.pipelane.switcher.worker.InProcessWorker;
+import io.pipelane.switcher.worker.SessionConstants;
+import io.pipelane.switcher.worker.Worker;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+
+/**
+ * Answers requests for every registered model from one device: the front door of this module.
+ *
+ * <p>Safe for any thread; {@link #register} and {@link #deregister} block and belong on platform
+ * threads.
+ */
+public final class Switcher implements InferenceService, AutoCloseable {
+  private static final Duration LONGEST_RUN = Duration.ofHours(1);
+
+  private final OrtEnvironment environment;
+  private final Lanes lanes;
+  private final SessionConstants constants;
+  private final MemoryDaemon daemon;
+  private final Worker worker;
+  private final RequestQueue queue;
+  private final Packer packer;
+  private final LaneThreads threads;
+  private final Set<ModelVersion> registered = ConcurrentHashMap.newKeySet();
+
+  /**
+   * Takes charge of a device, which stays the caller's to close afterwards.
+   *
+   * @param library ONNX Runtime's native library
+   * @param hostTier opens a model's weights for a transfer
+   */
+  public Switcher(
+      Device device,
+      Path library,
+      SwitcherSettings settings,
+      Function<ImportedModel, WeightSource> hostTier) {
+    LongSupplier clock = System::nanoTime;
+    DeviceMemory memory = new DeviceMemory(device.persistent());
+    environment = OrtEnvironment.open(library, memory);
+    lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
+    constants = new SessionConstants(device.persistent(), lanes);
+    daemon = new MemoryDaemon(device, settings.weightBytes(), hostTier, settings.grouping(), clock);
+    worker =
+        new InProcessWorker(
+            environment, memory, device.persistent(), constants, settings.threadsPerRun());
+    queue =
+        new RequestQueue(
+            new FirstComeFirstServed(), settings.queuedRequests(), settings.queuedBytes(), clock);
+    double hotUses = settings.packing() ? settings.hotUses() : Double.POSITIVE_INFINITY;
+    packer = new Packer(daemon, worker, hotUses, clock);
+    threads = new LaneThreads(settings.lanes(), queue, daemon, lanes, worker, this::ran, clock);
+  }
+
+  private void ran(InferenceRequest request, boolean packed, InferenceTimings timings) {
+    if (!packed) {
+      packer.ranGated(request.model());
+    }
+  }
+
+  /**
+   * Makes a model answerable; blocks while its session is built.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit, {@link
+   *     Status#INVALID_ARGUMENT} when ONNX Runtime refuses it; nothing is left then
+   */
+  public void register(ImportedModel model) {
+    long address = daemon.register(model);
+    try {
+      worker.prepare(model, address);
+    } catch (RuntimeException e) {
+      daemon.deregister(model.version());
+      throw e;
+    }
+    packer.add(model);
+    registered.add(model.version());
+  }
+
+  /**
+   * Takes a model out; blocks until its runs have ended and its memory is back.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void deregister(ModelVersion version) {
+    if (!registered.remove(version)) {
+      throw notRegistered(version);
+    }
+    packer.remove(version);
+    daemon.deregister(version);
+    worker.discard(version);
+  }
+
+  /**
+   * Takes a model's weights off the device; the next request brings them back. Blocks until its
+   * runs have ended.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void evict(ModelVersion version) {
+    daemon.evict(version);
+  }
+
+  @Override
+  public Ticket submit(InferenceRequest request, ResultHandler handler) {
+    if (!registered.contains(request.model())) {
+      throw notRegistered(request.model());
+    }
+    return queue.submit(request, handler);
+  }
+
+  private static StatusException notRegistered(ModelVersion version) {
+    return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+  }
+
+  /** ONNX Runtime's version. */
+  public String runtimeVersion() {
+    return environment.version();
+  }
+
+  /** Who holds what of the device's memory, now. */
+  public MemoryOverview memory() {
+    return new MemoryOverview(
+        daemon.ledger(), lanes.capacityBytes(), constants.usedBytes(), lanes.laneBytes());
+  }
+
+  public TransferCounters transfers() {
+    return daemon.counters();
+  }
+
+  /** Requests that wait for a lane. */
+  public int waiting() {
+    return queue.waiting();
+  }
+
+  /**
+   * Checks every invariant of the memory's accounts.
+   *
+   * @throws IllegalStateException naming the one that does not hold
+   */
+  public void verify() {
+    daemon.ledger().verify();
+    lanes.checkSafety();
+  }
+
+  /**
+   * Takes no more requests and waits for those that were taken.
+   *
+   * @return whether all of them have ended in time
+   */
+  public boolean drain(Duration timeout) {
+    queue.close();
+    return threads.join(timeout);
+  }
+
+  /**
+   * Finishes every request that was taken, then gives everything back.
+   *
+   * @throws IllegalStateException when they do not end; nothing is given back then
+   */
+  @Override
+  public void close() {
+    if (!drain(LONGEST_RUN)) {
+      throw new IllegalStateException("runs are still under way");
+    }
+    packer.close();
+    registered.clear();
+    daemon.close();
+    worker.close();
+    lanes.close();
+    environment.close();
+  }
+}

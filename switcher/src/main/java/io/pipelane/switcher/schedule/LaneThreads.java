@@ -1,0 +1,120 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.worker.Worker;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The platform threads that carry requests from the queue through a run, one per lane that may be
+ * open at once. They end when the queue is closed and empty.
+ */
+public final class LaneThreads {
+  private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
+
+  private final RequestQueue queue;
+  private final MemoryDaemon daemon;
+  private final Lanes lanes;
+  private final Worker worker;
+  private final RunListener listener;
+  private final LongSupplier nanoClock;
+  private final EphemeralProfile profile = new EphemeralProfile();
+  private final List<Thread> threads;
+
+  /** Starts the threads. */
+  public LaneThreads(
+      int count,
+      RequestQueue queue,
+      MemoryDaemon daemon,
+      Lanes lanes,
+      Worker worker,
+      RunListener listener,
+      LongSupplier nanoClock) {
+    this.queue = queue;
+    this.daemon = daemon;
+    this.lanes = lanes;
+    this.worker = worker;
+    this.listener = listener;
+    this.nanoClock = nanoClock;
+    this.threads =
+        IntStream.range(0, count)
+            .mapToObj(i -> Thread.ofPlatform().name("lane-" + i).daemon().start(this::serve))
+            .toList();
+  }
+
+  /** Told of every run that went well, on the lane's thread. */
+  @FunctionalInterface
+  public interface RunListener {
+    void ran(InferenceRequest request, boolean packed, InferenceTimings timings);
+  }
+
+  /**
+   * Waits until the queue is closed and empty and every run has ended.
+   *
+   * @return false when the time was over before, or the waiting thread was interrupted
+   */
+  public boolean join(Duration timeout) {
+    long deadline = nanoClock.getAsLong() + timeout.toNanos();
+    try {
+      for (Thread thread : threads) {
+        if (!thread.join(Duration.ofNanos(Math.max(0, deadline - nanoClock.getAsLong())))) {
+          return false;
+        }
+      }
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  private void serve() {
+    @Nullable QueuedRequest next = queue.take();
+    while (next != null) {
+      answer(next);
+      next = queue.take();
+    }
+  }
+
+  private void answer(QueuedRequest queued) {
+    ResultHandler handler = queued.handler();
+    try {
+      InferenceTimings timings = run(queued);
+      handler.completed(timings);
+    } catch (StatusException e) {
+      handler.failed(e);
+    } catch (Throwable e) {
+      LOG.log(Level.ERROR, "running " + queued.request().model() + " failed", e);
+      handler.failed(
+          new StatusException(
+              Status.INTERNAL, "running " + queued.request().model() + " failed: " + e, e));
+    }
+  }
+
+  private InferenceTimings run(QueuedRequest queued) {
+    InferenceRequest request = queued.request();
+    long begin = nanoClock.getAsLong();
+    try (Lease lease = daemon.acquire(request.model());
+        LaneLease lane = lanes.enter(profile.expected(request))) {
+      worker.run(request, lease, lane, queued.handler());
+      profile.observed(request, lane.region().peakBytes());
+      InferenceTimings timings =
+          new InferenceTimings(
+              begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
+      listener.ran(request, lease.packed(), timings);
+      return timings;
+    }
+  }
+}
