@@ -51,6 +51,7 @@ final class ImportProcess {
       throw new StatusException(Status.CANCELLED, "import was interrupted", e);
     } finally {
       process.destroyForcibly();
+      process.getOutputStream().close();
     }
     Files.deleteIfExists(log);
   }
