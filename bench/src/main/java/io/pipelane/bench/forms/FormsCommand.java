@@ -50,7 +50,8 @@ public final class FormsCommand implements Callable<Integer> {
       for (BenchCase benchCase : cases) {
         out.println("measuring " + benchCase.name());
         out.flush();
-        try (FormsRound round = new FormsRound(benchCase, gated, packed, options.length())) {
+        try (FormsRound round =
+            new FormsRound(benchCase, gated, packed, options.warmup(), options.length())) {
           for (int i = 0; i < options.rounds(); i++) {
             round.measure(results);
           }

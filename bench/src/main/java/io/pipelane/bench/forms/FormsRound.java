@@ -20,7 +20,6 @@ import java.util.stream.IntStream;
 final class FormsRound implements AutoCloseable {
   private static final int CORES = Runtime.getRuntime().availableProcessors();
   private static final int COLD_RUNS = 5;
-  private static final int WARM_RUNS = 10;
   private static final long SETTLING_LIMIT_SECONDS = 120;
 
   private final BenchCase benchCase;
@@ -28,23 +27,30 @@ final class FormsRound implements AutoCloseable {
   private final LocalPipelane packed;
   private final Duration length;
   private final PlainModel plain;
+  private final List<Run> plainCallers;
   private final List<Run> gatedCallers;
   private final List<Run> packedCallers;
 
   /** Opens the plain session, warms all contestants and waits for the packed form. */
-  FormsRound(BenchCase benchCase, LocalPipelane gated, LocalPipelane packed, Duration length)
+  FormsRound(
+      BenchCase benchCase,
+      LocalPipelane gated,
+      LocalPipelane packed,
+      Duration warmup,
+      Duration length)
       throws Exception {
     this.benchCase = benchCase;
     this.gated = gated;
     this.packed = packed;
     this.length = length;
     plain = new PlainModel(benchCase.file(), benchCase.inputs());
+    plainCallers = IntStream.range(0, CORES).mapToObj(_ -> plain.run()).toList();
     gatedCallers = callers(gated);
     packedCallers = callers(packed);
     settle();
-    warm(plain.run());
-    warm(gatedCallers.getFirst());
-    warm(packedCallers.getFirst());
+    Timing.perSecond(plainCallers, warmup);
+    Timing.perSecond(gatedCallers, warmup);
+    Timing.perSecond(packedCallers, warmup);
   }
 
   private List<Run> callers(LocalPipelane pipelane) {
@@ -66,21 +72,14 @@ final class FormsRound implements AutoCloseable {
     } while (!packed.isSettled(benchCase.model()));
   }
 
-  private static void warm(Run run) throws Exception {
-    for (int i = 0; i < WARM_RUNS; i++) {
-      run.run();
-    }
-  }
-
   /** Measures every contestant once, in turn. */
   void measure(Results results) throws Exception {
     Recorder recorder = new Recorder(results);
-    recorder.add(FormsColumns.PLAIN_MILLIS, Timing.medianMillis(plain.run(), length));
+    recorder.add(FormsColumns.PLAIN_MILLIS, Timing.medianMillis(plainCallers.getFirst(), length));
     double warm = Timing.medianMillis(gatedCallers.getFirst(), length);
     recorder.add(FormsColumns.GATED_MILLIS, warm);
     recorder.add(FormsColumns.PACKED_MILLIS, Timing.medianMillis(packedCallers.getFirst(), length));
 
-    List<Run> plainCallers = IntStream.range(0, CORES).mapToObj(_ -> plain.run()).toList();
     double plainRate = Timing.perSecond(plainCallers, length);
     double gatedRate = Timing.perSecond(gatedCallers, length);
     double packedRate = Timing.perSecond(packedCallers, length);

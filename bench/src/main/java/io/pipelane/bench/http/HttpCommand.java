@@ -62,7 +62,8 @@ public final class HttpCommand implements Callable<Integer> {
       List<Run> callers = IntStream.range(0, CORES).mapToObj(_ -> plain.run()).toList();
       HttpLoad load = new HttpLoad(server, benchCase.model(), benchCase.inputs());
       load.settle(CORES, options.length());
-      Timing.perSecond(callers, options.length());
+      load.run(connections.getLast(), options.warmup());
+      Timing.perSecond(callers, options.warmup());
       for (int round = 0; round < options.rounds(); round++) {
         for (int count : connections) {
           double local = Timing.perSecond(callers, options.length());

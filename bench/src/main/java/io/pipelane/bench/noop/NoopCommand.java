@@ -53,8 +53,8 @@ public final class NoopCommand implements Callable<Integer> {
         ChildProcess netty = startNetty(work, pipelane)) {
       HttpLoad pipelaneLoad = new HttpLoad(pipelane, NoopModel.NAME, NoopModel.inputs());
       HttpLoad nettyLoad = new HttpLoad(netty, NoopModel.NAME, NoopModel.inputs());
-      pipelaneLoad.run(WARM_CONNECTIONS, options.length());
-      nettyLoad.run(WARM_CONNECTIONS, options.length());
+      pipelaneLoad.run(WARM_CONNECTIONS, options.warmup());
+      nettyLoad.run(WARM_CONNECTIONS, options.warmup());
       for (int round = 0; round < options.rounds(); round++) {
         for (int count : connections) {
           Measured ceiling = nettyLoad.run(count, options.length());

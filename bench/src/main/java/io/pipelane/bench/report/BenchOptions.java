@@ -29,6 +29,13 @@ public final class BenchOptions {
   private double seconds = 2;
 
   @Option(
+      names = "--warmup",
+      paramLabel = "S",
+      defaultValue = "5",
+      description = "Load on each contestant before anything is measured (${DEFAULT-VALUE}).")
+  private double warmup = 5;
+
+  @Option(
       names = "--work",
       paramLabel = "DIR",
       description = "Where models and derived files go; .pipelane/bench unless told otherwise.")
@@ -64,8 +71,22 @@ public final class BenchOptions {
    * @throws IllegalArgumentException unless it is 10 milliseconds to an hour
    */
   public Duration length() {
+    return duration("--seconds", seconds);
+  }
+
+  /**
+   * Length of the load on each contestant before anything is measured.
+   *
+   * @throws IllegalArgumentException unless it is 10 milliseconds to an hour
+   */
+  public Duration warmup() {
+    return duration("--warmup", warmup);
+  }
+
+  private static Duration duration(String option, double seconds) {
     if (!(seconds >= 0.01 && seconds <= 3_600)) {
-      throw new IllegalArgumentException("--seconds must be between 0.01 and 3600: " + seconds);
+      throw new IllegalArgumentException(
+          option + " must be between 0.01 and 3600 seconds: " + seconds);
     }
     return Duration.ofNanos(Math.round(seconds * 1e9));
   }
