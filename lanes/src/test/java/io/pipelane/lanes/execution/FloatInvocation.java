@@ -9,16 +9,16 @@ import java.util.List;
 
 /** One FP32 input {@code x} and one FP32 output {@code y}. */
 final class FloatInvocation implements Invocation {
-  private final Input input;
+  private final InputTensor input;
   private MemorySegment output = MemorySegment.NULL;
 
   FloatInvocation(float[] x, Shape shape) {
     MemorySegment data = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_FLOAT, x);
-    input = new Input("x", TensorType.FP32, shape, data);
+    input = new InputTensor("x", TensorType.FP32, shape, data);
   }
 
   @Override
-  public List<Input> inputs() {
+  public List<InputTensor> inputs() {
     return List.of(input);
   }
 

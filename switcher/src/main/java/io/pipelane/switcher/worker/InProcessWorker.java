@@ -5,6 +5,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.MemoryTarget;
@@ -161,10 +162,8 @@ public final class InProcessWorker implements Worker {
   private record RequestInvocation(InferenceRequest request, ResultHandler handler)
       implements Invocation {
     @Override
-    public List<Input> inputs() {
-      return request.inputs().stream()
-          .map(input -> new Input(input.name(), input.type(), input.shape(), input.data()))
-          .toList();
+    public List<InputTensor> inputs() {
+      return request.inputs();
     }
 
     @Override
