@@ -111,11 +111,12 @@ public final class LaneThreads {
 
   private InferenceTimings run(QueuedRequest queued) {
     InferenceRequest request = queued.request();
+    EphemeralProfile.Key key = profile.keyOf(request);
     long begin = nanoClock.getAsLong();
     try (Lease lease = daemon.acquire(request.model());
-        LaneLease lane = lanes.enter(profile.expected(request))) {
+        LaneLease lane = lanes.enter(profile.expected(key))) {
       worker.run(request, lease, lane, queued.handler());
-      profile.observed(request, lane.region().peakBytes());
+      profile.observed(key, lane.region().peakBytes());
       InferenceTimings timings =
           new InferenceTimings(
               begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
