@@ -1,4 +1,4 @@
-/** The demonstration: real models, real inputs, answers in human terms. */
+/** Real models, real inputs, and answers in human terms: {@code pipelane demo}. */
 @NullMarked
 package io.pipelane.demo;
 

@@ -281,7 +281,11 @@ final class GateOperator {
     }
   }
 
-  /** Gives each output its input's type and shape; unknown dimensions get names of their own. */
+  /**
+   * Gives each output its input's type and shape; unknown dimensions get names of their own. A
+   * value of unknown rank looks like a scalar here: both are left to the type that the graph
+   * declares for the gate's output.
+   */
   @SuppressWarnings("unused") // an upcall
   private long inferShapes(long operator, long context) {
     try (Arena arena = Arena.ofConfined()) {
@@ -290,6 +294,9 @@ final class GateOperator {
         long in = api.get(OrtApi.SHAPE_INFER_CONTEXT_GET_INPUT_TYPE_SHAPE, context, i);
         long type = api.get(OrtApi.GET_TENSOR_ELEMENT_TYPE, in) & 0xffffffffL;
         long rank = api.get(OrtApi.GET_DIMENSIONS_COUNT, in);
+        if (rank == 0) {
+          continue;
+        }
         MemorySegment dimensions = arena.allocate(JAVA_LONG, Math.max(1, rank));
         MemorySegment symbols = arena.allocate(ADDRESS, Math.max(1, rank));
         api.call(OrtApi.GET_DIMENSIONS, in, dimensions.address(), rank);

@@ -132,6 +132,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
     services.remove(version);
   }
 
+  /**
+   * Takes a model's weights off the device; the next request brings them back. Blocks until its
+   * runs have ended.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void evict(ModelVersion version) {
+    daemon.evict(version);
+  }
+
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     if (services.get(request.model()) != Service.OPEN) {

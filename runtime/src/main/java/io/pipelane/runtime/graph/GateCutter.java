@@ -31,7 +31,8 @@ public final class GateCutter {
       ModelFile file, Map<String, TensorProto> weights, CutSettings settings) {
     GraphProto graph = file.graph();
     List<NodeProto> order = NodeOrder.of(graph);
-    Liveness liveness = Liveness.of(graph, order);
+    ElementTypes types = ElementTypes.of(graph, order);
+    Liveness liveness = Liveness.of(graph, order, types);
     Segmentation cuts = Segmentation.of(order, weights, settings, liveness::mayCut);
     List<Weight> placed = place(order, cuts, weights);
     GateWiring wiring = new GateWiring(graph, order, cuts, liveness, placed);
@@ -43,7 +44,11 @@ public final class GateCutter {
             .clearValueInfo()
             .clearInput()
             .clearDocString();
-    wiring.nodes(node -> edited.addNode(inlined(node, file)));
+    wiring.nodes(
+        node -> {
+          edited.addNode(Constants.inline(node, file.folder()));
+          types.declareOutputs(node, edited);
+        });
     graph.getInputList().forEach(edited::addInput);
     placed.forEach(weight -> edited.addInput(declaration(weight)));
     GatedGraph gated =
@@ -54,10 +59,6 @@ public final class GateCutter {
             placed.isEmpty() ? 0 : end(placed.getLast()));
     GateRules.check(gated);
     return gated;
-  }
-
-  private static NodeProto inlined(NodeProto node, ModelFile file) {
-    return Constants.inline(node, file.folder());
   }
 
   private static GraphProto withoutWeights(GraphProto graph, Map<String, TensorProto> weights) {

@@ -32,7 +32,7 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
     }
   }
 
-  static Liveness of(GraphProto graph, List<NodeProto> order) {
+  static Liveness of(GraphProto graph, List<NodeProto> order, ElementTypes types) {
     Map<String, Span> spans = new LinkedHashMap<>();
     Set<String> constants = Scopes.constants(graph);
     graph.getInputList().stream()
@@ -48,7 +48,7 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
           .filter(name -> !name.isEmpty())
           .forEach(name -> spans.put(name, new Span(position, position)));
     }
-    return new Liveness(spans, blocked(graph, order, spans));
+    return new Liveness(spans, blocked(graph, order, spans, types));
   }
 
   /** Whether every value that is live before the node at a position can pass a gate. */
@@ -57,9 +57,13 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
   }
 
   private static Set<Integer> blocked(
-      GraphProto graph, List<NodeProto> order, Map<String, Span> spans) {
+      GraphProto graph, List<NodeProto> order, Map<String, Span> spans, ElementTypes types) {
     Set<Integer> blocked = new HashSet<>();
-    for (String name : impassable(graph, order)) {
+    Set<String> impassable = impassable(graph, order);
+    spans.keySet().stream()
+        .filter(name -> types.of(name).orElse(0) == TensorType.BYTES.onnx())
+        .forEach(impassable::add);
+    for (String name : impassable) {
       Span span = spans.get(name);
       if (span != null) {
         for (int k = span.definedAt() + 1; k <= span.lastReadAt(); k++) {
@@ -70,12 +74,12 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
     return blocked;
   }
 
-  /** Sequences, optionals, maps, sparse tensors and strings: a gate passes numbers only. */
+  /** Sequences, optionals, maps and sparse tensors: a gate passes tensors of numbers only. */
   private static Set<String> impassable(GraphProto graph, List<NodeProto> order) {
     Set<String> names = new HashSet<>();
     Stream.of(graph.getInputList(), graph.getValueInfoList(), graph.getOutputList())
         .flatMap(List::stream)
-        .filter(value -> !isNumeric(value.getType()))
+        .filter(value -> !isTensor(value.getType()))
         .forEach(value -> names.add(value.getName()));
     order.stream()
         .filter(
@@ -84,10 +88,9 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
     return names;
   }
 
-  private static boolean isNumeric(TypeProto type) {
+  private static boolean isTensor(TypeProto type) {
     return switch (type.getValueCase()) {
-      case TENSOR_TYPE -> type.getTensorType().getElemType() != TensorType.BYTES.onnx();
-      case VALUE_NOT_SET -> true;
+      case TENSOR_TYPE, VALUE_NOT_SET -> true;
       case SEQUENCE_TYPE, MAP_TYPE, OPAQUE_TYPE, SPARSE_TENSOR_TYPE, OPTIONAL_TYPE -> false;
     };
   }

@@ -17,7 +17,7 @@ final class ServeCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Override
-  public Integer call() {
+  public Integer call() throws InterruptedException {
     EffectiveConfig effective = ConfigOptions.load(spec, System.getenv());
     if (effective.config().repository().path().isEmpty()) {
       throw new ConfigException(
@@ -25,7 +25,7 @@ final class ServeCommand implements Subcommand {
     }
     spec.commandLine().getOut().print(effective.toYaml());
     spec.commandLine().getOut().flush();
-    PipelaneServer.run(effective.config());
+    PipelaneServer.run(effective.config(), System.out);
     return 0;
   }
 }

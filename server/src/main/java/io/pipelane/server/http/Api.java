@@ -61,7 +61,7 @@ final class Api {
       dispatch(exchange, route, body);
     } catch (StatusException e) {
       exchange.answer(e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       exchange.answer(internal(e));
     } finally {
       body.release();

@@ -98,7 +98,7 @@ final class InferRun implements ResultHandler {
       hop(exchange, () -> new InferRun(exchange, call, codecs).resume(service), call::close);
     } catch (StatusException e) {
       hop(exchange, () -> exchange.answer(e), () -> {});
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       hop(exchange, () -> exchange.answer(Api.internal(e)), () -> {});
     } finally {
       body.release();
@@ -212,7 +212,7 @@ final class InferRun implements ResultHandler {
     } catch (StatusException e) {
       body.release();
       return Response.error(e, exchange.allocator());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       body.release();
       return Response.error(Api.internal(e), exchange.allocator());
     } finally {

@@ -6,6 +6,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.server.protocol.InputReader.Input;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 
 /** Checks binary tensors where they lie, without copying them. */
 final class BinaryTensors {
@@ -90,8 +91,8 @@ final class BinaryTensors {
   /** Little-endian values of any alignment. */
   private static final class Wire {
     static final ValueLayout.OfInt INT =
-        ValueLayout.JAVA_INT_UNALIGNED.withOrder(java.nio.ByteOrder.LITTLE_ENDIAN);
+        ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     static final ValueLayout.OfLong LONG =
-        ValueLayout.JAVA_LONG_UNALIGNED.withOrder(java.nio.ByteOrder.LITTLE_ENDIAN);
+        ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   }
 }

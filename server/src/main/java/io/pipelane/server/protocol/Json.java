@@ -9,6 +9,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.ByteBufOutputStream;
@@ -43,6 +44,7 @@ final class Json {
           .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
           .enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER)
           .enable(StreamReadFeature.USE_FAST_BIG_NUMBER_PARSER)
+          .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
           .build();
 
   private Json() {}

@@ -52,8 +52,8 @@ final class JsonElementReader {
       case INT64 -> target.writeLongLE(integer(token, Long.MIN_VALUE, Long.MAX_VALUE));
       case UINT64 -> target.writeLongLE(unsignedLong(token));
       case FP16 -> target.writeShortLE(half(token));
-      case FP32 -> target.writeIntLE(Float.floatToRawIntBits(single(token)));
-      case FP64 -> target.writeLongLE(Double.doubleToRawLongBits(twice(token)));
+      case FP32 -> target.writeIntLE(Float.floatToRawIntBits(singlePrecision(token)));
+      case FP64 -> target.writeLongLE(Double.doubleToRawLongBits(doublePrecision(token)));
       case BYTES -> string(token);
       case BF16 -> throw fault("BF16 has no JSON form; send the tensor with binary_data_size");
     }
@@ -100,14 +100,14 @@ final class JsonElementReader {
   }
 
   private short half(JsonToken token) throws IOException {
-    short value = Float.floatToFloat16(single(token));
+    short value = Float.floatToFloat16(singlePrecision(token));
     if (!Float.isFinite(Float.float16ToFloat(value))) {
       throw wrong("within -65504 to 65504 for FP16");
     }
     return value;
   }
 
-  private float single(JsonToken token) throws IOException {
+  private float singlePrecision(JsonToken token) throws IOException {
     checkNumber(token);
     float value = parser.getFloatValue();
     if (!Float.isFinite(value)) {
@@ -116,7 +116,7 @@ final class JsonElementReader {
     return value;
   }
 
-  private double twice(JsonToken token) throws IOException {
+  private double doublePrecision(JsonToken token) throws IOException {
     checkNumber(token);
     double value = parser.getDoubleValue();
     if (!Double.isFinite(value)) {

@@ -25,6 +25,7 @@ public record Ledger(
    * @param arriving whether a transfer is under way
    * @param packedBytes its prepacked form
    * @param leases runs under way
+   * @param groups copies that bring the whole model in
    */
   public record Entry(
       ModelVersion model,
@@ -32,7 +33,8 @@ public record Ledger(
       long residentBytes,
       boolean arriving,
       long packedBytes,
-      int leases) {}
+      int leases,
+      int groups) {}
 
   /**
    * Checks that the parts add up to the whole and stay inside the capacity.

@@ -111,6 +111,7 @@ public final class MemoryDaemon implements AutoCloseable {
           new Residency(
               model,
               device.reserve(Math.max(1, weightBytes)),
+              grouping.groups(model.plan(), 0).size(),
               new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
       residencies.put(model.version(), residency);
       return residency.range.address();
@@ -129,19 +130,40 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       Residency residency = known(version);
       residency.retired = true;
-      while (residency.leases > 0
-          || residency.isArriving()
-          || (residency.packed != null && !dropIfIdle(residency))) {
-        changed.awaitUninterruptibly();
-      }
-      residency.arrivals.clear();
-      unmap(residency, residency.mappedSlots);
+      emptyOut(residency);
       residency.range.close();
       residencies.remove(version);
       changed.signalAll();
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * Takes a model's weights off the device, its packed form included; it stays registered. Waits
+   * for the runs that hold a lease.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void evict(ModelVersion version) {
+    lock.lock();
+    try {
+      Residency residency = known(version);
+      emptyOut(residency);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void emptyOut(Residency residency) {
+    while (residency.leases > 0
+        || residency.isArriving()
+        || (residency.packed != null && !dropIfIdle(residency))) {
+      changed.awaitUninterruptibly();
+    }
+    residency.arrivals.clear();
+    unmap(residency, residency.mappedSlots);
   }
 
   /**
@@ -194,9 +216,7 @@ public final class MemoryDaemon implements AutoCloseable {
         form.leases--;
       }
       settle(residency);
-      if (!line.isEmpty() || residency.retired) {
-        changed.signalAll();
-      }
+      changed.signalAll();
     } finally {
       lock.unlock();
     }
@@ -303,7 +323,8 @@ public final class MemoryDaemon implements AutoCloseable {
         residency.mappedSlots * pages.pageBytes(),
         residency.isArriving(),
         packed == null ? 0 : packed.bytes,
-        residency.leases);
+        residency.leases,
+        residency.groups);
   }
 
   private Residency known(ModelVersion version) {

@@ -17,13 +17,18 @@ final class Residency {
   final ImportedModel model;
   final AddressRange range;
   final Usage usage;
+
+  /** Copies that bring the whole model in. */
+  final int groups;
+
   final List<Arrival> arrivals = new ArrayList<>();
   int mappedSlots;
   int leases;
   boolean retired;
   @Nullable PackedForm packed;
 
-  Residency(ImportedModel model, AddressRange range, Usage usage) {
+  Residency(ImportedModel model, AddressRange range, int groups, Usage usage) {
+    this.groups = groups;
     this.model = model;
     this.range = range;
     this.usage = usage;

@@ -1,0 +1,45 @@
+package io.pipelane.demo;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.demo.report.LedgerRow;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The server that a demo starts and asks. Used by one thread. */
+public interface DemoServer extends AutoCloseable {
+  /**
+   * Starts serving; models may still be imported when it returns.
+   *
+   * @param memory device memory for weights
+   * @param httpPort on the loopback address; 0 takes any free one
+   * @return the address that it serves at, such as {@code http://127.0.0.1:8000}
+   */
+  URI start(Path repository, ByteSize memory, int httpPort) throws Exception;
+
+  /**
+   * Takes a model's weights off the device, so that the next request finds it cold. No request is
+   * under way.
+   */
+  void evict(String model);
+
+  /** What the server knows of each READY model. */
+  List<Weights> weights();
+
+  /** Who holds how much device memory now. */
+  List<LedgerRow> ledger();
+
+  /** Waits until the server is told to stop from outside, by a signal for instance. */
+  void awaitStop() throws InterruptedException;
+
+  /** Stops serving; does nothing when it was not started. */
+  @Override
+  void close();
+
+  /**
+   * The weights of a model.
+   *
+   * @param groups the copies that brought them to the device the last time all of them were missing
+   */
+  record Weights(String model, long bytes, int groups) {}
+}

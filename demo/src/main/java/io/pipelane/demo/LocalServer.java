@@ -1,0 +1,85 @@
+package io.pipelane.demo;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.demo.report.LedgerRow;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.PipelaneServer;
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.memory.Ledger;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+
+/** A Pipelane server in this process, on the processor. */
+public final class LocalServer implements DemoServer {
+  private @Nullable PipelaneServer server;
+
+  @Override
+  public URI start(Path repository, ByteSize memory, int httpPort) {
+    PipelaneServer started =
+        PipelaneServer.start(
+            PipelaneConfig.of(
+                Map.of(
+                    "repository.path", repository.toString(),
+                    "device.memory", memory.bytes() + "B",
+                    "server.http-port", Integer.toString(httpPort))));
+    server = started;
+    return URI.create(started.url());
+  }
+
+  @Override
+  public void evict(String model) {
+    running().switcher().evict(new ModelVersion(model, 1));
+  }
+
+  @Override
+  public List<Weights> weights() {
+    return running().switcher().memory().weights().entries().stream()
+        .map(entry -> new Weights(entry.model().model(), entry.weightBytes(), entry.groups()))
+        .toList();
+  }
+
+  @Override
+  public List<LedgerRow> ledger() {
+    MemoryOverview memory = running().switcher().memory();
+    Ledger weights = memory.weights();
+    List<LedgerRow> rows = new ArrayList<>();
+    for (Ledger.Entry entry : weights.entries()) {
+      if (entry.residentBytes() > 0) {
+        rows.add(new LedgerRow("weights of " + entry.model().model(), entry.residentBytes()));
+      }
+      if (entry.packedBytes() > 0) {
+        rows.add(new LedgerRow("fast form of " + entry.model().model(), entry.packedBytes()));
+      }
+    }
+    long free = weights.capacityBytes() - weights.lentBytes() - weights.packedBytes();
+    rows.add(new LedgerRow("free for weights", free));
+    rows.add(new LedgerRow("session constants (counted apart)", memory.constantBytes()));
+    rows.add(new LedgerRow("lanes' run-time memory (counted apart)", memory.laneBytes()));
+    return rows;
+  }
+
+  @Override
+  public void awaitStop() throws InterruptedException {
+    PipelaneServer stopping = running();
+    Runtime.getRuntime().addShutdownHook(new Thread(stopping::drain));
+    new CountDownLatch(1).await();
+  }
+
+  @Override
+  public void close() {
+    if (server != null) {
+      server.close();
+    }
+  }
+
+  private PipelaneServer running() {
+    return Objects.requireNonNull(server, "the server was not started");
+  }
+}

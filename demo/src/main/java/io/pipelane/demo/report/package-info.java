@@ -1,0 +1,5 @@
+/** What the demo prints. */
+@NullMarked
+package io.pipelane.demo.report;
+
+import org.jspecify.annotations.NullMarked;

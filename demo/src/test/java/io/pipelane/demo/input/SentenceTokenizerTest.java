@@ -1,0 +1,57 @@
+package io.pipelane.demo.input;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.pipelane.demo.model.DemoModel;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.runtime.Shape;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+class SentenceTokenizerTest {
+  private static final long BEGIN = 101;
+  private static final long END = 102;
+
+  @Test
+  void sentence_isTokenisedWithoutPadding() throws Exception {
+    try (SentenceTokenizer tokenizer = new SentenceTokenizer(DemoModel.MINILM)) {
+      List<Tensor> inputs = tokenizer.sentence("Any model, any time.");
+
+      assertEquals(
+          List.of("input_ids", "attention_mask", "token_type_ids"),
+          inputs.stream().map(Tensor::name).toList());
+      assertEquals(Shape.of(1, 8), inputs.getFirst().shape());
+      assertArrayEquals(
+          new long[] {BEGIN, 2151, 2944, 1010, 2151, 2051, 1012, END}, inputs.getFirst().longs());
+      assertArrayEquals(new long[] {1, 1, 1, 1, 1, 1, 1, 1}, inputs.get(1).longs());
+      assertArrayEquals(new long[8], inputs.get(2).longs());
+    }
+  }
+
+  @Test
+  void passage_hasExactlyTheTokensAskedFor() throws Exception {
+    try (SentenceTokenizer tokenizer = new SentenceTokenizer(DemoModel.BGE_SMALL_Q)) {
+      for (int count : new int[] {3, 16, 128, SentenceTokenizer.MAXIMUM_TOKENS}) {
+        long[] ids = tokenizer.passage(count).getFirst().longs();
+        assertEquals(count, ids.length);
+        assertEquals(BEGIN, ids[0]);
+        assertEquals(END, ids[count - 1]);
+      }
+      assertThrows(IllegalArgumentException.class, () -> tokenizer.passage(513));
+    }
+  }
+
+  @Test
+  void tokenizer_leavesNoFilesBehind() throws Exception {
+    new SentenceTokenizer(DemoModel.MINILM_Q).close();
+    try (Stream<Path> files = Files.list(Path.of(System.getProperty("java.io.tmpdir")))) {
+      assertEquals(
+          0, files.filter(f -> f.getFileName().toString().startsWith("pipelane-tok")).count());
+    }
+  }
+}

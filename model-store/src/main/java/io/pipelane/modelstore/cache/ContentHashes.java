@@ -1,0 +1,148 @@
+package io.pipelane.modelstore.cache;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.security.DigestOutputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+/**
+ * SHA-256 hashes of files, remembered by path, size, time of change and inode, so that large files
+ * are read once and not at every start. Safe for any thread.
+ */
+public final class ContentHashes {
+  /** A file changed so recently could change again without its time of change showing it. */
+  private static final Duration UNSETTLED = Duration.ofSeconds(2);
+
+  private static final int MAXIMUM_ENTRIES = 100_000;
+  private static final int MAXIMUM_FILES_PER_MODEL = 10_000;
+  private static final int MAXIMUM_DEPTH = 8;
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Path index;
+  private final Clock clock;
+  private final Map<String, Entry> known = new ConcurrentHashMap<>();
+
+  record Entry(long byteSize, String changed, String inode, String sha256) {}
+
+  private ContentHashes(Path index, Clock clock) {
+    this.index = index;
+    this.clock = clock;
+  }
+
+  /**
+   * Opens the index; a damaged one is started anew.
+   *
+   * @param index the file it is kept in
+   */
+  public static ContentHashes open(Path index, Clock clock) {
+    ContentHashes hashes = new ContentHashes(index, clock);
+    try {
+      if (Files.isRegularFile(index)) {
+        hashes.known.putAll(
+            JSON.readValue(index.toFile(), new TypeReference<Map<String, Entry>>() {}));
+      }
+    } catch (IOException | RuntimeException e) {
+      hashes.known.clear();
+    }
+    return hashes;
+  }
+
+  /**
+   * The hash of a model: of its file and, because it may keep external data in them, of every other
+   * file in its folder, names included.
+   *
+   * @throws StatusException {@link Status#TOO_LARGE} when there are too many files
+   */
+  public String ofModel(Path modelFile) throws IOException {
+    Path folder = modelFile.toAbsolutePath().getParent();
+    if (folder == null) {
+      throw new StatusException(Status.INVALID_ARGUMENT, modelFile + " lies in no folder");
+    }
+    List<Path> files;
+    try (Stream<Path> walk = Files.walk(folder, MAXIMUM_DEPTH)) {
+      files =
+          walk.filter(Files::isRegularFile).sorted().limit(MAXIMUM_FILES_PER_MODEL + 1).toList();
+    }
+    if (files.size() > MAXIMUM_FILES_PER_MODEL) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "there are more than %d files beside %s"
+              .formatted(MAXIMUM_FILES_PER_MODEL, modelFile.getFileName()));
+    }
+    StringBuilder listing = new StringBuilder(modelFile.getFileName() + "\n");
+    for (Path file : files) {
+      listing.append(folder.relativize(file)).append('\n').append(ofFile(file)).append('\n');
+    }
+    save();
+    return ofText(listing.toString());
+  }
+
+  /** The hash of a text. */
+  public static String ofText(String text) {
+    MessageDigest digest = sha256();
+    digest.update(text.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+    return HexFormat.of().formatHex(digest.digest());
+  }
+
+  private String ofFile(Path file) throws IOException {
+    BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
+    String changed = attributes.lastModifiedTime().toInstant().toString();
+    String inode = String.valueOf(attributes.fileKey());
+    Entry entry = known.get(file.toString());
+    if (entry != null
+        && entry.byteSize() == attributes.size()
+        && entry.changed().equals(changed)
+        && entry.inode().equals(inode)) {
+      return entry.sha256();
+    }
+    MessageDigest digest = sha256();
+    try (InputStream in = Files.newInputStream(file);
+        OutputStream sink = new DigestOutputStream(OutputStream.nullOutputStream(), digest)) {
+      in.transferTo(sink);
+    }
+    String hash = HexFormat.of().formatHex(digest.digest());
+    boolean settled =
+        attributes.lastModifiedTime().toInstant().isBefore(clock.instant().minus(UNSETTLED));
+    if (settled && known.size() < MAXIMUM_ENTRIES) {
+      known.put(file.toString(), new Entry(attributes.size(), changed, inode, hash));
+    }
+    return hash;
+  }
+
+  private synchronized void save() throws IOException {
+    Path draft = Files.createTempFile(index.toAbsolutePath().getParent(), "hashes", ".part");
+    try {
+      known.keySet().removeIf(file -> !Files.exists(Path.of(file)));
+      JSON.writeValue(draft.toFile(), new TreeMap<>(known));
+      Files.move(draft, index, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(draft);
+    }
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-256", e);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+package io.pipelane.modelstore.cache;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.zip.CRC32C;
+
+/** The list of a folder's files with their sizes and checksums, kept in the folder. */
+final class Manifest {
+  private static final String NAME = "manifest.json";
+  private static final long MAXIMUM_BYTES = 1 << 20;
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private Manifest() {}
+
+  /** What is recorded of a file. */
+  record Entry(long byteSize, long crc32c) {}
+
+  static void write(Path folder) throws IOException {
+    Map<String, Entry> entries = new TreeMap<>();
+    for (Path file : Folders.list(folder)) {
+      entries.put(file.getFileName().toString(), new Entry(Files.size(file), checksum(file)));
+    }
+    JSON.writeValue(folder.resolve(NAME).toFile(), entries);
+  }
+
+  /** Whether the folder holds every file of its manifest in its size, and checksum if asked. */
+  static boolean matches(Path folder, boolean withChecksums) {
+    try {
+      Path manifest = folder.resolve(NAME);
+      if (!Files.isRegularFile(manifest) || Files.size(manifest) > MAXIMUM_BYTES) {
+        return false;
+      }
+      Map<String, Entry> entries = JSON.readValue(manifest.toFile(), new TypeReference<>() {});
+      for (Map.Entry<String, Entry> entry : entries.entrySet()) {
+        Path file = folder.resolve(entry.getKey());
+        Entry expected = entry.getValue();
+        if (Files.size(file) != expected.byteSize()
+            || (withChecksums && checksum(file) != expected.crc32c())) {
+          return false;
+        }
+      }
+      return !entries.isEmpty();
+    } catch (IOException | RuntimeException e) {
+      return false; // Unreadable is damaged: it is built again.
+    }
+  }
+
+  private static long checksum(Path file) throws IOException {
+    CRC32C crc = new CRC32C();
+    ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 18);
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      while (channel.read(buffer) >= 0) {
+        crc.update(buffer.flip());
+        buffer.clear();
+      }
+    }
+    return crc.getValue();
+  }
+}

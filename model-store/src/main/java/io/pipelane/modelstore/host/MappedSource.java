@@ -1,0 +1,35 @@
+package io.pipelane.modelstore.host;
+
+import io.pipelane.modelstore.WeightSource;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** A lease on mapped weights. */
+final class MappedSource implements WeightSource {
+  private final MappedWeights weights;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  MappedSource(MappedWeights weights) {
+    this.weights = weights;
+  }
+
+  @Override
+  public long byteSize() {
+    return weights.memory().byteSize();
+  }
+
+  @Override
+  public void read(long offset, MemorySegment destination) {
+    if (closed.get()) {
+      throw new IllegalStateException("the lease on these weights has been closed");
+    }
+    MemorySegment.copy(weights.memory(), offset, destination, 0, destination.byteSize());
+  }
+
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      weights.release();
+    }
+  }
+}

@@ -1,0 +1,174 @@
+package io.pipelane.modelstore.importing;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.IoBinding;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.OrtSession;
+import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.GatedGraph;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A model's answers to made-up inputs, and the comparison of a gated graph's with them.
+ *
+ * <p>Not every model can be asked: open dimensions have to be guessed, and answers may be random.
+ */
+final class Answers {
+  private static final long[] GUESSES = {16, 32, 48, 2, 1};
+  private static final double TOLERANCE = 1e-5;
+  private static final byte GARBAGE = 0x7f;
+
+  private final OrtEnvironment environment;
+  private final List<TensorSpec> inputs;
+  private final Optional<Known> known;
+  private final String reason;
+
+  /** What a plain session answered to an open dimension of a given size. */
+  private record Known(long dimension, List<Output> outputs) {}
+
+  /** An output's bytes. */
+  private record Output(TensorType type, MemorySegment data) {}
+
+  private Answers(
+      OrtEnvironment environment, List<TensorSpec> inputs, Optional<Known> known, String reason) {
+    this.environment = environment;
+    this.inputs = inputs;
+    this.known = known;
+    this.reason = reason;
+  }
+
+  /** Asks a plain session, with one guess after another until it answers. */
+  static Answers of(OrtEnvironment environment, OrtSession plain) {
+    List<TensorSpec> inputs = plain.inputs();
+    String reason = "";
+    for (long guess : GUESSES) {
+      try (Arena arena = Arena.ofConfined()) {
+        MadeUpInputs madeUp = new MadeUpInputs(environment, arena);
+        List<Output> first = run(plain, madeUp.of(inputs, guess), gate -> {});
+        List<Output> again = run(plain, madeUp.of(inputs, guess), gate -> {});
+        return difference(first, again) <= TOLERANCE
+            ? new Answers(environment, inputs, Optional.of(new Known(guess, first)), "")
+            : new Answers(environment, inputs, Optional.empty(), "answers differ from run to run");
+      } catch (StatusException e) {
+        reason = String.valueOf(e.getMessage());
+      }
+    }
+    return new Answers(environment, inputs, Optional.empty(), reason);
+  }
+
+  /**
+   * Compares a gated graph's answers, each weight being garbage until its gate is reached.
+   *
+   * @return what is to be noted
+   * @throws StatusException when they differ, or the graph cannot be run
+   */
+  String compare(OrtSession gatedSession, GatedGraph gated, Path weights) throws IOException {
+    if (known.isEmpty()) {
+      return "not verified: " + reason;
+    }
+    try (Arena arena = Arena.ofConfined();
+        FileChannel file = FileChannel.open(weights, StandardOpenOption.READ)) {
+      MemorySegment memory = arena.allocate(Math.max(64, gated.weightBytes()), 64);
+      memory.fill(GARBAGE);
+      Map<String, OrtTensor> feeds =
+          new MadeUpInputs(environment, arena).of(inputs, known.get().dimension());
+      for (GatedGraph.Weight weight : gated.weights()) {
+        long address = memory.address() + weight.offset();
+        feeds.put(
+            weight.name(),
+            OrtTensor.over(environment, address, weight.byteSize(), weight.type(), weight.shape()));
+      }
+      List<Integer> reached = new ArrayList<>();
+      arrive(gated, 0, file, memory);
+      List<Output> outputs =
+          run(
+              gatedSession,
+              feeds,
+              gate -> {
+                reached.add(gate);
+                arrive(gated, gate, file, memory);
+              });
+      double error = difference(known.get().outputs(), outputs);
+      for (int i = 0; i < reached.size(); i++) {
+        error = reached.get(i) == i + 1 ? error : Double.POSITIVE_INFINITY;
+      }
+      if (error > TOLERANCE) {
+        throw new StatusException(
+            Status.INTERNAL, "gated answers differ from plain ones by " + error);
+      }
+      return "verified: relative error %.1e with open dimensions %d"
+          .formatted(error, known.get().dimension());
+    }
+  }
+
+  private static void arrive(
+      GatedGraph gated, int segment, FileChannel file, MemorySegment memory) {
+    GatedGraph.Segment arriving = gated.segments().get(segment);
+    long end = arriving.offset() + arriving.byteSize();
+    try {
+      for (long at = arriving.offset(); at < end; ) {
+        long bytes = Math.min(1 << 26, end - at);
+        int count = file.read(memory.asSlice(at, bytes).asByteBuffer(), at);
+        if (count <= 0) {
+          throw new IOException("the weights file ends at " + at);
+        }
+        at += count;
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static List<Output> run(
+      OrtSession session, Map<String, OrtTensor> feeds, io.pipelane.runtime.GateListener listener) {
+    Map<String, OrtTensor> bound = new LinkedHashMap<>(feeds);
+    List<Output> outputs = new ArrayList<>();
+    try (IoBinding binding = session.newBinding()) {
+      bound.forEach(binding::input);
+      session.outputs().forEach(output -> binding.output(output.name()));
+      binding.run(listener);
+      for (OrtTensor tensor : binding.outputs()) {
+        try (tensor) {
+          MemorySegment copy = MemorySegment.ofArray(new byte[(int) tensor.data().byteSize()]);
+          outputs.add(new Output(tensor.type(), copy.copyFrom(tensor.data())));
+        }
+      }
+    } finally {
+      bound.values().forEach(OrtTensor::close);
+    }
+    return outputs;
+  }
+
+  /** 0 when all bytes are equal, else the largest relative error over the outputs. */
+  private static double difference(List<Output> expected, List<Output> actual) {
+    double worst = 0;
+    for (int i = 0; i < expected.size(); i++) {
+      MemorySegment a = expected.get(i).data();
+      MemorySegment b = actual.get(i).data();
+      if (a.mismatch(b) >= 0) {
+        boolean comparable = a.byteSize() == b.byteSize();
+        worst =
+            Math.max(
+                worst,
+                comparable
+                    ? RelativeError.of(expected.get(i).type(), a, b)
+                    : Double.POSITIVE_INFINITY);
+      }
+    }
+    return worst;
+  }
+}

@@ -1,0 +1,80 @@
+package io.pipelane.modelstore.importing;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.SessionSettings.Optimization;
+import io.pipelane.runtime.graph.CutSettings;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The import process. */
+public final class ImportMain {
+  /** The exit code of an import that refused its model; the reason lies in {@link #REFUSAL}. */
+  static final int REFUSED = 3;
+
+  static final String REFUSAL = "refusal.txt";
+
+  private ImportMain() {}
+
+  static List<String> arguments(Path modelFile, Path folder, ImportSettings settings) {
+    return List.of(
+        modelFile.toAbsolutePath().toString(),
+        folder.toAbsolutePath().toString(),
+        settings.runtimeLibrary().toAbsolutePath().toString(),
+        settings.optimization().name(),
+        Long.toString(settings.cuts().minimumSegmentBytes()),
+        Integer.toString(settings.cuts().maximumSegments()));
+  }
+
+  public static void main(String[] arguments) throws IOException {
+    endWithParent();
+    Path folder = Path.of(arguments[1]);
+    int code = 0;
+    try {
+      CutSettings cuts =
+          new CutSettings(Long.parseLong(arguments[4]), Integer.parseInt(arguments[5]));
+      Optimization optimization = Optimization.valueOf(arguments[3]);
+      new ImportJob(Path.of(arguments[0]), folder, Path.of(arguments[2]), optimization, cuts).run();
+    } catch (StatusException e) {
+      Files.writeString(folder.resolve(REFUSAL), e.status() + "\n" + e.getMessage());
+      code = REFUSED;
+    } catch (Throwable e) {
+      e.printStackTrace(); // Ends up in the log, whose tail is the reason that the owner sees.
+      code = 1;
+    }
+    Runtime.getRuntime().halt(code);
+  }
+
+  static StatusException readRefusal(Path file) throws IOException {
+    String text = Files.readString(file);
+    int end = text.indexOf('\n');
+    String status = text.substring(0, Math.max(0, end));
+    for (Status candidate : Status.values()) {
+      if (candidate.name().equals(status)) {
+        boolean fault = candidate == Status.INTERNAL;
+        return new StatusException(
+            fault ? Status.INVALID_ARGUMENT : candidate, text.substring(end + 1));
+      }
+    }
+    return new StatusException(Status.INVALID_ARGUMENT, text);
+  }
+
+  /** The parent holds the other end of standard input; its end is the end of it. */
+  private static void endWithParent() {
+    Thread.ofPlatform()
+        .daemon()
+        .name("parent-watch")
+        .start(
+            () -> {
+              try {
+                System.in.transferTo(OutputStream.nullOutputStream());
+              } catch (IOException e) {
+                // The same as its end.
+              }
+              Runtime.getRuntime().halt(1);
+            });
+  }
+}

@@ -1,0 +1,132 @@
+package io.pipelane.modelstore.importing;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Runs {@link ImportMain} in a process of its own: a hostile file can make ONNX Runtime loop,
+ * allocate without end, or abort.
+ *
+ * <p>Limits on address space, file size and core dumps are set by the shell that starts it; time is
+ * watched from here. The process ends by itself when this one does.
+ */
+final class ImportProcess {
+  private static final String LOG = "import.log";
+  private static final int LOG_TAIL_BYTES = 2000;
+  private static final Set<String> ENVIRONMENT =
+      Set.of("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR");
+  private static final String LIMITS =
+      "ulimit -c 0; ulimit -v \"$1\"; ulimit -f \"$2\"; shift 2; exec \"$@\"";
+
+  private ImportProcess() {}
+
+  /** Imports a model into an empty folder, blocking; refusals come as {@link StatusException}. */
+  static void run(Path modelFile, Path folder, ImportSettings settings) throws IOException {
+    Path log = folder.resolve(LOG);
+    ProcessBuilder builder =
+        new ProcessBuilder(command(modelFile, folder, settings))
+            .redirectErrorStream(true)
+            .redirectOutput(log.toFile());
+    builder.environment().keySet().retainAll(ENVIRONMENT);
+    Process process = builder.start();
+    try {
+      if (!process.waitFor(settings.timeLimit().toNanos(), TimeUnit.NANOSECONDS)) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "import was ended after the time limit of " + settings.timeLimit());
+      }
+      checkOutcome(process.exitValue(), folder, log, settings);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StatusException(Status.CANCELLED, "import was interrupted", e);
+    } finally {
+      process.destroyForcibly();
+      process.getOutputStream().close();
+    }
+    Files.deleteIfExists(log);
+  }
+
+  private static void checkOutcome(int exit, Path folder, Path log, ImportSettings settings)
+      throws IOException {
+    if (exit == 0) {
+      return;
+    }
+    Path refusal = folder.resolve(ImportMain.REFUSAL);
+    if (exit == ImportMain.REFUSED && Files.isRegularFile(refusal)) {
+      throw explained(ImportMain.readRefusal(refusal), settings);
+    }
+    throw new StatusException(
+        Status.INVALID_ARGUMENT,
+        "import ended with code %d (limits: %s heap, %s memory, %s a file): %s"
+            .formatted(
+                exit,
+                settings.heapLimit(),
+                settings.memoryLimit(),
+                settings.modelSizeLimit(),
+                tail(log)));
+  }
+
+  /** ONNX Runtime says no more of a lack of memory than the C++ exception's name. */
+  private static StatusException explained(StatusException refusal, ImportSettings settings) {
+    String message = String.valueOf(refusal.getMessage());
+    if (!message.contains("bad_alloc")) {
+      return refusal;
+    }
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "import ran out of memory (%s): import.memory is %s; raise it to import this model"
+            .formatted(message, settings.memoryLimit()));
+  }
+
+  private static List<String> command(Path modelFile, Path folder, ImportSettings settings) {
+    List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", LIMITS, "sh"));
+    command.add(Long.toString(settings.memoryLimit().bytes() >> 10));
+    command.add(Long.toString(settings.modelSizeLimit().bytes() >> 9));
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(
+        List.of(
+            "-Xmx" + settings.heapLimit().bytes(),
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:CompressedClassSpaceSize=64m",
+            "-XX:ReservedCodeCacheSize=48m",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-XX:-CreateCoredumpOnCrash",
+            "-XX:ErrorFile=/dev/null",
+            "-Xshare:auto",
+            "--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=allow",
+            "-cp",
+            absoluteClassPath(),
+            ImportMain.class.getName()));
+    command.addAll(ImportMain.arguments(modelFile, folder, settings));
+    return command;
+  }
+
+  private static String absoluteClassPath() {
+    List<String> entries = new ArrayList<>();
+    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
+      entries.add(Path.of(entry).toAbsolutePath().toString());
+    }
+    return String.join(File.pathSeparator, entries);
+  }
+
+  private static String tail(Path log) throws IOException {
+    try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "r")) {
+      file.seek(Math.max(0, file.length() - LOG_TAIL_BYTES));
+      byte[] bytes = new byte[(int) (file.length() - file.getFilePointer())];
+      file.readFully(bytes);
+      return new String(bytes, StandardCharsets.UTF_8).strip();
+    }
+  }
+}

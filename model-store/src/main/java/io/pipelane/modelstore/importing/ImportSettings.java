@@ -1,0 +1,42 @@
+package io.pipelane.modelstore.importing;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.runtime.SessionSettings.Optimization;
+import io.pipelane.runtime.graph.CutSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * How models are imported, and what an import may take.
+ *
+ * @param runtimeLibrary ONNX Runtime's native library
+ * @param runtimeVersion its version; derived files of another version are not used
+ * @param timeLimit an import that takes longer is ended
+ * @param heapLimit the import process's Java heap
+ * @param memoryLimit all the memory the import process may address, its heap and the files it maps
+ *     included
+ * @param modelSizeLimit all files of a model together; no file that import writes is larger
+ */
+public record ImportSettings(
+    Path runtimeLibrary,
+    String runtimeVersion,
+    Optimization optimization,
+    CutSettings cuts,
+    Duration timeLimit,
+    ByteSize heapLimit,
+    ByteSize memoryLimit,
+    ByteSize modelSizeLimit) {
+
+  /** Level ALL, a quarter of an hour, 16 GiB of addresses and models of up to 8 GiB. */
+  public static ImportSettings defaults(Path runtimeLibrary, String runtimeVersion) {
+    return new ImportSettings(
+        runtimeLibrary,
+        runtimeVersion,
+        Optimization.ALL,
+        CutSettings.DEFAULT,
+        Duration.ofMinutes(15),
+        ByteSize.ofMebibytes(512),
+        ByteSize.ofMebibytes(16 << 10),
+        ByteSize.ofMebibytes(8 << 10));
+  }
+}

@@ -1,0 +1,98 @@
+package io.pipelane.modelstore.importing;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.cache.ContentHashes;
+import io.pipelane.modelstore.cache.ImportCache;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.stream.Stream;
+
+/**
+ * Makes model versions servable: looks derived files up in the cache, or has them made by a process
+ * of its own. Safe for any thread; blocks, so not for event loops.
+ */
+public final class Importer {
+  /** Raised whenever derived files change their form or meaning. */
+  private static final int FORMAT = 1;
+
+  private final ImportCache cache;
+  private final ContentHashes hashes;
+  private final ImportSettings settings;
+
+  private Importer(ImportCache cache, ContentHashes hashes, ImportSettings settings) {
+    this.cache = cache;
+    this.hashes = hashes;
+    this.settings = settings;
+  }
+
+  /** Opens an importer that keeps all it writes in a cache folder, created where missing. */
+  public static Importer open(Path cacheFolder, ImportSettings settings) throws IOException {
+    ImportCache cache = ImportCache.open(cacheFolder);
+    Path index = cacheFolder.resolve("hashes.json");
+    return new Importer(cache, ContentHashes.open(index, Clock.systemUTC()), settings);
+  }
+
+  /**
+   * Imports one model file, or finds that it has been.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} with the reason for a file that is
+   *     corrupt, hostile or not supported, {@link Status#TOO_LARGE} for one beyond the limit,
+   *     {@link Status#CANCELLED} when the thread is interrupted
+   */
+  public ImportedModel importModel(Path modelFile, ModelVersion version) {
+    try {
+      checkSize(modelFile);
+      String key = key(modelFile);
+      Path folder = cache.obtain(key, draft -> ImportProcess.run(modelFile, draft, settings));
+      Plan plan = PlanFile.read(folder.resolve(ImportJob.PLAN));
+      return new ImportedModel(
+          version,
+          plan,
+          folder.resolve(ImportJob.GATED),
+          folder.resolve(ImportJob.PACKED),
+          folder.resolve(ImportJob.WEIGHTS));
+    } catch (StatusException e) {
+      throw new StatusException(e.status(), version + ": " + e.getMessage(), e);
+    } catch (IOException | UncheckedIOException e) {
+      throw new StatusException(Status.INTERNAL, version + ": cannot be imported: " + e, e);
+    }
+  }
+
+  private void checkSize(Path modelFile) throws IOException {
+    if (!Files.isRegularFile(modelFile)) {
+      throw new StatusException(Status.NOT_FOUND, "there is no file " + modelFile.getFileName());
+    }
+    long bytes = 0;
+    try (Stream<Path> files = Files.walk(modelFile.toAbsolutePath().getParent(), 8)) {
+      for (Path file : (Iterable<Path>) files.filter(Files::isRegularFile)::iterator) {
+        bytes = Math.addExact(bytes, Files.size(file));
+      }
+    }
+    if (bytes > settings.modelSizeLimit().bytes()) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "its files have %d bytes together, the limit is %s; raise the limit to import it"
+              .formatted(bytes, settings.modelSizeLimit()));
+    }
+  }
+
+  private String key(Path modelFile) throws IOException {
+    return ContentHashes.ofText(
+        String.join(
+            "\n",
+            "format " + FORMAT,
+            "content " + hashes.ofModel(modelFile),
+            "provider cpu",
+            "runtime " + settings.runtimeVersion(),
+            "optimization " + settings.optimization(),
+            "cuts " + settings.cuts(),
+            "processor " + Processor.identity()));
+  }
+}

@@ -1,0 +1,102 @@
+package io.pipelane.modelstore.importing;
+
+import com.fasterxml.jackson.annotation.JsonValue;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.databind.DeserializationContext;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.module.SimpleModule;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.runtime.Shape;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Plans as JSON files. */
+public final class PlanFile {
+  private static final long MAXIMUM_BYTES = 64 << 20;
+  private static final ObjectMapper JSON =
+      JsonMapper.builder()
+          .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+          .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+          .enable(DeserializationFeature.FAIL_ON_NULL_CREATOR_PROPERTIES)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .addMixIn(Shape.class, ShapeAsArray.class)
+          .addModule(new SimpleModule().addDeserializer(Shape.class, new ShapeReader()))
+          .build();
+
+  private PlanFile() {}
+
+  /** A shape is written as the array of its dimensions. */
+  private interface ShapeAsArray {
+    @JsonValue
+    long[] toArray();
+  }
+
+  /** And read from it. */
+  private static final class ShapeReader extends StdDeserializer<Shape> {
+    ShapeReader() {
+      super(Shape.class);
+    }
+
+    @Override
+    public Shape deserialize(JsonParser parser, DeserializationContext context) throws IOException {
+      return Shape.of(context.readValue(parser, long[].class));
+    }
+  }
+
+  public static void write(Plan plan, Path file) throws IOException {
+    JSON.writeValue(file.toFile(), plan);
+  }
+
+  /**
+   * Reads a plan.
+   *
+   * @throws IOException when the file is no plan, or one that contradicts itself
+   */
+  public static Plan read(Path file) throws IOException {
+    if (Files.size(file) > MAXIMUM_BYTES) {
+      throw new IOException(file + " has more than " + MAXIMUM_BYTES + " bytes");
+    }
+    return parse(Files.readAllBytes(file));
+  }
+
+  static Plan parse(byte[] json) throws IOException {
+    Plan plan;
+    try {
+      plan = JSON.readValue(json, Plan.class);
+    } catch (RuntimeException e) {
+      throw new IOException("not a plan: " + e.getMessage(), e);
+    }
+    if (plan == null) {
+      throw new IOException("not a plan: null");
+    }
+    check(plan);
+    return plan;
+  }
+
+  private static void check(Plan plan) throws IOException {
+    long end = 0;
+    for (Plan.Segment segment : plan.segments()) {
+      if (segment.offset() != end || segment.byteSize() < 0 || segment.layers() < 0) {
+        throw new IOException("plan: segments do not follow each other");
+      }
+      end = segment.end();
+    }
+    if (plan.segments().isEmpty() || end != plan.weightBytes()) {
+      throw new IOException("plan: segments do not cover the weights file");
+    }
+    for (Plan.StreamedWeight weight : plan.weights()) {
+      boolean inside = weight.segment() >= 0 && weight.segment() < plan.segments().size();
+      if (!inside
+          || weight.offset() % Plan.WEIGHT_ALIGNMENT != 0
+          || weight.byteSize() < 0
+          || weight.offset() < plan.segments().get(weight.segment()).offset()
+          || weight.byteSize() > plan.segments().get(weight.segment()).end() - weight.offset()) {
+        throw new IOException("plan: weight " + weight.name() + " lies outside its segment");
+      }
+    }
+  }
+}

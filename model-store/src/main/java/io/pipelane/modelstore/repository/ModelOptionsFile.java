@@ -1,0 +1,166 @@
+package io.pipelane.modelstore.repository;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Limits;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Reads {@code pipelane.yaml}. */
+final class ModelOptionsFile {
+  static final String NAME = "pipelane.yaml";
+
+  private static final int MAXIMUM_BYTES = 64 << 10;
+  private static final int MAXIMUM_BUCKETS = 64;
+  private static final int MAXIMUM_BATCH = 65_536;
+  private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(ms|s|m|h)");
+  private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
+
+  private ModelOptionsFile() {}
+
+  /**
+   * Reads a model's options; a missing file means the defaults.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} naming key, value and what is allowed
+   */
+  static ModelOptions read(Path file) throws IOException {
+    if (!Files.exists(file)) {
+      return ModelOptions.DEFAULT;
+    }
+    if (!Files.isRegularFile(file) || Files.size(file) > MAXIMUM_BYTES) {
+      throw refused("is no file of at most " + MAXIMUM_BYTES + " bytes");
+    }
+    return parse(Files.readAllBytes(file));
+  }
+
+  static ModelOptions parse(byte[] yaml) {
+    JsonNode root;
+    try {
+      root = YAML.readTree(yaml);
+    } catch (IOException | RuntimeException e) {
+      throw refused("is not YAML: " + e.getMessage());
+    }
+    if (root == null || root.isMissingNode() || root.isNull()) {
+      return ModelOptions.DEFAULT;
+    }
+    checkKeys(root, "", Set.of("buckets", "warm-up", "priority", "limits"));
+    JsonNode limits = root.path("limits");
+    if (!limits.isMissingNode()) {
+      checkKeys(limits, "limits.", Set.of("queued-requests", "request-size", "timeout"));
+    }
+    return new ModelOptions(
+        buckets(root.path("buckets")),
+        warmUp(root.path("warm-up")),
+        priority(root.path("priority")),
+        new Limits(
+            Optional.of(limits.path("queued-requests"))
+                .filter(node -> !node.isMissingNode())
+                .map(node -> integer("limits.queued-requests", node, 1_000_000)),
+            value("limits.request-size", limits.path("request-size"), ByteSize::parse),
+            value("limits.timeout", limits.path("timeout"), ModelOptionsFile::duration)));
+  }
+
+  private static void checkKeys(JsonNode node, String prefix, Set<String> allowed) {
+    if (!node.isObject()) {
+      throw refused((prefix.isEmpty() ? "" : prefix + " ") + "must be keys and values");
+    }
+    for (Map.Entry<String, JsonNode> entry : node.properties()) {
+      if (!allowed.contains(entry.getKey())) {
+        throw refused(
+            "unknown key \"%s%s\"; known are %s"
+                .formatted(prefix, entry.getKey(), allowed.stream().sorted().toList()));
+      }
+    }
+  }
+
+  private static List<Integer> buckets(JsonNode node) {
+    List<Integer> buckets = new ArrayList<>();
+    if (node.isMissingNode()) {
+      return buckets;
+    }
+    if (!node.isArray() || node.size() > MAXIMUM_BUCKETS) {
+      throw refused("buckets must be a list of at most " + MAXIMUM_BUCKETS + " batch sizes");
+    }
+    for (JsonNode bucket : node) {
+      int size = integer("buckets", bucket, MAXIMUM_BATCH);
+      if (!buckets.isEmpty() && size <= buckets.getLast()) {
+        throw refused("buckets must ascend: " + size + " follows " + buckets.getLast());
+      }
+      buckets.add(size);
+    }
+    return buckets;
+  }
+
+  private static boolean warmUp(JsonNode node) {
+    if (!node.isMissingNode() && !node.isBoolean()) {
+      throw refused("warm-up is \"" + node.asText() + "\"; allowed are true and false");
+    }
+    return node.asBoolean(ModelOptions.DEFAULT.warmUp());
+  }
+
+  private static Priority priority(JsonNode node) {
+    return switch (node.asText("online").toLowerCase(Locale.ROOT)) {
+      case "online", "" -> Priority.ONLINE;
+      case "offline" -> Priority.OFFLINE;
+      default ->
+          throw refused("priority is \"" + node.asText() + "\"; allowed are online and offline");
+    };
+  }
+
+  private static int integer(String key, JsonNode node, int maximum) {
+    if (!node.isIntegralNumber() || !node.canConvertToInt()) {
+      throw refused("%s is \"%s\"; allowed are 1 to %d".formatted(key, node.asText(), maximum));
+    }
+    int value = node.asInt();
+    if (value < 1 || value > maximum) {
+      throw refused("%s is %d; allowed are 1 to %d".formatted(key, value, maximum));
+    }
+    return value;
+  }
+
+  private static <T> Optional<T> value(String key, JsonNode node, Function<String, T> parser) {
+    if (node.isMissingNode()) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(parser.apply(node.asText()));
+    } catch (IllegalArgumentException e) {
+      throw refused(key + ": " + e.getMessage());
+    }
+  }
+
+  private static Duration duration(String text) {
+    Matcher matcher = DURATION.matcher(text.strip());
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException(
+          "\"" + text + "\" is not a time; write a number and ms, s, m or h");
+    }
+    long number = Long.parseLong(matcher.group(1));
+    return switch (matcher.group(2)) {
+      case "ms" -> Duration.ofMillis(number);
+      case "s" -> Duration.ofSeconds(number);
+      case "m" -> Duration.ofMinutes(number);
+      default -> Duration.ofHours(number);
+    };
+  }
+
+  private static StatusException refused(String reason) {
+    return new StatusException(Status.INVALID_ARGUMENT, NAME + ": " + reason);
+  }
+}

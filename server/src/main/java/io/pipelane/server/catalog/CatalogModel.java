@@ -1,0 +1,158 @@
+package io.pipelane.server.catalog;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.server.catalog.VersionEntry.Importing;
+import io.pipelane.server.catalog.VersionEntry.Ready;
+import io.pipelane.server.catalog.VersionEntry.Refused;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One model of the catalogue with all its versions.
+ *
+ * <p>Readers see an immutable snapshot; it is replaced by whoever holds {@link #operation}, which
+ * orders imports, loads and unloads of the model.
+ */
+final class CatalogModel {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(2);
+
+  /** Held during every operation that changes the model, blocking ones included. */
+  final ReentrantLock operation = new ReentrantLock();
+
+  private final String name;
+  private volatile Snapshot snapshot = Snapshot.of("", new TreeMap<>());
+
+  CatalogModel(String name) {
+    this.name = name;
+  }
+
+  /**
+   * @param problem why the model has no usable version; empty when that is not so
+   * @param served the READY versions, as the front end sees them
+   */
+  private record Snapshot(
+      String problem, NavigableMap<Long, VersionEntry> versions, Map<Long, ServedModel> served) {
+
+    static Snapshot of(String problem, NavigableMap<Long, VersionEntry> versions) {
+      List<Long> ready =
+          versions.entrySet().stream()
+              .filter(entry -> entry.getValue() instanceof Ready)
+              .map(Map.Entry::getKey)
+              .toList();
+      Map<Long, ServedModel> served = new HashMap<>();
+      versions.forEach(
+          (version, entry) -> {
+            if (entry instanceof Ready(var imported)) {
+              Plan plan = imported.plan();
+              served.put(
+                  version,
+                  new ServedModel(imported.version(), ready, plan.inputs(), plan.outputs()));
+            }
+          });
+      return new Snapshot(problem, versions, Map.copyOf(served));
+    }
+  }
+
+  void put(long version, VersionEntry entry) {
+    NavigableMap<Long, VersionEntry> versions = new TreeMap<>(snapshot.versions);
+    versions.put(version, entry);
+    snapshot = Snapshot.of(snapshot.problem, versions);
+  }
+
+  void remove(long version) {
+    NavigableMap<Long, VersionEntry> versions = new TreeMap<>(snapshot.versions);
+    versions.remove(version);
+    snapshot = Snapshot.of(snapshot.problem, versions);
+  }
+
+  void problem(String reason) {
+    snapshot = Snapshot.of(reason, snapshot.versions);
+  }
+
+  NavigableMap<Long, VersionEntry> versions() {
+    return snapshot.versions;
+  }
+
+  String problem() {
+    return snapshot.problem;
+  }
+
+  Stream<ModelCatalog.Entry> index() {
+    Snapshot now = snapshot;
+    Stream<ModelCatalog.Entry> versions =
+        now.versions.entrySet().stream()
+            .map(
+                entry ->
+                    new ModelCatalog.Entry(
+                        name,
+                        Long.toString(entry.getKey()),
+                        entry.getValue().state(),
+                        entry.getValue().reason()));
+    return now.problem.isEmpty()
+        ? versions
+        : Stream.concat(
+            Stream.of(
+                new ModelCatalog.Entry(name, "", ModelCatalog.State.UNAVAILABLE, now.problem)),
+            versions);
+  }
+
+  /** See {@link ModelCatalog#resolve}. */
+  ServedModel resolve(@Nullable Long version) {
+    Snapshot now = snapshot;
+    if (version == null) {
+      for (long candidate : now.versions.descendingKeySet()) {
+        ServedModel served = now.served.get(candidate);
+        if (served != null) {
+          return served;
+        }
+      }
+      throw unanswerable(now);
+    }
+    ServedModel served = now.served.get(version);
+    if (served != null) {
+      return served;
+    }
+    VersionEntry entry = now.versions.get(version);
+    if (entry == null) {
+      throw new StatusException(
+          Status.NOT_FOUND,
+          "model \"" + name + "\" has no version " + version + "; it has " + now.versions.keySet());
+    }
+    throw unanswerable(new ModelVersion(name, version).toString(), entry);
+  }
+
+  private StatusException unanswerable(Snapshot now) {
+    return now.versions.values().stream()
+        .filter(entry -> entry instanceof Importing)
+        .findFirst()
+        .or(() -> now.versions.descendingMap().values().stream().findFirst())
+        .map(entry -> unanswerable("\"" + name + "\"", entry))
+        .orElseGet(
+            () ->
+                new StatusException(
+                    Status.NOT_FOUND, "model \"" + name + "\" cannot be served: " + now.problem));
+  }
+
+  private static StatusException unanswerable(String what, VersionEntry entry) {
+    String message = "model " + what + " cannot be served now: " + entry.reason();
+    return switch (entry) {
+      case Importing importing -> StatusException.unavailable(message, RETRY_AFTER);
+      case Refused(StatusException cause) when cause.status() == Status.INSUFFICIENT_MEMORY ->
+          new StatusException(Status.INSUFFICIENT_MEMORY, message, cause);
+      case Ready ready -> StatusException.unavailable(message, RETRY_AFTER);
+      case VersionEntry.Leaving leaving -> new StatusException(Status.NOT_FOUND, message);
+      case VersionEntry.Unloaded unloaded -> new StatusException(Status.NOT_FOUND, message);
+      case Refused refused -> new StatusException(Status.NOT_FOUND, message);
+    };
+  }
+}

@@ -1,0 +1,77 @@
+package io.pipelane.server.catalog;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+
+/** What became of one version of a model. */
+sealed interface VersionEntry {
+  ModelCatalog.State state();
+
+  /** Why it cannot be answered; empty when it can. */
+  String reason();
+
+  /** It is being imported, for the first time. */
+  record Importing() implements VersionEntry {
+    @Override
+    public ModelCatalog.State state() {
+      return ModelCatalog.State.LOADING;
+    }
+
+    @Override
+    public String reason() {
+      return "it is being imported";
+    }
+  }
+
+  /** It can be answered, resident or not. */
+  record Ready(ImportedModel imported) implements VersionEntry {
+    @Override
+    public ModelCatalog.State state() {
+      return ModelCatalog.State.READY;
+    }
+
+    @Override
+    public String reason() {
+      return "";
+    }
+  }
+
+  /** It is on its way out of service. */
+  record Leaving() implements VersionEntry {
+    @Override
+    public ModelCatalog.State state() {
+      return ModelCatalog.State.UNLOADING;
+    }
+
+    @Override
+    public String reason() {
+      return "it is being unloaded";
+    }
+  }
+
+  /** It was taken out of service on request. */
+  record Unloaded() implements VersionEntry {
+    @Override
+    public ModelCatalog.State state() {
+      return ModelCatalog.State.UNAVAILABLE;
+    }
+
+    @Override
+    public String reason() {
+      return "it was unloaded; load it to put it in service again";
+    }
+  }
+
+  /** It was refused. */
+  record Refused(StatusException cause) implements VersionEntry {
+    @Override
+    public ModelCatalog.State state() {
+      return ModelCatalog.State.UNAVAILABLE;
+    }
+
+    @Override
+    public String reason() {
+      return String.valueOf(cause.getMessage());
+    }
+  }
+}

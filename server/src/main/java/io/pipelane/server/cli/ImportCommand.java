@@ -1,0 +1,105 @@
+package io.pipelane.server.cli;
+
+import io.pipelane.config.ConfigException;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.modelstore.repository.RepositoryScan;
+import io.pipelane.modelstore.repository.RepositoryScan.Registered;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.server.PipelaneServer;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Imports a repository's models ahead of serving them, and says what import found. */
+@Command(
+    name = "import",
+    description =
+        "Check and prepare the models of a repository, so that a server finds them prepared.",
+    sortOptions = false,
+    modelTransformer = ConfigOptions.class)
+final class ImportCommand implements Subcommand {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Parameters(
+      paramLabel = "MODEL",
+      arity = "0..*",
+      description = "Models to import; all of the repository by default.")
+  private List<String> names = new ArrayList<>();
+
+  @Override
+  public Integer call() throws IOException {
+    PipelaneConfig config = ConfigOptions.load(spec, System.getenv()).config();
+    Path root =
+        config
+            .repository()
+            .path()
+            .orElseThrow(
+                () ->
+                    new ConfigException(
+                        "repository.path is not set; name the folder of models with --repository"
+                            + " DIR"));
+    Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
+    String version;
+    try (OrtEnvironment environment = OrtEnvironment.open(library, new NoMemory())) {
+      version = environment.version();
+    }
+    Importer importer =
+        Importer.open(
+            config.repository().cache(), PipelaneServer.importSettings(config, library, version));
+    PrintWriter out = spec.commandLine().getOut();
+    RepositoryScan scan = new Repository(root).scan();
+    int refused = 0;
+    for (RepositoryScan.Problem problem : scan.problems()) {
+      if (wanted(problem.model())) {
+        out.println(problem.model() + ": refused: " + problem.reason());
+        refused++;
+      }
+    }
+    for (Registered found : scan.registered()) {
+      if (wanted(found.version().model())) {
+        refused += report(importer, found, out) ? 0 : 1;
+      }
+    }
+    return refused == 0 ? 0 : 1;
+  }
+
+  private boolean wanted(String model) {
+    return names.isEmpty() || names.contains(model);
+  }
+
+  private static boolean report(Importer importer, Registered found, PrintWriter out) {
+    long begin = System.nanoTime();
+    try {
+      ImportedModel imported = importer.importModel(found.modelFile(), found.version());
+      Plan plan = imported.plan();
+      out.printf(
+          Locale.ROOT,
+          "%s: %.1f MB of weights in %d segments, %.1f MB of constants (%.1f s)%n",
+          found.version(),
+          plan.weightBytes() / 1e6,
+          plan.segments().size(),
+          plan.constantBytes() / 1e6,
+          (System.nanoTime() - begin) / 1e9);
+      plan.notes().forEach(note -> out.println("    " + note));
+      return true;
+    } catch (StatusException e) {
+      out.println(found.version() + ": refused: " + e.getMessage());
+      return false;
+    } finally {
+      out.flush();
+    }
+  }
+}

@@ -1,0 +1,169 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ApiTest {
+  private final FakeCatalog catalog = FakeCatalog.usual();
+
+  private Reply ask(String request) {
+    try (Conversation conversation = new Conversation(catalog, EchoService.inline())) {
+      return conversation.send(request).onlyReply();
+    }
+  }
+
+  private Reply get(String path) {
+    return ask(Requests.get(path));
+  }
+
+  private Reply post(String path, String body) {
+    try (Conversation conversation = new Conversation(catalog, EchoService.inline())) {
+      return conversation
+          .send(Requests.post(path, Requests.bytes(body, new byte[0]), ""))
+          .onlyReply();
+    }
+  }
+
+  @Test
+  void metadata_namesWhatClientsLookFor() {
+    Reply server = get("/v2");
+    assertEquals(200, server.status());
+    assertEquals("application/json", server.header("content-type"));
+    assertTrue(server.text().startsWith("{\"name\":\"pipelane\",\"version\":\""), server.text());
+    assertTrue(
+        server.text().endsWith("\"extensions\":[\"binary_tensor_data\",\"model_repository\"]}"));
+    assertEquals(server.text(), get("/v2/?x=y").text());
+    assertEquals(
+        "{\"name\":\"echo\",\"versions\":[\"1\",\"2\"],\"platform\":\"onnxruntime_onnx\","
+            + "\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,4]}],"
+            + "\"outputs\":[{\"name\":\"y_x\",\"datatype\":\"FP32\",\"shape\":[-1,4]}]}",
+        get("/v2/models/echo").text());
+    assertEquals(200, get("/v2/models/echo/versions/1").status());
+    assertEquals(404, get("/v2/models/echo/versions/7").status());
+  }
+
+  @Test
+  void live_holdsWhateverTheCatalogueSays() {
+    catalog.ready = false;
+    assertEquals(200, get("/v2/health/live").status());
+    assertEquals(503, get("/v2/health/ready").status());
+    assertEquals("{\"ready\":false}", get("/v2/health/ready").text());
+    catalog.ready = true;
+    assertEquals("{\"ready\":true}", get("/v2/health/ready").text());
+  }
+
+  @Test
+  void ready_whileDraining_isNo() {
+    try (Conversation conversation = new Conversation(catalog, EchoService.inline())) {
+      assertTrue(conversation.activity.drain().isDone());
+      assertEquals(503, conversation.send(Requests.get("/v2/health/ready")).onlyReply().status());
+    }
+  }
+
+  @Test
+  void modelReady_followsTheCatalogue() {
+    assertEquals("{\"name\":\"echo\",\"ready\":true}", get("/v2/models/echo/ready").text());
+    assertEquals(200, get("/v2/models/echo/versions/2/ready").status());
+    assertEquals(404, get("/v2/models/none/ready").status());
+    assertEquals("{\"error\":\"model \\\"none\\\" is unknown\"}", get("/v2/models/none").text());
+    Reply importing = get("/v2/models/importing/ready");
+    assertEquals(503, importing.status());
+    assertEquals("2", importing.header("retry-after"));
+    assertEquals(500, get("/v2/models/faulty").status());
+  }
+
+  @Test
+  void wrongMethod_isToldTheRightOne() {
+    Reply reply = get("/v2/models/echo/infer");
+    assertEquals(405, reply.status());
+    assertEquals("POST", reply.header("allow"));
+    assertEquals("{\"error\":\"Method Not Allowed; use POST\"}", reply.text());
+    assertEquals("GET, HEAD", post("/v2/health/live", "").header("allow"));
+    assertEquals(405, ask("DELETE /v2/models/echo HTTP/1.1\r\n\r\n").status());
+  }
+
+  @Test
+  void unknownPaths_areNotFound() {
+    List<String> paths =
+        List.of(
+            "/",
+            "/v1",
+            "/v2/health",
+            "/v2/health/live/",
+            "/v2/models",
+            "/v2/models/echo/version/1",
+            "/v2/models/echo/versions/1/infer/x",
+            "/v2/repository",
+            "/v2/repository/models/a",
+            "/v2/repository/models/a/drop",
+            "//v2",
+            "*",
+            "http://h/v2",
+            "/v2/models/a/b/c/d");
+    for (String path : paths) {
+      assertEquals(404, get(path).status(), path);
+    }
+  }
+
+  @Test
+  void names_areDecodedAndDangerousOnesRefused() {
+    assertEquals(200, get("/v2/models/%65cho").status());
+    assertTrue(get("/v2/models/caf%C3%A9").text().contains("caf\u00e9"));
+    for (String name :
+        List.of("..", "%2e%2e", ".", "a%2Fb", "", "%", "%4", "%zz", "%ff", "a%00", "%5c")) {
+      assertEquals(400, get("/v2/models/" + name).status(), name);
+    }
+    assertEquals(400, get("/v2/models/" + "x".repeat(256)).status());
+  }
+
+  @Test
+  void index_listsStatesAndReasons() {
+    String echo = "{\"name\":\"echo\",\"version\":\"2\",\"state\":\"READY\",\"reason\":\"\"}";
+    String broken =
+        "{\"name\":\"broken\",\"version\":\"1\",\"state\":\"UNAVAILABLE\","
+            + "\"reason\":\"corrupt \\\"file\\\"\"}";
+    assertEquals("[" + echo + "," + broken + "]", post("/v2/repository/index", "").text());
+    assertEquals("[" + echo + "]", post("/v2/repository/index", "{\"ready\":true}").text());
+    assertEquals(400, post("/v2/repository/index", "{\"ready\":1}").status());
+    assertEquals(400, post("/v2/repository/index", "[]").status());
+  }
+
+  @Test
+  void load_answersWhenTheCatalogueIsDone() {
+    try (Conversation conversation = new Conversation(catalog, EchoService.inline())) {
+      conversation.send(Requests.post("/v2/repository/models/a/load", new byte[0], ""));
+      assertEquals(0, conversation.received().length);
+      catalog.loading.complete(null);
+      assertEquals(200, conversation.onlyReply().status());
+      assertEquals("", conversation.onlyReply().text());
+      assertEquals(List.of("load a"), catalog.calls);
+    }
+  }
+
+  @Test
+  void unload_passesOnWhatFailed() {
+    Reply reply = post("/v2/repository/models/a/unload", "{\"parameters\":{\"x\":true}}");
+    assertEquals(404, reply.status());
+    assertEquals("{\"error\":\"model \\\"a\\\" is unknown\"}", reply.text());
+  }
+
+  @Test
+  void load_withConfiguration_isUnimplemented() {
+    String body = "{\"parameters\":{\"config\":\"{}\"}}";
+    assertEquals(501, post("/v2/repository/models/a/load", body).status());
+    assertEquals(List.of(), catalog.calls);
+  }
+
+  @Test
+  void everyStatus_hasAnHttpStatus() {
+    for (Status status : Status.values()) {
+      int code = HttpStatusMapping.of(new StatusException(status, "x").status()).code();
+      assertTrue(code >= 400 && code < 600, status + " " + code);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.switcher.InferenceService;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** One connection through the server's real pipeline, on an allocator that counts every byte. */
+final class Conversation implements AutoCloseable {
+  static final int LIMIT = 1 << 20;
+
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+  final ServerActivity activity = new ServerActivity();
+  final EmbeddedChannel channel = new EmbeddedChannel();
+  private final ByteArrayOutputStream received = new ByteArrayOutputStream();
+
+  Conversation(ModelCatalog catalog, InferenceService service) {
+    channel.config().setAllocator(allocator);
+    Api api = new Api(catalog, service, activity, Runnable::run);
+    channel.pipeline().addLast(HttpServer.newDecoder(), new HttpConnection(api, activity, LIMIT));
+  }
+
+  static Conversation usual() {
+    return new Conversation(FakeCatalog.usual(), EchoService.inline());
+  }
+
+  Conversation send(byte[] bytes) {
+    return send(bytes, 0, bytes.length);
+  }
+
+  Conversation send(byte[] bytes, int offset, int length) {
+    if (channel.isOpen()) {
+      channel.writeInbound(allocator.directBuffer(length).writeBytes(bytes, offset, length));
+    }
+    return this;
+  }
+
+  Conversation send(String text) {
+    return send(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Every byte that came back so far. */
+  byte[] received() {
+    channel.runPendingTasks();
+    for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
+      byte[] bytes = new byte[part.readableBytes()];
+      part.readBytes(bytes);
+      received.writeBytes(bytes);
+      part.release();
+    }
+    return received.toByteArray();
+  }
+
+  List<Reply> replies() {
+    return Reply.all(received());
+  }
+
+  Reply onlyReply() {
+    List<Reply> replies = replies();
+    assertEquals(1, replies.size(), () -> "exactly one answer, not " + replies);
+    return replies.getFirst();
+  }
+
+  long bytesHeld() {
+    return allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory();
+  }
+
+  void disconnect() {
+    channel.close().syncUninterruptibly();
+    channel.runPendingTasks();
+  }
+
+  /** Ends the connection and checks that no buffer and no exception is left. */
+  @Override
+  public void close() {
+    received();
+    channel.finishAndReleaseAll();
+    channel.checkException();
+    assertEquals(0, bytesHeld(), "bytes of buffers that nobody released");
+  }
+}

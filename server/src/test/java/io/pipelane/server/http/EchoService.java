@@ -1,0 +1,99 @@
+package io.pipelane.server.http;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.InputTensor;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answers each input {@code x} as output {@code y_x}, at once, or when the test says so. A request
+ * is checked to end while its inputs can still be read.
+ */
+final class EchoService implements InferenceService {
+  private static final InferenceTimings TIMINGS = new InferenceTimings(1, 2, 3);
+
+  final List<Pending> pending = new CopyOnWriteArrayList<>();
+  private final Executor lane;
+  boolean holds;
+  @Nullable RuntimeException refusal;
+
+  EchoService(Executor lane) {
+    this.lane = lane;
+  }
+
+  static EchoService inline() {
+    return new EchoService(Runnable::run);
+  }
+
+  /** Requests wait for {@link Pending#complete}. */
+  static EchoService holding() {
+    EchoService service = inline();
+    service.holds = true;
+    return service;
+  }
+
+  @Override
+  public Ticket submit(InferenceRequest request, ResultHandler handler) {
+    if (refusal != null) {
+      throw refusal;
+    }
+    Pending entry = new Pending(request, handler);
+    if (holds) {
+      pending.add(entry);
+    } else {
+      lane.execute(entry::complete);
+    }
+    return entry;
+  }
+
+  static final class Pending implements Ticket {
+    final InferenceRequest request;
+    private final ResultHandler handler;
+    volatile boolean cancelled;
+
+    Pending(InferenceRequest request, ResultHandler handler) {
+      this.request = request;
+      this.handler = handler;
+    }
+
+    void complete() {
+      for (String output : request.outputs()) {
+        place(output);
+      }
+      handler.completed(TIMINGS);
+    }
+
+    void place(String output) {
+      InputTensor input =
+          request.inputs().stream()
+              .filter(candidate -> output.equals("y_" + candidate.name()))
+              .findFirst()
+              .orElseThrow();
+      MemorySegment target =
+          handler.place(output, input.type(), input.shape(), input.data().byteSize());
+      target.copyFrom(input.data());
+    }
+
+    void fail() {
+      place(request.outputs().getFirst());
+      handler.failed(new StatusException(Status.INSUFFICIENT_MEMORY, "needs 9MiB, has 8MiB"));
+    }
+
+    void finishWithoutSomeOutput() {
+      handler.completed(TIMINGS);
+    }
+
+    @Override
+    public void cancel() {
+      cancelled = true;
+    }
+  }
+}

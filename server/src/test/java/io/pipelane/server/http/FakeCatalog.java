@@ -1,0 +1,96 @@
+package io.pipelane.server.http;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.catalog.ServedModel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** A catalogue of models whose outputs are their inputs, named {@code x -> y_x}. */
+final class FakeCatalog implements ModelCatalog {
+  private final Map<String, ServedModel> models = new LinkedHashMap<>();
+  final List<String> calls = new ArrayList<>();
+  final CompletableFuture<Void> loading = new CompletableFuture<>();
+  volatile boolean ready = true;
+
+  static FakeCatalog usual() {
+    FakeCatalog catalog = new FakeCatalog();
+    catalog.add("echo", spec("x", TensorType.FP32, -1, 4));
+    catalog.add("pair", spec("a", TensorType.INT64, -1), spec("b", TensorType.BYTES, -1));
+    for (TensorType type : TensorType.values()) {
+      catalog.add("echo_" + type, spec("x", type, -1));
+    }
+    catalog.add("scalar", spec("x", TensorType.FP32));
+    catalog.add("cube", spec("x", TensorType.INT32, 2, -1, 2));
+    return catalog;
+  }
+
+  static TensorSpec spec(String name, TensorType type, long... shape) {
+    return new TensorSpec(name, type, Shape.of(shape));
+  }
+
+  void add(String name, TensorSpec... inputs) {
+    List<TensorSpec> outputs =
+        Arrays.stream(inputs)
+            .map(input -> new TensorSpec("y_" + input.name(), input.type(), input.shape()))
+            .toList();
+    models.put(
+        name,
+        new ServedModel(new ModelVersion(name, 2), List.of(1L, 2L), List.of(inputs), outputs));
+  }
+
+  @Override
+  public boolean isReady() {
+    return ready;
+  }
+
+  @Override
+  public List<Entry> index() {
+    return List.of(
+        new Entry("echo", "2", State.READY, ""),
+        new Entry("broken", "1", State.UNAVAILABLE, "corrupt \"file\""));
+  }
+
+  @Override
+  public ServedModel resolve(String name, @Nullable String version) {
+    if (name.equals("importing")) {
+      throw StatusException.unavailable(
+          "model importing is being imported", Duration.ofMillis(1500));
+    }
+    if (name.equals("faulty")) {
+      throw new IllegalStateException("a bug");
+    }
+    ServedModel model = models.get(name);
+    if (model == null) {
+      throw new StatusException(Status.NOT_FOUND, "model \"" + name + "\" is unknown");
+    }
+    if (version != null && !version.equals("1") && !version.equals("2")) {
+      throw new StatusException(Status.NOT_FOUND, "version " + version + " is unknown");
+    }
+    return model;
+  }
+
+  @Override
+  public CompletableFuture<Void> load(String name) {
+    calls.add("load " + name);
+    return loading;
+  }
+
+  @Override
+  public CompletableFuture<Void> unload(String name) {
+    calls.add("unload " + name);
+    return CompletableFuture.failedFuture(
+        new StatusException(Status.NOT_FOUND, "model \"" + name + "\" is unknown"));
+  }
+}

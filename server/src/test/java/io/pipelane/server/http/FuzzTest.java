@@ -1,0 +1,175 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Damaged requests through the whole pipeline: whatever comes, nothing leaks, no exception leaves
+ * the pipeline, and every request that was read is answered once.
+ */
+class FuzzTest {
+  private static final Duration TIME =
+      Boolean.getBoolean("pipelane.long") ? Duration.ofMinutes(5) : Duration.ofSeconds(8);
+
+  private static final List<byte[]> SEEDS =
+      List.of(
+          Requests.mixed(),
+          Requests.infer(
+              "cube",
+              "{\"inputs\":[{\"data\":[[[1,2]],[[3,4]]],\"name\":\"x\",\"shape\":[2,1,2],"
+                  + "\"datatype\":\"INT32\"}],\"parameters\":{\"binary_data_output\":true}}"),
+          Requests.infer(
+              "echo_FP64",
+              "{\"id\":\"1\",\"inputs\":[{\"name\":\"x\",\"shape\":[3],\"datatype\":\"FP64\","
+                  + "\"data\":[1.5e-7,-0.0,123456789012345678901234567890]}]}"),
+          Requests.inferBinary(
+              "echo_BYTES",
+              "{\"inputs\":[{\"name\":\"x\",\"shape\":[2],\"datatype\":\"BYTES\",\"parameters\":"
+                  + "{\"binary_data_size\":11}}]}",
+              Requests.strings("ab", "c")),
+          Requests.post(
+              "/v2/repository/index", "{\"ready\":true}".getBytes(StandardCharsets.UTF_8), ""),
+          Requests.get("/v2/models/%65cho/versions/1/ready").getBytes(StandardCharsets.UTF_8),
+          Requests.bytes(
+              "POST /v2/models/echo/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"inp"
+                  + "\r\n7\r\nuts\":[]\r\n1\r\n}\r\n0\r\n\r\n",
+              new byte[0]));
+
+  private static final List<String> TOKENS =
+      List.of(
+          "{",
+          "}",
+          "[",
+          "]",
+          ",",
+          ":",
+          "\"",
+          "null",
+          "true",
+          "-1",
+          "0",
+          "9223372036854775808",
+          "1e999",
+          "\"data\":",
+          "\"shape\":",
+          "\"binary_data_size\":",
+          "\\u0000",
+          "\\ud800",
+          "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+          "4294967296",
+          "\r\n",
+          "\r\n\r\n",
+          "%2F",
+          "..",
+          "Content-Length: 3\r\n",
+          "Transfer-Encoding: chunked\r\n",
+          "Expect: 100-continue\r\n",
+          "Inference-Header-Content-Length: 7\r\n",
+          "HTTP/1.0",
+          "\u00ff\u00fe");
+
+  /** Bodies of a valid request are damaged, so that the head lets the damage through. */
+  private static byte[] damage(byte[] request, Random random) {
+    List<Byte> bytes = new ArrayList<>();
+    for (byte b : request) {
+      bytes.add(b);
+    }
+    int changes = 1 + random.nextInt(4);
+    for (int i = 0; i < changes && !bytes.isEmpty(); i++) {
+      int at = random.nextInt(bytes.size());
+      switch (random.nextInt(5)) {
+        case 0 -> bytes.set(at, (byte) random.nextInt(256));
+        case 1 -> bytes.set(at, (byte) (bytes.get(at) ^ (1 << random.nextInt(8))));
+        case 2 -> bytes.subList(at, Math.min(bytes.size(), at + 1 + random.nextInt(8))).clear();
+        case 3 ->
+            bytes.addAll(
+                at,
+                new ArrayList<>(
+                    bytes.subList(at, Math.min(bytes.size(), at + 1 + random.nextInt(20)))));
+        default -> {
+          String token = TOKENS.get(random.nextInt(TOKENS.size()));
+          for (byte b : token.getBytes(StandardCharsets.ISO_8859_1)) {
+            bytes.add(at++, b);
+          }
+        }
+      }
+    }
+    byte[] result = new byte[bytes.size()];
+    for (int i = 0; i < result.length; i++) {
+      result[i] = bytes.get(i);
+    }
+    return result;
+  }
+
+  /** Damages a request's body alone and mends the length that its head gives. */
+  private static byte[] damageBody(byte[] request, Random random) {
+    String text = new String(request, StandardCharsets.ISO_8859_1);
+    int end = text.indexOf("\r\n\r\n") + 4;
+    byte[] body = damage(Arrays.copyOfRange(request, end, request.length), random);
+    String head =
+        text.substring(0, end)
+            .replaceAll("\r\nContent-Length: \\d+", "\r\nContent-Length: " + body.length);
+    return Requests.concatenate(head.getBytes(StandardCharsets.ISO_8859_1), body);
+  }
+
+  @Test
+  void damagedRequests_areAnsweredOnceAndLeaveNothing() {
+    long seed = System.nanoTime();
+    long end = seed + TIME.toNanos();
+    Random random = new Random(seed);
+    for (long round = 0; System.nanoTime() - end < 0; round++) {
+      byte[] valid = SEEDS.get(random.nextInt(SEEDS.size()));
+      boolean bodyOnly = random.nextInt(4) > 0 && indexOfLength(valid);
+      byte[] request = bodyOnly ? damageBody(valid, random) : damage(valid, random);
+      try {
+        exchange(request, bodyOnly, random);
+      } catch (RuntimeException | AssertionError e) {
+        throw new AssertionError(
+            "seed "
+                + seed
+                + ", round "
+                + round
+                + ": "
+                + new String(request, StandardCharsets.ISO_8859_1),
+            e);
+      }
+    }
+  }
+
+  private static boolean indexOfLength(byte[] request) {
+    return new String(request, StandardCharsets.ISO_8859_1).contains("\r\nContent-Length: ");
+  }
+
+  private static void exchange(byte[] request, boolean whole, Random random) {
+    EchoService service = random.nextInt(4) == 0 ? EchoService.holding() : EchoService.inline();
+    try (Conversation conversation = new Conversation(FakeCatalog.usual(), service)) {
+      int cut = random.nextInt(request.length + 1);
+      conversation.send(request, 0, cut).send(request, cut, request.length - cut);
+      boolean gone = random.nextInt(8) == 0;
+      if (gone) {
+        conversation.received();
+        conversation.disconnect();
+      }
+      service.pending.forEach(EchoService.Pending::complete);
+      List<Reply> replies = headless(conversation);
+      assertTrue(
+          replies.stream().noneMatch(reply -> reply.status() == 500), () -> replies.toString());
+      if (whole && !gone) {
+        assertEquals(1, replies.size());
+      }
+    }
+  }
+
+  /** The replies, unless a damaged method made one of them an answer to HEAD. */
+  private static List<Reply> headless(Conversation conversation) {
+    return conversation.replies().stream().filter(reply -> reply.status() != 100).toList();
+  }
+}
