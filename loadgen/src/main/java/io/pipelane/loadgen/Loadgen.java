@@ -23,10 +23,12 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.ServiceLoader;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
@@ -63,17 +65,32 @@ public final class Loadgen implements Callable<Integer> {
 
   /** Runs and ends the process with the exit status. */
   public static void main(String[] arguments) {
-    System.exit(commandLine().execute(arguments));
+    System.exit(execute(arguments));
+  }
+
+  /** Runs the subcommand that the first argument names, otherwise the load generator itself. */
+  static int execute(String... arguments) {
+    for (Subcommand subcommand : ServiceLoader.load(Subcommand.class)) {
+      CommandLine other = new CommandLine(subcommand);
+      if (arguments.length > 0 && arguments[0].equals(other.getCommandName())) {
+        return configure(other.setCommandName("loadgen " + arguments[0]))
+            .execute(Arrays.copyOfRange(arguments, 1, arguments.length));
+      }
+    }
+    return commandLine().execute(arguments);
   }
 
   static CommandLine commandLine() {
-    CommandLine commandLine = new CommandLine(new Loadgen());
+    return configure(new CommandLine(new Loadgen()));
+  }
+
+  private static CommandLine configure(CommandLine commandLine) {
     commandLine.registerConverter(Duration.class, new DurationConverter());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setParameterExceptionHandler(
-        (exception, _) -> complain(commandLine, WRONG_OPTION, exception));
+        (exception, _) -> complain(exception.getCommandLine(), WRONG_OPTION, exception));
     commandLine.setExecutionExceptionHandler(
-        (exception, _, _) -> complain(commandLine, exitStatus(exception), exception));
+        (exception, command, _) -> complain(command, exitStatus(exception), exception));
     return commandLine;
   }
 
@@ -198,11 +215,12 @@ public final class Loadgen implements Callable<Integer> {
 
   private static int complain(CommandLine commandLine, int exitStatus, Exception exception) {
     boolean isExpected = exitStatus == WRONG_OPTION || exception instanceof StatusException;
+    String name = commandLine.getCommandSpec().qualifiedName();
     commandLine
         .getErr()
-        .println("loadgen: " + (isExpected ? exception.getMessage() : exception.toString()));
+        .println(name + ": " + (isExpected ? exception.getMessage() : exception.toString()));
     if (exitStatus == WRONG_OPTION) {
-      commandLine.getErr().println("loadgen --help lists the options");
+      commandLine.getErr().println(name + " --help lists the options");
     }
     commandLine.getErr().flush();
     return exitStatus;

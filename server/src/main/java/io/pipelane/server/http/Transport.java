@@ -26,7 +26,7 @@ public enum Transport {
    *
    * @throws StatusException {@link Status#UNIMPLEMENTED} when this machine does not offer it
    */
-  Transport resolve() {
+  public Transport resolve() {
     return switch (this) {
       case AUTO -> IoUring.isAvailable() ? IO_URING : Epoll.isAvailable() ? EPOLL : NIO;
       case IO_URING -> require(IoUring.isAvailable(), IoUring.unavailabilityCause());
@@ -46,7 +46,7 @@ public enum Transport {
   }
 
   /** What event loops of a resolved transport are made with. */
-  IoHandlerFactory ioHandlers() {
+  public IoHandlerFactory ioHandlers() {
     return switch (this) {
       case IO_URING -> IoUringIoHandler.newFactory();
       case EPOLL -> EpollIoHandler.newFactory();
@@ -55,7 +55,7 @@ public enum Transport {
   }
 
   /** The listening channel of a resolved transport. */
-  Class<? extends ServerSocketChannel> serverChannel() {
+  public Class<? extends ServerSocketChannel> serverChannel() {
     return switch (this) {
       case IO_URING -> IoUringServerSocketChannel.class;
       case EPOLL -> EpollServerSocketChannel.class;

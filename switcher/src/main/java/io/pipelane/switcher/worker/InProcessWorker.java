@@ -89,7 +89,21 @@ public final class InProcessWorker implements Worker {
               + ", and device.working-memory is "
               + new ByteSize(lane.capacityBytes()),
           e);
+    } catch (StatusException e) {
+      boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
+      throw runFailed && !lease.failed() ? refused(request, e) : e;
     }
+  }
+
+  /**
+   * An operator that fails did so on what the request gave it, such as an index out of range: its
+   * model was checked, its memory and weights were there.
+   */
+  private static StatusException refused(InferenceRequest request, StatusException e) {
+    return new StatusException(
+        Status.INVALID_ARGUMENT,
+        "model " + request.model() + " cannot be run on these inputs: " + e.getMessage(),
+        e);
   }
 
   @Override
@@ -106,6 +120,7 @@ public final class InProcessWorker implements Worker {
               model.address(),
               threadsPerRun,
               new MemoryTarget.Persistent(account)));
+      account.limit(account.usedBytes());
       return account.usedBytes();
     } catch (OutOfDeviceMemoryException e) {
       account.close();

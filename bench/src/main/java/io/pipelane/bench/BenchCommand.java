@@ -1,0 +1,26 @@
+package io.pipelane.bench;
+
+import io.pipelane.bench.forms.FormsCommand;
+import io.pipelane.bench.http.HttpCommand;
+import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.loadgen.Subcommand;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code loadgen bench}: the benchmark programs. */
+@Command(
+    name = "bench",
+    description = "Measures Pipelane beside what it is compared with, in one run, interleaved.",
+    mixinStandardHelpOptions = true,
+    synopsisSubcommandLabel = "PROGRAM",
+    subcommands = {FormsCommand.class, HttpCommand.class, NoopCommand.class})
+public final class BenchCommand implements Subcommand {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Override
+  public Integer call() {
+    throw new ParameterException(spec.commandLine(), "say which: forms, http or noop");
+  }
+}

@@ -1,0 +1,138 @@
+package io.pipelane.bench.forms;
+
+import ai.onnxruntime.OrtException;
+import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.local.PlainModel;
+import io.pipelane.bench.measure.Medians;
+import io.pipelane.bench.measure.Run;
+import io.pipelane.bench.measure.Timing;
+import io.pipelane.bench.model.BenchCase;
+import io.pipelane.bench.report.Column;
+import io.pipelane.bench.report.Results;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** Measures one case, a round at a time: first all latencies, then all throughputs, then cold. */
+final class FormsRound implements AutoCloseable {
+  private static final int CORES = Runtime.getRuntime().availableProcessors();
+  private static final int COLD_RUNS = 5;
+  private static final long SETTLING_LIMIT_SECONDS = 120;
+
+  private final BenchCase benchCase;
+  private final LocalPipelane gated;
+  private final LocalPipelane packed;
+  private final Duration length;
+  private final PlainModel plain;
+  private final List<Run> plainCallers;
+  private final List<Run> gatedCallers;
+  private final List<Run> packedCallers;
+
+  /** Opens the plain session, warms all contestants and waits for the packed form. */
+  FormsRound(
+      BenchCase benchCase,
+      LocalPipelane gated,
+      LocalPipelane packed,
+      Duration warmup,
+      Duration length)
+      throws Exception {
+    this.benchCase = benchCase;
+    this.gated = gated;
+    this.packed = packed;
+    this.length = length;
+    plain = new PlainModel(benchCase.file(), benchCase.inputs());
+    plainCallers = IntStream.range(0, CORES).mapToObj(_ -> plain.run()).toList();
+    gatedCallers = callers(gated);
+    packedCallers = callers(packed);
+    settle();
+    Timing.perSecond(plainCallers, warmup);
+    Timing.perSecond(gatedCallers, warmup);
+    Timing.perSecond(packedCallers, warmup);
+  }
+
+  private List<Run> callers(LocalPipelane pipelane) {
+    return IntStream.range(0, CORES)
+        .mapToObj(_ -> pipelane.caller(benchCase.model(), benchCase.inputs()))
+        .toList();
+  }
+
+  private void settle() throws Exception {
+    long limit = System.nanoTime() + Duration.ofSeconds(SETTLING_LIMIT_SECONDS).toNanos();
+    do {
+      packedCallers.getFirst().run();
+      if (System.nanoTime() > limit) {
+        throw new StatusException(
+            Status.DEADLINE_EXCEEDED,
+            "%s got no packed form within %d s; ledger: %s"
+                .formatted(benchCase.model(), SETTLING_LIMIT_SECONDS, packed.ledger()));
+      }
+    } while (!packed.isSettled(benchCase.model()));
+  }
+
+  /** Measures every contestant once, in turn. */
+  void measure(Results results) throws Exception {
+    Recorder recorder = new Recorder(results);
+    recorder.add(FormsColumns.PLAIN_MILLIS, Timing.medianMillis(plainCallers.getFirst(), length));
+    double warm = Timing.medianMillis(gatedCallers.getFirst(), length);
+    recorder.add(FormsColumns.GATED_MILLIS, warm);
+    recorder.add(FormsColumns.PACKED_MILLIS, Timing.medianMillis(packedCallers.getFirst(), length));
+
+    double plainRate = Timing.perSecond(plainCallers, length);
+    double gatedRate = Timing.perSecond(gatedCallers, length);
+    double packedRate = Timing.perSecond(packedCallers, length);
+    recorder.add(FormsColumns.PLAIN_RATE, plainRate);
+    recorder.add(FormsColumns.GATED_RATE, gatedRate);
+    recorder.add(FormsColumns.PACKED_RATE, packedRate);
+    recorder.add(FormsColumns.GATED_TO_PLAIN, gatedRate / plainRate);
+    recorder.add(FormsColumns.PACKED_TO_PLAIN, packedRate / plainRate);
+
+    double cold = coldMillis();
+    double plainCold = plainColdMillis();
+    recorder.add(FormsColumns.COLD_MILLIS, cold);
+    recorder.add(FormsColumns.PLAIN_COLD_MILLIS, plainCold);
+    recorder.add(FormsColumns.COLD_TO_GATED, cold / warm);
+    recorder.add(FormsColumns.COLD_TO_PLAIN_COLD, cold / plainCold);
+    if (!packed.isSettled(benchCase.model())) {
+      throw new StatusException(
+          Status.INTERNAL, benchCase.model() + " lost its packed form: " + packed.ledger());
+    }
+  }
+
+  private double coldMillis() throws Exception {
+    List<Double> millis = new ArrayList<>();
+    for (int i = 0; i < COLD_RUNS; i++) {
+      gated.evict(benchCase.model());
+      millis.add(Timing.millis(gatedCallers.getFirst()));
+    }
+    return Medians.of(millis);
+  }
+
+  /** From the file to the first answer; closing the session is not counted. */
+  private double plainColdMillis() throws Exception {
+    long begin = System.nanoTime();
+    try (PlainModel model = new PlainModel(benchCase.file(), benchCase.inputs())) {
+      model.run().run();
+      return (System.nanoTime() - begin) / 1e6;
+    }
+  }
+
+  @Override
+  public void close() throws OrtException {
+    plain.close();
+  }
+
+  private final class Recorder {
+    private final Results results;
+
+    Recorder(Results results) {
+      this.results = results;
+    }
+
+    void add(Column column, double value) {
+      results.add(benchCase.name(), column, value);
+    }
+  }
+}

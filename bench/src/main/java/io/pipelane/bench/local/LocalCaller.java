@@ -1,0 +1,107 @@
+package io.pipelane.bench.local;
+
+import io.pipelane.bench.measure.Run;
+import io.pipelane.config.StatusException;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.InputTensor;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks an inference service in this process the same thing again and again: submits and sleeps
+ * until the answer is there. So a run includes the hop to a lane's thread and back.
+ *
+ * <p>One thread's: its input and the memory for its answers are made once.
+ */
+final class LocalCaller implements Run {
+  private final InferenceService service;
+  private final InferenceRequest request;
+  private final Answer answer = new Answer();
+
+  /**
+   * A caller.
+   *
+   * @param outputs the names of the outputs to ask for
+   */
+  LocalCaller(
+      InferenceService service, ModelVersion model, List<Tensor> inputs, List<String> outputs) {
+    this.service = service;
+    List<InputTensor> tensors = new ArrayList<>();
+    for (Tensor input : inputs) {
+      MemorySegment data = Arena.ofAuto().allocate(input.data().remaining(), 64);
+      data.copyFrom(MemorySegment.ofBuffer(input.data()));
+      tensors.add(new InputTensor(input.name(), input.type(), input.shape(), data));
+    }
+    request = new InferenceRequest(model, tensors, outputs);
+  }
+
+  @Override
+  public void run() {
+    answer.begin();
+    service.submit(request, answer);
+    answer.await();
+  }
+
+  /* Written by a lane's thread until it sets `done`, read by the caller's after that. */
+  private static final class Answer implements ResultHandler {
+    private final Map<String, MemorySegment> outputs = new HashMap<>();
+    private @Nullable Thread caller;
+    private @Nullable StatusException error;
+    private volatile boolean done;
+
+    void begin() {
+      caller = Thread.currentThread();
+      error = null;
+      done = false;
+    }
+
+    void await() {
+      while (!done) {
+        LockSupport.park(this);
+      }
+      if (error != null) {
+        throw error;
+      }
+    }
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      return outputs.compute(
+          name,
+          (_, kept) ->
+              kept != null && kept.byteSize() == byteSize
+                  ? kept
+                  : Arena.ofAuto().allocate(byteSize, 64));
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      end();
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      this.error = error;
+      end();
+    }
+
+    private void end() {
+      Thread waiting = caller;
+      done = true;
+      LockSupport.unpark(waiting);
+    }
+  }
+}

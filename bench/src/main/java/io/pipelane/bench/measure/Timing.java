@@ -1,0 +1,73 @@
+package io.pipelane.bench.measure;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** Times runs by the system's clock. */
+public final class Timing {
+  private static final double NANOS_PER_MILLI = 1e6;
+  private static final double NANOS_PER_SECOND = 1e9;
+
+  private Timing() {}
+
+  /** Milliseconds of one run. */
+  public static double millis(Run run) throws Exception {
+    long begin = System.nanoTime();
+    run.run();
+    return (System.nanoTime() - begin) / NANOS_PER_MILLI;
+  }
+
+  /** The median latency in milliseconds of one caller that runs for a while, once at least. */
+  public static double medianMillis(Run run, Duration length) throws Exception {
+    List<Double> millis = new ArrayList<>();
+    long end = System.nanoTime() + length.toNanos();
+    do {
+      millis.add(millis(run));
+    } while (System.nanoTime() < end);
+    return Medians.of(millis);
+  }
+
+  /**
+   * Runs per second of callers that run at the same time, each on a platform thread of its own and
+   * as often as it can. Each is counted over its own time, so that the last runs count whole.
+   */
+  public static double perSecond(List<? extends Run> callers, Duration length) throws Exception {
+    CyclicBarrier start = new CyclicBarrier(callers.size());
+    List<Callable<Double>> tasks = new ArrayList<>();
+    for (Run caller : callers) {
+      tasks.add(
+          () -> {
+            start.await();
+            return perSecond(caller, length);
+          });
+    }
+    double sum = 0;
+    try (ExecutorService threads = Executors.newFixedThreadPool(callers.size())) {
+      for (Future<Double> rate : threads.invokeAll(tasks)) {
+        sum += rate.get();
+      }
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof Exception cause ? cause : e;
+    }
+    return sum;
+  }
+
+  private static double perSecond(Run run, Duration length) throws Exception {
+    long begin = System.nanoTime();
+    long runs = 0;
+    long now;
+    do {
+      run.run();
+      runs++;
+      now = System.nanoTime();
+    } while (now - begin < length.toNanos());
+    return runs * NANOS_PER_SECOND / (now - begin);
+  }
+}

@@ -1,0 +1,143 @@
+package io.pipelane.bench.process;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A server in a Java process of its own, from this process's class path, that says {@code Listening
+ * on URL} when it serves. Used by one thread.
+ */
+public final class ChildProcess implements AutoCloseable {
+  private static final String LISTENING = "Listening on ";
+  private static final Duration ANSWER_LIMIT = Duration.ofMinutes(5);
+  private static final Duration END_LIMIT = Duration.ofSeconds(10);
+
+  private final Process process;
+  private final Path log;
+  private final BufferedReader output;
+  private final BufferedWriter input;
+  private final URI url;
+
+  private ChildProcess(Process process, Path log) throws InterruptedException {
+    this.process = process;
+    this.log = log;
+    output = process.inputReader(StandardCharsets.UTF_8);
+    input = process.outputWriter(StandardCharsets.UTF_8);
+    url = URI.create(lineBeginningWith(LISTENING).substring(LISTENING.length()));
+  }
+
+  /**
+   * Starts a server and waits until it serves.
+   *
+   * @param log where it writes what goes wrong; kept
+   * @throws StatusException {@link Status#UNAVAILABLE} when it ends or says nothing for minutes,
+   *     with the end of its log
+   */
+  public static ChildProcess start(Path log, Class<?> main, List<String> arguments)
+      throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("--enable-native-access=ALL-UNNAMED");
+    command.add("--sun-misc-unsafe-memory-access=allow");
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+    command.addAll(arguments);
+    Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
+    try {
+      return new ChildProcess(process, log);
+    } catch (RuntimeException | InterruptedException e) {
+      process.destroyForcibly();
+      throw e;
+    }
+  }
+
+  /** Where it serves. */
+  public URI url() {
+    return url;
+  }
+
+  /** The process itself, to signal it and to wait for it. */
+  public Process process() {
+    return process;
+  }
+
+  /** Processor time that it has used so far, all threads, user and system. */
+  public Duration cpu() {
+    return process
+        .info()
+        .totalCpuDuration()
+        .orElseThrow(() -> new IllegalStateException("no CPU time is told of " + process));
+  }
+
+  /** Sends a line to its standard input and returns the line that it answers. */
+  public String ask(String line) throws IOException, InterruptedException {
+    input.write(line + "\n");
+    input.flush();
+    return lineBeginningWith("");
+  }
+
+  private String lineBeginningWith(String prefix) throws InterruptedException {
+    CompletableFuture<String> found = new CompletableFuture<>();
+    Thread.ofPlatform().daemon().start(() -> read(prefix, found));
+    try {
+      return found.get(ANSWER_LIMIT.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "the server's process fails: " + e + "; its log: " + log(), e);
+    }
+  }
+
+  private void read(String prefix, CompletableFuture<String> found) {
+    try {
+      @Nullable String line = output.readLine();
+      while (line != null && !line.startsWith(prefix)) {
+        line = output.readLine();
+      }
+      if (line == null) {
+        found.completeExceptionally(new IOException("it has ended"));
+      } else {
+        found.complete(line);
+      }
+    } catch (IOException e) {
+      found.completeExceptionally(e);
+    }
+  }
+
+  /** What it has written to its log. */
+  public String log() {
+    try {
+      return Files.readString(log).strip();
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  /** Ends the process by closing its standard input, by force when that does not do. */
+  @Override
+  public void close() throws IOException {
+    try (input;
+        output) {
+      input.close();
+      if (!process.waitFor(END_LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      process.destroyForcibly();
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package io.pipelane.bench.process;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.demo.protocol.InferenceMessages;
+import io.pipelane.demo.protocol.InferenceMessages.BinaryBody;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.loadgen.LoadRunner;
+import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.settings.LoadMode;
+import io.pipelane.loadgen.settings.LoadTest;
+import io.pipelane.loadgen.settings.ModelChoice;
+import io.pipelane.loadgen.settings.ModelRequests;
+import io.pipelane.loadgen.settings.PreparedRequest;
+import io.pipelane.loadgen.settings.ResponseCheck;
+import io.pipelane.loadgen.settings.Window;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+
+/** One request, with its tensors as bytes both ways, sent to a server over and over. */
+public final class HttpLoad {
+  private static final Duration SETTLING_LIMIT = Duration.ofMinutes(2);
+
+  private final ChildProcess server;
+  private final String model;
+  private final ModelRequests requests;
+
+  /** A load that is not begun yet. */
+  public HttpLoad(ChildProcess server, String model, List<Tensor> inputs) {
+    this.server = server;
+    this.model = model;
+    BinaryBody body = InferenceMessages.binaryRequest(inputs);
+    requests =
+        ModelRequests.infer(
+            model, List.of(PreparedRequest.binary(body.bytes(), body.jsonLength())));
+  }
+
+  /**
+   * What was measured of one stretch of load.
+   *
+   * @param serverCpu processor time of the server's process during the stretch
+   */
+  public record Measured(LoadReport report, Duration serverCpu) {
+    public double perSecond() {
+      return report.total().perSecond();
+    }
+
+    /** Response time in milliseconds at a percentile from 0 to 100. */
+    public double millis(double percentile) {
+      return report.total().responseNanos().getValueAtPercentile(percentile) / 1e6;
+    }
+
+    /** Seconds of processor time that the load itself took, the whole of this process. */
+    public double clientCpuSeconds() {
+      return report.cpu().process().toNanos() / 1e9;
+    }
+
+    public double serverCpuSeconds() {
+      return serverCpu.toNanos() / 1e9;
+    }
+
+    public double seconds() {
+      return report.window().toNanos() / 1e9;
+    }
+  }
+
+  /** Sends for a while over so many connections, each with one request at a time. */
+  public Measured run(int connections, Duration length) throws InterruptedException {
+    LoadTest test =
+        new LoadTest(
+            server.url(),
+            List.of(requests),
+            new ModelChoice.Uniform(),
+            new LoadMode.Closed(connections),
+            Window.lasting(Duration.ZERO, length),
+            1,
+            ResponseCheck.NONE);
+    Duration before = server.cpu();
+    LoadReport report = LoadRunner.run(test);
+    return new Measured(report, server.cpu().minus(before));
+  }
+
+  /**
+   * Sends until the server, a {@link ServerMain}, runs the model in its packed form.
+   *
+   * @throws StatusException {@link Status#DEADLINE_EXCEEDED} when that takes minutes
+   */
+  public void settle(int connections, Duration length) throws IOException, InterruptedException {
+    long limit = System.nanoTime() + SETTLING_LIMIT.toNanos();
+    do {
+      run(connections, length);
+      if (System.nanoTime() > limit) {
+        throw new StatusException(
+            Status.DEADLINE_EXCEEDED, model + " got no packed form within " + SETTLING_LIMIT);
+      }
+    } while (!Boolean.parseBoolean(server.ask(model)));
+  }
+}

@@ -1,0 +1,48 @@
+package io.pipelane.bench.process;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.TransferCounters;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** How far a server in this process has prepared its models. */
+public final class Readiness {
+  private static final long LIMIT_MINUTES = 10;
+
+  private Readiness() {}
+
+  /**
+   * Waits until every model is READY.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when one was refused
+   */
+  public static void await(PipelaneServer server) throws InterruptedException {
+    try {
+      server.imports().get(LIMIT_MINUTES, TimeUnit.MINUTES);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new StatusException(Status.UNAVAILABLE, "the imports did not end: " + e, e);
+    }
+    for (ModelCatalog.Entry entry : server.catalog().index()) {
+      if (entry.state() != ModelCatalog.State.READY) {
+        throw new StatusException(Status.UNAVAILABLE, "not READY: " + entry);
+      }
+    }
+  }
+
+  /** Whether a model's packed form is built; also true for a model without weights to pack. */
+  public static boolean isPacked(PipelaneServer server, String model) {
+    TransferCounters counters = server.switcher().transfers();
+    Ledger ledger = server.switcher().memory().weights();
+    // An entry's packed bytes count from the grant on; a form less than grants is being built.
+    long granted = ledger.entries().stream().filter(entry -> entry.packedBytes() > 0).count();
+    boolean allBuilt = counters.packings() - counters.formsDropped() >= granted;
+    return ledger.entries().stream()
+        .filter(entry -> entry.model().model().equals(model))
+        .allMatch(entry -> entry.weightBytes() == 0 || (entry.packedBytes() > 0 && allBuilt));
+  }
+}

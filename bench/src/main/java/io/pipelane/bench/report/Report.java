@@ -1,0 +1,86 @@
+package io.pipelane.bench.report;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pipelane.bench.measure.Medians;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** Results and where they come from, in the forms that people and programs read. */
+public final class Report {
+  private final Results results;
+  private final Map<String, String> provenance;
+  private final Map<String, String> flags;
+
+  /**
+   * A report of the state of things now.
+   *
+   * @param flags what the program was told, by name
+   */
+  public Report(Results results, String runtimeVersion, Map<String, String> flags) {
+    this.results = results;
+    this.provenance = Provenance.now(runtimeVersion);
+    this.flags = Map.copyOf(flags);
+  }
+
+  /** Prints a table of medians with its notes. */
+  public void print(PrintWriter out) {
+    out.println(results.title());
+    provenance.forEach((name, value) -> out.println("  " + name + ": " + value));
+    out.println();
+    TextTable.lines(results.table()).forEach(out::println);
+    out.println();
+    results.notes().forEach(out::println);
+    out.flush();
+  }
+
+  /** Writes every round's values and their medians. */
+  public void writeJson(Path file) throws IOException {
+    ObjectMapper json = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+    ObjectNode root = json.createObjectNode().put("title", results.title());
+    root.set("provenance", json.valueToTree(provenance));
+    root.set("flags", json.valueToTree(flags));
+    var cases = root.putArray("cases");
+    results
+        .cases()
+        .forEach(
+            (name, columns) -> {
+              ObjectNode node = cases.addObject().put("case", name);
+              columns.forEach(
+                  (column, rounds) -> {
+                    ObjectNode values = node.putObject(column.key());
+                    values.put("median", Medians.of(rounds));
+                    rounds.forEach(values.withArray("/rounds")::add);
+                  });
+            });
+    json.writeValue(file.toFile(), root);
+  }
+
+  /** Writes a page for the documentation. */
+  public void writeMarkdown(Path file) throws IOException {
+    StringBuilder page = new StringBuilder("# " + results.title() + "\n\n");
+    List<List<String>> table = results.table();
+    for (int row = 0; row < table.size(); row++) {
+      page.append(cells(table.get(row)));
+      if (row == 0) {
+        page.append("|---|").append("---:|".repeat(table.getFirst().size() - 1)).append('\n');
+      }
+    }
+    page.append('\n');
+    results.notes().forEach(note -> page.append("- ").append(note).append('\n'));
+    page.append("\n| | |\n|---|---|\n");
+    provenance.forEach((name, value) -> page.append(cells(List.of(name, value))));
+    page.append(cells(List.of("flags", flags.toString())));
+    Files.writeString(file, page);
+  }
+
+  private static String cells(List<String> cells) {
+    return cells.stream().collect(Collectors.joining(" | ", "| ", " |\n"));
+  }
+}

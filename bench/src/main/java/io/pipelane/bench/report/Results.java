@@ -1,0 +1,73 @@
+package io.pipelane.bench.report;
+
+import io.pipelane.bench.measure.Medians;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * What a benchmark program has measured: for every case and column one value a round, of which the
+ * median counts. A ratio is taken within each round, so that drift of the machine hits both its
+ * sides alike.
+ */
+public final class Results {
+  private final String title;
+  private final List<Column> columns;
+  private final List<String> notes;
+  private final Map<String, Map<Column, List<Double>>> cases = new LinkedHashMap<>();
+
+  /**
+   * Results without a value yet.
+   *
+   * @param notes how to read the columns, for people
+   */
+  public Results(String title, List<Column> columns, List<String> notes) {
+    this.title = title;
+    this.columns = List.copyOf(columns);
+    this.notes = List.copyOf(notes);
+  }
+
+  /** Adds a round's value. */
+  public void add(String caseName, Column column, double value) {
+    cases
+        .computeIfAbsent(caseName, _ -> new LinkedHashMap<>())
+        .computeIfAbsent(column, _ -> new ArrayList<>())
+        .add(value);
+  }
+
+  /** Heading cells, then a row of medians for each case; a column without a value shows a dash. */
+  public List<List<String>> table() {
+    List<List<String>> rows = new ArrayList<>();
+    List<String> headings = new ArrayList<>(List.of("case"));
+    columns.forEach(column -> headings.add(column.heading()));
+    rows.add(headings);
+    cases.forEach(
+        (name, values) -> {
+          List<String> row = new ArrayList<>(List.of(name));
+          columns.forEach(column -> row.add(cell(column, values.getOrDefault(column, List.of()))));
+          rows.add(row);
+        });
+    return rows;
+  }
+
+  private static String cell(Column column, List<Double> values) {
+    return values.isEmpty()
+        ? "-"
+        : String.format(Locale.ROOT, "%." + column.decimals() + "f", Medians.of(values));
+  }
+
+  String title() {
+    return title;
+  }
+
+  List<String> notes() {
+    return notes;
+  }
+
+  /** Every round's values by case and column, in the order in which they were measured. */
+  Map<String, Map<Column, List<Double>>> cases() {
+    return cases;
+  }
+}

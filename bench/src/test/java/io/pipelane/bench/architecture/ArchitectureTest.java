@@ -1,0 +1,105 @@
+package io.pipelane.bench.architecture;
+
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+@AnalyzeClasses(packages = "io.pipelane", importOptions = DoNotIncludeTests.class)
+class ArchitectureTest {
+  /** Each module uses those before it; the load generator stands aside, on config alone. */
+  @ArchTest
+  static final ArchRule modulesDependOneWay =
+      layeredArchitecture()
+          .consideringOnlyDependenciesInAnyPackage("io.pipelane..")
+          .layer("config")
+          .definedBy("io.pipelane.config..")
+          .layer("runtime")
+          .definedBy("io.pipelane.runtime..")
+          .layer("model-store")
+          .definedBy("io.pipelane.modelstore..")
+          .layer("lanes")
+          .definedBy("io.pipelane.lanes..")
+          .layer("switcher")
+          .definedBy("io.pipelane.switcher..")
+          .layer("server")
+          .definedBy("io.pipelane.server..")
+          .layer("loadgen")
+          .definedBy("io.pipelane.loadgen..")
+          .layer("demo")
+          .definedBy("io.pipelane.demo..")
+          .layer("bench")
+          .definedBy("io.pipelane.bench..")
+          .whereLayer("runtime")
+          .mayOnlyAccessLayers("config")
+          .whereLayer("model-store")
+          .mayOnlyAccessLayers("config", "runtime")
+          .whereLayer("lanes")
+          .mayOnlyAccessLayers("config", "runtime", "model-store")
+          .whereLayer("switcher")
+          .mayOnlyAccessLayers("config", "runtime", "model-store", "lanes")
+          .whereLayer("server")
+          .mayOnlyAccessLayers("config", "runtime", "model-store", "lanes", "switcher")
+          .whereLayer("loadgen")
+          .mayOnlyAccessLayers("config")
+          .whereLayer("config")
+          .mayNotAccessAnyLayer()
+          .whereLayer("demo")
+          .mayOnlyBeAccessedByLayers("bench")
+          .whereLayer("bench")
+          .mayNotBeAccessedByAnyLayer();
+
+  /** A module's root package is left out: it holds both the front door and what all share. */
+  @ArchTest
+  static final ArchRule packagesBelowAModulesRootFormNoCycles =
+      slices().matching("io.pipelane.(*).(*)..").should().beFreeOfCycles();
+
+  /** The server speaks to ONNX Runtime's C API; its Java API is what we compare ourselves with. */
+  @ArchTest
+  static final ArchRule onnxRuntimesJavaApiIsForComparisonOnly =
+      noClasses()
+          .that(resideOutsideOfPackages("io.pipelane.demo.plain..", "io.pipelane.bench.."))
+          .and()
+          .doNotHaveFullyQualifiedName("io.pipelane.demo.Demonstration")
+          .should()
+          .dependOnClassesThat(resideInAPackage("ai.onnxruntime.."));
+
+  @ArchTest
+  static final ArchRule nettyStaysAtTheEdge =
+      noClasses()
+          .that(
+              resideOutsideOfPackages(
+                  "io.pipelane.server.http..",
+                  "io.pipelane.server.protocol..",
+                  "io.pipelane.loadgen..",
+                  "io.pipelane.bench.noop.."))
+          .should()
+          .dependOnClassesThat(resideInAPackage("io.netty.."));
+
+  @ArchTest
+  static final ArchRule commandLinesStayInTheirPackages =
+      noClasses()
+          .that(
+              resideOutsideOfPackages(
+                  "io.pipelane.server.cli..",
+                  "io.pipelane.loadgen",
+                  "io.pipelane.demo",
+                  "io.pipelane.bench.."))
+          .should()
+          .dependOnClassesThat(resideInAPackage("picocli.."));
+
+  /** What is logged goes through the platform's own facade. */
+  @ArchTest
+  static final ArchRule loggingIsThePlatforms =
+      noClasses()
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "org.slf4j..", "org.apache.logging..", "org.apache.commons.logging..");
+}

@@ -1,0 +1,5 @@
+/** The rules of the architecture. */
+@NullMarked
+package io.pipelane.bench.architecture;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,117 @@
+package io.pipelane.bench.correctness;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.bench.process.Readiness;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.demo.model.DemoModel;
+import io.pipelane.loadgen.LoadRunner;
+import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.settings.LoadMode;
+import io.pipelane.loadgen.settings.LoadTest;
+import io.pipelane.loadgen.settings.ModelChoice;
+import io.pipelane.loadgen.settings.Window;
+import io.pipelane.server.PipelaneServer;
+import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.memory.Ledger;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two versions of all demo models from memory for 40 % of their weights: no wrong answer, ever. */
+class MixedLoadTest {
+  private static final long SEED = 20_260_114;
+  private static final int CLIENTS = 32;
+  private static final double POPULARITY = 0.9;
+  private static final double MEMORY_SHARE = 0.4;
+  private static final long QUIET_LIMIT_NANOS = 30_000_000_000L;
+
+  /** What the JVM's own memory may still settle by in the last quarter of a long run. */
+  private static final double FLAT_MEBIBYTES = 32;
+
+  @TempDir private Path folder;
+
+  @Test
+  @Timeout(300)
+  void shouldAnswerRightlyWhileModelsEvictEachOther() throws Exception {
+    Watcher watcher = load(1_000);
+
+    assertTrue(watcher.checks() > 100, watcher.checks() + " checks");
+  }
+
+  @Test
+  @Tag("long")
+  @Timeout(1_800)
+  void shouldAnswerRightlyAndKeepToItsMemoryOverManyRequests() throws Exception {
+    Watcher watcher = load(10_000);
+
+    assertTrue(
+        watcher.growthMebibytes() < FLAT_MEBIBYTES, "memory grows, in MiB: " + watcher.samples());
+  }
+
+  private Watcher load(int count) throws Exception {
+    Path repository = folder.resolve("repository");
+    Workload workload = new Workload(repository, SEED);
+    try (PipelaneServer server = PipelaneServer.start(config(repository))) {
+      Readiness.await(server);
+      Switcher switcher = server.switcher();
+      Watcher watcher = new Watcher(switcher);
+      LoadReport report;
+      try {
+        report =
+            LoadRunner.run(
+                new LoadTest(
+                    URI.create(server.url()),
+                    workload.requests(),
+                    new ModelChoice.Zipf(POPULARITY),
+                    new LoadMode.Closed(CLIENTS),
+                    Window.ofRequests(count),
+                    SEED,
+                    workload::complaint));
+      } finally {
+        watcher.stop();
+      }
+      assertTrue(report.isClean(), "seed " + SEED + ": " + report.total().errors());
+      assertEquals(count, report.total().answered());
+      awaitQuiet(switcher);
+      switcher.verify();
+      assertTrue(switcher.transfers().evictions() > 10, switcher.transfers().toString());
+      assertEquals(0, switcher.transfers().failedLoads());
+      return watcher;
+    }
+  }
+
+  private PipelaneConfig config(Path repository) {
+    long memory = Math.round(2 * DemoModel.totalByteSize() * MEMORY_SHARE);
+    return PipelaneConfig.of(
+        Map.of(
+            "repository.path",
+            repository.toString(),
+            "repository.cache",
+            folder.resolve("cache").toString(),
+            "import.concurrency",
+            "2",
+            "device.memory",
+            memory + "B",
+            "device.page-size",
+            "256KiB",
+            "server.http-port",
+            "0"));
+  }
+
+  private static void awaitQuiet(Switcher switcher) {
+    long limit = System.nanoTime() + QUIET_LIMIT_NANOS;
+    Ledger ledger = switcher.memory().weights();
+    while (!ledger.isQuiet()) {
+      assertTrue(System.nanoTime() < limit, "not quiet: " + ledger);
+      LockSupport.parkNanos(1_000_000);
+      ledger = switcher.memory().weights();
+    }
+  }
+}
