@@ -190,6 +190,16 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
+  /** What a lane may become when it is the only one. */
+  public long largestLaneBytes() {
+    lock.lock();
+    try {
+      return capacityBytes - persistentBytes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** What nobody has reserved and no open lane takes. */
   public long freeBytes() {
     lock.lock();
