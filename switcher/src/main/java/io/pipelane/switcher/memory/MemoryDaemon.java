@@ -6,7 +6,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
-import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
@@ -14,18 +13,14 @@ import io.pipelane.switcher.memory.Grouping.Group;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 
 /**
  * Decides which weights are on the device (PipeSwitch §4.3): makes a model resident group by group,
@@ -53,15 +48,13 @@ public final class MemoryDaemon implements AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final Deque<Turn> line = new ArrayDeque<>();
-  private final Map<ModelVersion, Residency> residencies = new TreeMap<>();
   private final Device device;
   private final PagePool pages;
+  private final WeightMemory memory;
   private final long capacityBytes;
   private final Function<ImportedModel, WeightSource> hostTier;
   private final Grouping grouping;
   private final LongSupplier nanoClock;
-  private final Counters counters = new Counters();
-  private long packedBytes;
 
   /**
    * Takes charge of a device's pages.
@@ -81,6 +74,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.hostTier = hostTier;
     this.grouping = grouping;
     this.nanoClock = nanoClock;
+    this.memory = new WeightMemory(pages, capacityBytes, nanoClock);
   }
 
   /**
@@ -104,7 +98,7 @@ public final class MemoryDaemon implements AutoCloseable {
     }
     lock.lock();
     try {
-      if (residencies.containsKey(model.version())) {
+      if (memory.residencies.containsKey(model.version())) {
         throw new IllegalStateException(model.version() + " is registered already");
       }
       Residency residency =
@@ -113,7 +107,7 @@ public final class MemoryDaemon implements AutoCloseable {
               device.reserve(Math.max(1, weightBytes)),
               grouping.groups(model.plan(), 0).size(),
               new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
-      residencies.put(model.version(), residency);
+      memory.residencies.put(model.version(), residency);
       return residency.range.address();
     } finally {
       lock.unlock();
@@ -132,7 +126,7 @@ public final class MemoryDaemon implements AutoCloseable {
       residency.retired = true;
       emptyOut(residency);
       residency.range.close();
-      residencies.remove(version);
+      memory.residencies.remove(version);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -159,11 +153,11 @@ public final class MemoryDaemon implements AutoCloseable {
   private void emptyOut(Residency residency) {
     while (residency.leases > 0
         || residency.isArriving()
-        || (residency.packed != null && !dropIfIdle(residency))) {
+        || (residency.packed != null && !memory.dropIfIdle(residency))) {
       changed.awaitUninterruptibly();
     }
     residency.arrivals.clear();
-    unmap(residency, residency.mappedSlots);
+    memory.unmap(residency, residency.mappedSlots);
   }
 
   /**
@@ -178,7 +172,7 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       residency.usage.used(nanoClock.getAsLong());
       if (!line.isEmpty() || !residency.isComplete()) {
-        counters.waits++;
+        memory.counters.waits++;
         waitInLine(residency);
       }
       PackedForm packed = residency.packed;
@@ -215,7 +209,7 @@ public final class MemoryDaemon implements AutoCloseable {
       if (packed && form != null) {
         form.leases--;
       }
-      settle(residency);
+      memory.settle(residency);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -231,18 +225,17 @@ public final class MemoryDaemon implements AutoCloseable {
   public Optional<PackingGrant> grantPacking(ModelVersion version, long bytes) {
     lock.lock();
     try {
-      Residency residency = residencies.get(version);
+      Residency residency = memory.residencies.get(version);
       if (residency == null
           || residency.retired
           || residency.packed != null
           || residency.missingSlots() > 0
           || !residency.arrivals.isEmpty()
           || !line.isEmpty()
-          || freeBytes() < bytes) {
+          || memory.freeBytes() < bytes) {
         return Optional.empty();
       }
-      residency.packed = new PackedForm(bytes);
-      packedBytes += bytes;
+      memory.grant(residency, bytes);
       return Optional.of(new PackingGrant(this, residency, bytes));
     } finally {
       lock.unlock();
@@ -252,10 +245,9 @@ public final class MemoryDaemon implements AutoCloseable {
   void packed(Residency residency, PackedForm form, long bytes, Runnable drop) {
     lock.lock();
     try {
-      packedBytes += bytes - form.bytes;
-      form.bytes = bytes;
+      memory.recharge(form, bytes);
       form.drop = drop;
-      counters.packings++;
+      memory.counters.packings++;
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -265,8 +257,7 @@ public final class MemoryDaemon implements AutoCloseable {
   void packingAbandoned(Residency residency, PackedForm form) {
     lock.lock();
     try {
-      packedBytes -= form.bytes;
-      residency.packed = null;
+      memory.discharge(residency, form);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -277,7 +268,7 @@ public final class MemoryDaemon implements AutoCloseable {
   public double recentUses(ModelVersion version) {
     lock.lock();
     try {
-      Residency residency = residencies.get(version);
+      Residency residency = memory.residencies.get(version);
       return residency == null ? 0 : residency.usage.at(nanoClock.getAsLong());
     } finally {
       lock.unlock();
@@ -288,9 +279,7 @@ public final class MemoryDaemon implements AutoCloseable {
   public Ledger ledger() {
     lock.lock();
     try {
-      List<Ledger.Entry> entries = residencies.values().stream().map(this::entry).toList();
-      long lent = (long) (pages.total() - pages.free()) * pages.pageBytes();
-      return new Ledger(capacityBytes, pages.pageBytes(), lent, packedBytes, entries);
+      return memory.ledger();
     } finally {
       lock.unlock();
     }
@@ -300,7 +289,7 @@ public final class MemoryDaemon implements AutoCloseable {
   public TransferCounters counters() {
     lock.lock();
     try {
-      return counters.snapshot();
+      return memory.counters.snapshot();
     } finally {
       lock.unlock();
     }
@@ -309,26 +298,13 @@ public final class MemoryDaemon implements AutoCloseable {
   /** Takes everything back; no lease may be open. */
   @Override
   public void close() {
-    for (ModelVersion version : List.copyOf(residencies.keySet())) {
+    for (ModelVersion version : List.copyOf(memory.residencies.keySet())) {
       deregister(version);
     }
   }
 
-  private Ledger.Entry entry(Residency residency) {
-    settle(residency);
-    PackedForm packed = residency.packed;
-    return new Ledger.Entry(
-        residency.model.version(),
-        residency.model.plan().weightBytes(),
-        residency.mappedSlots * pages.pageBytes(),
-        residency.isArriving(),
-        packed == null ? 0 : packed.bytes,
-        residency.leases,
-        residency.groups);
-  }
-
   private Residency known(ModelVersion version) {
-    Residency residency = residencies.get(version);
+    Residency residency = memory.residencies.get(version);
     if (residency == null || residency.retired) {
       throw notInService(version);
     }
@@ -348,33 +324,33 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /** Starts the transfer of what is missing; false when that has to wait. */
   private boolean bringIn(Residency residency) {
-    settle(residency);
+    memory.settle(residency);
     if (residency.isComplete()) {
       return true;
     }
-    long missing = residency.missingSlots() * pages.pageBytes();
-    if (residency.hasFailed() || !makeRoom(missing, residency)) {
+    long missing = memory.missingBytes(residency);
+    if (residency.hasFailed() || !memory.makeRoom(missing, residency)) {
       return false;
     }
     WeightSource source = hostTier.apply(residency.model);
-    long resident = residency.mappedSlots * pages.pageBytes();
+    long resident = memory.residentBytes(residency);
     try {
       for (Group group : grouping.groups(residency.model.plan(), resident)) {
         bringIn(residency, source, group);
-        counters.copies++;
+        memory.counters.copies++;
       }
     } finally {
       whenAllDone(residency, source);
     }
-    counters.loads++;
-    counters.bytesLoaded += residency.model.plan().weightBytes() - resident;
+    memory.counters.loads++;
+    memory.counters.bytesLoaded += residency.model.plan().weightBytes() - resident;
     return true;
   }
 
   /** Maps the pages of a group just ahead of its copy; a failure fails the rest of the transfer. */
   private void bringIn(Residency residency, WeightSource source, Group group) {
     try {
-      mapUpTo(residency, group.end());
+      memory.mapUpTo(residency, group.end());
       DeviceEvent arrived =
           device
               .copies()
@@ -407,98 +383,6 @@ public final class MemoryDaemon implements AutoCloseable {
       changed.signalAll();
     } finally {
       lock.unlock();
-    }
-  }
-
-  private void mapUpTo(Residency residency, long end) {
-    while (residency.mappedSlots * pages.pageBytes() < end) {
-      Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
-      try {
-        residency.range.map(residency.mappedSlots, page);
-      } catch (RuntimeException e) {
-        pages.giveBack(page);
-        throw e;
-      }
-      residency.mappedSlots++;
-    }
-  }
-
-  /** Forgets arrivals that are done; rolls a failed transfer back once nobody runs on it. */
-  private void settle(Residency residency) {
-    if (residency.arrivals.isEmpty() || residency.isArriving()) {
-      return;
-    }
-    if (residency.hasFailed()) {
-      if (residency.leases > 0) {
-        return;
-      }
-      Arrival failed =
-          residency.arrivals.stream().filter(Arrival::hasFailed).findFirst().orElseThrow();
-      int good = (int) (failed.begin() / pages.pageBytes());
-      unmap(residency, residency.mappedSlots - good);
-      counters.failedLoads++;
-    }
-    residency.arrivals.clear();
-  }
-
-  private long freeBytes() {
-    long lent = (long) (pages.total() - pages.free()) * pages.pageBytes();
-    return capacityBytes - lent - packedBytes;
-  }
-
-  /** Frees memory until {@code bytes} are free: packed forms first, then the cheapest pages. */
-  private boolean makeRoom(long bytes, Residency inFavourOf) {
-    residencies.values().forEach(this::settle); // may free what failed to arrive
-    while (freeBytes() < bytes) {
-      Optional<Residency> form = leastUsed(inFavourOf, MemoryDaemon::hasIdleForm);
-      if (form.isPresent()) {
-        dropIfIdle(form.get());
-        continue;
-      }
-      Optional<Residency> victim = leastUsed(inFavourOf, Residency::isEvictable);
-      if (victim.isEmpty()) {
-        return false;
-      }
-      int slots = (int) Math.ceilDiv(bytes - freeBytes(), pages.pageBytes());
-      unmap(victim.get(), Math.min(slots, victim.get().mappedSlots));
-      counters.evictions++;
-    }
-    return true;
-  }
-
-  /**
-   * The model whose bytes are the cheapest to lose: bringing a page back costs the same for all, so
-   * the expected cost of losing one is in proportion to the likelihood of its model's next use.
-   */
-  private Optional<Residency> leastUsed(Residency except, Predicate<Residency> eligible) {
-    long now = nanoClock.getAsLong();
-    return residencies.values().stream()
-        .filter(residency -> residency != except && eligible.test(residency))
-        .min(Comparator.comparingDouble(residency -> residency.usage.at(now)));
-  }
-
-  private static boolean hasIdleForm(Residency residency) {
-    PackedForm form = residency.packed;
-    return form != null && form.isReady() && form.leases == 0;
-  }
-
-  private boolean dropIfIdle(Residency residency) {
-    PackedForm form = residency.packed;
-    if (form == null || form.drop == null || form.leases > 0) {
-      return false;
-    }
-    form.drop.run();
-    packedBytes -= form.bytes;
-    residency.packed = null;
-    counters.formsDropped++;
-    return true;
-  }
-
-  private void unmap(Residency residency, int slots) {
-    for (int i = 0; i < slots; i++) {
-      residency.mappedSlots--;
-      pages.giveBack(residency.range.unmap(residency.mappedSlots));
-      counters.pagesEvicted++;
     }
   }
 

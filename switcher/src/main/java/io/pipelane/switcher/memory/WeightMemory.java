@@ -1,0 +1,181 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.memory.Residency.Arrival;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+
+/**
+ * The device memory for weights: its pages and packed forms, who holds them, and who gives way.
+ *
+ * <p>Guarded by the memory daemon's lock.
+ */
+final class WeightMemory {
+  final Map<ModelVersion, Residency> residencies = new TreeMap<>();
+  final Counters counters = new Counters();
+  private final PagePool pages;
+  private final long capacityBytes;
+  private final LongSupplier nanoClock;
+  private long packedBytes;
+
+  WeightMemory(PagePool pages, long capacityBytes, LongSupplier nanoClock) {
+    this.pages = pages;
+    this.capacityBytes = capacityBytes;
+    this.nanoClock = nanoClock;
+  }
+
+  /** Bytes of a model's pages. */
+  long residentBytes(Residency residency) {
+    return residency.mappedSlots * pages.pageBytes();
+  }
+
+  long missingBytes(Residency residency) {
+    return residency.missingSlots() * pages.pageBytes();
+  }
+
+  /** What nobody holds. */
+  long freeBytes() {
+    return capacityBytes - lentBytes() - packedBytes;
+  }
+
+  private long lentBytes() {
+    return (long) (pages.total() - pages.free()) * pages.pageBytes();
+  }
+
+  Ledger ledger() {
+    List<Ledger.Entry> entries = residencies.values().stream().map(this::entry).toList();
+    return new Ledger(capacityBytes, pages.pageBytes(), lentBytes(), packedBytes, entries);
+  }
+
+  private Ledger.Entry entry(Residency residency) {
+    settle(residency);
+    PackedForm packed = residency.packed;
+    return new Ledger.Entry(
+        residency.model.version(),
+        residency.model.plan().weightBytes(),
+        residentBytes(residency),
+        residency.isArriving(),
+        packed == null ? 0 : packed.bytes,
+        residency.leases,
+        residency.groups);
+  }
+
+  /** Charges what a packed form may take. */
+  void grant(Residency residency, long bytes) {
+    residency.packed = new PackedForm(bytes);
+    packedBytes += bytes;
+  }
+
+  /** Charges a built form with what it really takes. */
+  void recharge(PackedForm form, long bytes) {
+    packedBytes += bytes - form.bytes;
+    form.bytes = bytes;
+  }
+
+  /** Takes back what was charged for a form. */
+  void discharge(Residency residency, PackedForm form) {
+    packedBytes -= form.bytes;
+    residency.packed = null;
+  }
+
+  /** Ends a model's packed form; false when it has none, or one that is built or used. */
+  boolean dropIfIdle(Residency residency) {
+    PackedForm form = residency.packed;
+    if (form == null || form.drop == null || form.leases > 0) {
+      return false;
+    }
+    form.drop.run();
+    discharge(residency, form);
+    counters.formsDropped++;
+    return true;
+  }
+
+  /** Puts pages under a range as far as a byte; there is room for them. */
+  void mapUpTo(Residency residency, long end) {
+    while (residentBytes(residency) < end) {
+      Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
+      try {
+        residency.range.map(residency.mappedSlots, page);
+      } catch (RuntimeException e) {
+        pages.giveBack(page);
+        throw e;
+      }
+      residency.mappedSlots++;
+    }
+  }
+
+  /** Takes the last pages of a model. */
+  void unmap(Residency residency, int slots) {
+    for (int i = 0; i < slots; i++) {
+      residency.mappedSlots--;
+      pages.giveBack(residency.range.unmap(residency.mappedSlots));
+      counters.pagesEvicted++;
+    }
+  }
+
+  /** Forgets arrivals that are done; rolls a failed transfer back once nobody runs on it. */
+  void settle(Residency residency) {
+    if (residency.arrivals.isEmpty() || residency.isArriving()) {
+      return;
+    }
+    if (residency.hasFailed()) {
+      if (residency.leases > 0) {
+        return;
+      }
+      Arrival failed =
+          residency.arrivals.stream().filter(Arrival::hasFailed).findFirst().orElseThrow();
+      int good = (int) (failed.begin() / pages.pageBytes());
+      unmap(residency, residency.mappedSlots - good);
+      counters.failedLoads++;
+    }
+    residency.arrivals.clear();
+  }
+
+  /**
+   * Frees memory until {@code bytes} are free: packed forms first, then the cheapest pages, the
+   * last of a model first, so that what stays is its resident prefix.
+   *
+   * @return false when those that hold the rest cannot give way now
+   */
+  boolean makeRoom(long bytes, Residency inFavourOf) {
+    residencies.values().forEach(this::settle); // may free what failed to arrive
+    while (freeBytes() < bytes) {
+      Optional<Residency> form = leastUsed(inFavourOf, WeightMemory::hasIdleForm);
+      if (form.isPresent()) {
+        dropIfIdle(form.get());
+        continue;
+      }
+      Optional<Residency> victim = leastUsed(inFavourOf, Residency::isEvictable);
+      if (victim.isEmpty()) {
+        return false;
+      }
+      int slots = (int) Math.ceilDiv(bytes - freeBytes(), pages.pageBytes());
+      unmap(victim.get(), Math.min(slots, victim.get().mappedSlots));
+      counters.evictions++;
+    }
+    return true;
+  }
+
+  /**
+   * The model whose bytes are the cheapest to lose: bringing a page back costs the same for all, so
+   * the expected cost of losing one is in proportion to the likelihood of its model's next use.
+   */
+  private Optional<Residency> leastUsed(Residency except, Predicate<Residency> eligible) {
+    long now = nanoClock.getAsLong();
+    return residencies.values().stream()
+        .filter(residency -> residency != except && eligible.test(residency))
+        .min(Comparator.comparingDouble(residency -> residency.usage.at(now)));
+  }
+
+  private static boolean hasIdleForm(Residency residency) {
+    PackedForm form = residency.packed;
+    return form != null && form.isReady() && form.leases == 0;
+  }
+}
