@@ -81,7 +81,16 @@ public final class Loadgen implements Callable<Integer> {
   }
 
   static CommandLine commandLine() {
-    return configure(new CommandLine(new Loadgen()));
+    CommandLine commandLine = new CommandLine(new Loadgen());
+    commandLine.getCommandSpec().usageMessage().footer(subcommandHelp());
+    return configure(commandLine);
+  }
+
+  private static String[] subcommandHelp() {
+    return ServiceLoader.load(Subcommand.class).stream()
+        .map(provider -> new CommandLine(provider.get()).getCommandName())
+        .map(name -> "See also: loadgen " + name + " --help")
+        .toArray(String[]::new);
   }
 
   private static CommandLine configure(CommandLine commandLine) {

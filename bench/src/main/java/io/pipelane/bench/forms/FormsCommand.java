@@ -40,10 +40,11 @@ public final class FormsCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     Path work = options.work();
     Path repository = work.resolve("repository");
-    List<BenchCase> cases = BenchCase.prepare(repository).stream().filter(this::isWanted).toList();
+    List<BenchCase> cases = BenchCase.all(repository).stream().filter(this::isWanted).toList();
     if (cases.isEmpty()) {
       throw new IllegalArgumentException("--case: no case has a name with any of " + wanted);
     }
+    BenchCase.write(repository, cases);
     Results results = new Results(FormsColumns.TITLE, FormsColumns.ALL, FormsColumns.NOTES);
     try (LocalPipelane gated = LocalPipelane.start(repository, work, false);
         LocalPipelane packed = LocalPipelane.start(repository, work, true)) {

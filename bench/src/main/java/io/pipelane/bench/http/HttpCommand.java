@@ -48,7 +48,8 @@ public final class HttpCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     Path work = options.work();
     Path repository = work.resolve("sentence");
-    BenchCase benchCase = BenchCase.shortSentence(repository);
+    BenchCase benchCase = BenchCase.all(repository).getFirst();
+    BenchCase.write(repository, List.of(benchCase));
     Results results = new Results(HttpColumns.TITLE, HttpColumns.ALL, HttpColumns.NOTES);
     List<String> settings =
         List.of(

@@ -1,6 +1,7 @@
 package io.pipelane.bench.model;
 
 import io.pipelane.demo.Questions;
+import io.pipelane.demo.input.TextPage;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
 import io.pipelane.demo.protocol.Tensor;
@@ -9,6 +10,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * A model and one input for it, the same in every run.
@@ -23,10 +26,8 @@ public record BenchCase(String name, String model, Path file, List<Tensor> input
     inputs = List.copyOf(inputs);
   }
 
-  /** Writes the models of all cases into a repository and describes the cases. */
-  public static List<BenchCase> prepare(Path repository) throws IOException {
-    DemoRepository.write(repository, EnumSet.allOf(DemoModel.class));
-    NoopModel.write(repository);
+  /** All cases, MiniLM with 16 tokens first; their models are not written yet. */
+  public static List<BenchCase> all(Path repository) throws IOException {
     List<BenchCase> cases = new ArrayList<>();
     try (Questions questions = new Questions()) {
       for (DemoModel model : DemoModel.sentenceModels()) {
@@ -35,7 +36,7 @@ public record BenchCase(String name, String model, Path file, List<Tensor> input
           cases.add(of(repository, model, tokens + " tokens", inputs));
         }
       }
-      var page = questions.page();
+      TextPage page = questions.page();
       cases.add(of(repository, DemoModel.PPOCR_REC, "48x320", page.forRecognition()));
       cases.add(of(repository, DemoModel.PPOCR_DET, "640x640", page.forDetection()));
       cases.add(of(repository, DemoModel.PPOCR_CLS, "48x192", page.forDirection(false)));
@@ -44,12 +45,14 @@ public record BenchCase(String name, String model, Path file, List<Tensor> input
     return cases;
   }
 
-  /** MiniLM with 16 tokens; writes the model into a repository. */
-  public static BenchCase shortSentence(Path repository) throws IOException {
-    DemoRepository.write(repository, EnumSet.of(DemoModel.MINILM));
-    try (Questions questions = new Questions()) {
-      List<Tensor> inputs = questions.tokenizer(DemoModel.MINILM).passage(TOKENS.getFirst());
-      return of(repository, DemoModel.MINILM, TOKENS.getFirst() + " tokens", inputs);
+  /** Writes the models of some cases, where they are not there yet. */
+  public static void write(Path repository, List<BenchCase> cases) throws IOException {
+    Set<String> names = cases.stream().map(BenchCase::model).collect(Collectors.toSet());
+    Set<DemoModel> models = EnumSet.allOf(DemoModel.class);
+    models.removeIf(model -> !names.contains(model.modelName()));
+    DemoRepository.write(repository, models);
+    if (names.contains(NoopModel.NAME)) {
+      NoopModel.write(repository);
     }
   }
 

@@ -1,0 +1,84 @@
+package io.pipelane.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.loadgen.Subcommand;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.ServiceLoader;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+/** Each program from its flags to its file, as short as it can be. */
+@Timeout(120)
+class BenchCommandTest {
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldBeFoundByTheLoadGenerator() {
+    assertTrue(
+        ServiceLoader.load(Subcommand.class).stream()
+            .anyMatch(provider -> provider.type() == BenchCommand.class));
+  }
+
+  @Test
+  void forms_measuresEveryContestantOncePerRound() throws Exception {
+    JsonNode result = run("forms", "--case", "noop").at("/cases/0");
+
+    assertEquals("noop", result.at("/case").asText());
+    assertEquals(2, result.at("/plain_per_s/rounds").size());
+    for (String key : new String[] {"plain_ms", "gated_ms", "packed_ms", "cold_ms"}) {
+      assertTrue(result.at("/" + key + "/median").asDouble() > 0, result.toString());
+    }
+  }
+
+  @Test
+  void noop_measuresPipelaneAndNettyWithoutErrors() throws Exception {
+    JsonNode result = run("noop", "--connections", "2").at("/cases/0");
+
+    assertEquals("2 connections", result.at("/case").asText());
+    assertEquals(0, result.at("/errors/median").asDouble());
+    assertTrue(result.at("/netty_per_s/median").asDouble() > 0, result.toString());
+    assertTrue(result.at("/server_per_s/median").asDouble() > 0, result.toString());
+  }
+
+  @Test
+  void forms_whenNoCaseHasTheName_saysSo() {
+    int status = execute("forms", "--work", folder.toString(), "--case", "nothing of the kind");
+
+    assertEquals(1, status);
+    assertTrue(err.toString().contains("nothing of the kind"), err.toString());
+  }
+
+  private JsonNode run(String program, String option, String value) throws Exception {
+    Path json = folder.resolve("result.json");
+    int status =
+        execute(
+            program,
+            option,
+            value,
+            "--rounds=2",
+            "--seconds=0.05",
+            "--warmup=0.05",
+            "--work=" + folder.resolve("work"),
+            "--json=" + json);
+    assertEquals(0, status, () -> out + "\n" + err);
+    return new ObjectMapper().readTree(json.toFile());
+  }
+
+  private int execute(String... arguments) {
+    return new CommandLine(new BenchCommand())
+        .setOut(new PrintWriter(out))
+        .setErr(new PrintWriter(err))
+        .execute(arguments);
+  }
+}
