@@ -7,8 +7,8 @@ public record ImportConfig(
     @Key(about = "Longest time one import may take", standard = "5m", min = "1s", max = "24h")
         Duration timeout,
     @Key(
-            about = "Memory one import may take, Java heap and native together",
-            standard = "4GiB",
+            about = "Address space one import may take: Java, ONNX Runtime and mapped files",
+            standard = "16GiB",
             min = "256MiB",
             max = "1TiB")
         ByteSize memory,

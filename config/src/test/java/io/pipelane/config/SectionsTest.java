@@ -90,7 +90,7 @@ class SectionsTest {
   @Test
   void import_defaults() {
     assertEquals(
-        new ImportConfig(Duration.ofMinutes(5), size("4GiB"), size("16GiB"), size("1MiB"), 16, 1),
+        new ImportConfig(Duration.ofMinutes(5), size("16GiB"), size("16GiB"), size("1MiB"), 16, 1),
         DEFAULTS.imports());
   }
 

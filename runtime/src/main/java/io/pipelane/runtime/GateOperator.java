@@ -4,9 +4,11 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +43,7 @@ final class GateOperator {
   private final MemorySegment struct;
   private final MemorySegment name;
   private final MemorySegment indices;
+  private final AtomicLong unknownDimensions = new AtomicLong();
 
   GateOperator(OrtApi api, Arena arena) {
     this.api = api;
@@ -57,20 +60,46 @@ final class GateOperator {
     return struct.address();
   }
 
-  /** Runs something on this thread, gates reporting to a listener. */
+  /**
+   * Runs something on this thread, gates reporting to a listener. A {@link StatusException} of the
+   * listener ends the run and is thrown as it is; of any other exception the message is kept.
+   */
   static void listening(GateListener listener, Runnable run) {
     @Nullable Crossing before = CROSSING.get();
     try (Arena arena = Arena.ofConfined()) {
-      CROSSING.set(new Crossing(listener, arena.allocate(ADDRESS, Crossing.WORDS)));
-      run.run();
+      Crossing crossing = new Crossing(listener, arena.allocate(ADDRESS, Crossing.WORDS));
+      CROSSING.set(crossing);
+      try {
+        run.run();
+      } catch (StatusException e) {
+        throw crossing.refusal instanceof StatusException refusal ? refusal : e;
+      }
     } finally {
       CROSSING.set(before);
     }
   }
 
   /** What one thread needs while it runs: its listener, and room for results of C functions. */
-  private record Crossing(GateListener listener, MemorySegment words) {
+  private static final class Crossing {
     static final int WORDS = 8;
+
+    final GateListener listener;
+    final MemorySegment words;
+    @Nullable Throwable refusal;
+
+    Crossing(GateListener listener, MemorySegment words) {
+      this.listener = listener;
+      this.words = words;
+    }
+
+    void reached(int gate) {
+      try {
+        listener.reached(gate);
+      } catch (Throwable e) {
+        refusal = e;
+        throw e;
+      }
+    }
   }
 
   private MemorySegment structure(Arena arena) {
@@ -196,7 +225,7 @@ final class GateOperator {
     try {
       @Nullable Crossing crossing = CROSSING.get();
       if (crossing != null) {
-        crossing.listener.reached(Math.toIntExact(gate));
+        crossing.reached(Math.toIntExact(gate));
         passThrough(context, crossing.words);
       } else {
         try (Arena arena = Arena.ofConfined()) {
@@ -205,7 +234,8 @@ final class GateOperator {
       }
       return 0;
     } catch (Throwable e) {
-      return api.failure("gate " + gate + ": " + e.getMessage());
+      return api.failure(
+          "gate " + gate + ": " + (e instanceof StatusException ? e.getMessage() : e));
     }
   }
 
@@ -272,7 +302,7 @@ final class GateOperator {
         api.call(OrtApi.GET_DIMENSIONS, in, dimensions.address(), rank);
         api.call(OrtApi.GET_SYMBOLIC_DIMENSIONS, in, symbols.address(), rank);
         for (long d = 0; d < rank; d++) {
-          nameIfUnknown(dimensions, symbols, d, "gate_" + context + "_" + i + "_" + d, arena);
+          nameIfUnknown(dimensions, symbols, d, arena);
         }
         long result = api.create(OrtApi.CREATE_TENSOR_TYPE_AND_SHAPE_INFO);
         api.call(OrtApi.SET_TENSOR_ELEMENT_TYPE, result, type);
@@ -286,14 +316,17 @@ final class GateOperator {
     }
   }
 
-  /** Unnamed, an unknown dimension would turn into 0 and the graph would no longer load. */
-  private static void nameIfUnknown(
-      MemorySegment dimensions, MemorySegment symbols, long d, String fallback, Arena arena) {
+  /**
+   * Unnamed, an unknown dimension would turn into 0 and the graph would no longer load. Each gets a
+   * name of its own: ONNX Runtime takes dimensions of one name for equal when it reuses memory.
+   */
+  private void nameIfUnknown(MemorySegment dimensions, MemorySegment symbols, long d, Arena arena) {
     String symbol = OrtApi.string(symbols.getAtIndex(JAVA_LONG, d));
     if (dimensions.getAtIndex(JAVA_LONG, d) > 0 && symbol.isEmpty()) {
       return;
     }
     dimensions.setAtIndex(JAVA_LONG, d, -1);
-    symbols.setAtIndex(ADDRESS, d, arena.allocateFrom(symbol.isEmpty() ? fallback : symbol));
+    String name = symbol.isEmpty() ? "gate_" + unknownDimensions.getAndIncrement() : symbol;
+    symbols.setAtIndex(ADDRESS, d, arena.allocateFrom(name));
   }
 }

@@ -52,7 +52,6 @@ final class OrtApi {
   static final int CREATE_TENSOR_AS_VALUE = 48;
   static final int CREATE_TENSOR_WITH_DATA_AS_VALUE = 49;
   static final int GET_TENSOR_MUTABLE_DATA = 51;
-  static final int FILL_STRING_TENSOR_ELEMENT = 129;
   static final int GET_STRING_TENSOR_DATA_LENGTH = 53;
   static final int GET_STRING_TENSOR_CONTENT = 54;
   static final int CAST_TYPE_INFO_TO_TENSOR_INFO = 55;
@@ -93,6 +92,7 @@ final class OrtApi {
   static final int ADD_RUN_CONFIG_ENTRY = 165;
   static final int REGISTER_ALLOCATOR = 176;
   static final int UNREGISTER_ALLOCATOR = 177;
+  static final int GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252;
   static final int GET_BUILD_INFO_STRING = 254;
   static final int SHAPE_INFER_CONTEXT_GET_INPUT_COUNT = 267;
   static final int SHAPE_INFER_CONTEXT_GET_INPUT_TYPE_SHAPE = 268;
@@ -136,8 +136,15 @@ final class OrtApi {
           "ONNX Runtime cannot be loaded from " + library + ": " + e.getMessage(),
           e);
     }
-    MethodHandle getBase =
-        LINKER.downcallHandle(symbols.findOrThrow("OrtGetApiBase"), FunctionDescriptor.of(ADDRESS));
+    MemorySegment entry =
+        symbols
+            .find("OrtGetApiBase")
+            .orElseThrow(
+                () ->
+                    new StatusException(
+                        Status.UNAVAILABLE,
+                        library + " is not ONNX Runtime: it has no OrtGetApiBase"));
+    MethodHandle getBase = LINKER.downcallHandle(entry, FunctionDescriptor.of(ADDRESS));
     try {
       MemorySegment base = ((MemorySegment) getBase.invokeExact()).reinterpret(16);
       MethodHandle getApi =

@@ -22,11 +22,10 @@ public final class OrtSession implements AutoCloseable {
   private final List<TensorSpec> inputs;
   private final List<TensorSpec> outputs;
 
-  private OrtSession(OrtEnvironment environment, long session) {
+  private OrtSession(OrtEnvironment environment, long session, long runOptions) {
     this.environment = environment;
     this.session = session;
-    OrtApi api = environment.api();
-    runOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
+    this.runOptions = runOptions;
     inputs =
         specs(
             OrtApi.SESSION_GET_INPUT_COUNT,
@@ -65,9 +64,25 @@ public final class OrtSession implements AutoCloseable {
           arena.allocateFrom(model.toString()).address(),
           options,
           out.address());
-      return new OrtSession(environment, out.get(JAVA_LONG, 0));
+      return described(environment, out.get(JAVA_LONG, 0));
     } finally {
       api.invoke(OrtApi.RELEASE_SESSION_OPTIONS, options);
+    }
+  }
+
+  /** Takes over a native session, which ends when it has something that cannot be served. */
+  private static OrtSession described(OrtEnvironment environment, long session) {
+    OrtApi api = environment.api();
+    long runOptions = 0;
+    try {
+      runOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
+      return new OrtSession(environment, session, runOptions);
+    } catch (RuntimeException e) {
+      if (runOptions != 0) {
+        api.invoke(OrtApi.RELEASE_RUN_OPTIONS, runOptions);
+      }
+      api.invoke(OrtApi.RELEASE_SESSION, session);
+      throw e;
     }
   }
 

@@ -12,7 +12,8 @@ import java.lang.invoke.MethodHandles;
  * An {@code OrtAllocator} whose functions are upcalls into a {@link DeviceAllocator}.
  *
  * <p>An exception that left an upcall would end the process, so none does: a failed allocation
- * answers NULL, which ONNX Runtime turns into an error.
+ * answers NULL, which {@link ThrowingAllocation} turns into what ONNX Runtime expects of a full
+ * allocator.
  */
 final class RegisteredAllocator {
   private static final System.Logger LOG = System.getLogger(RegisteredAllocator.class.getName());
@@ -30,8 +31,9 @@ final class RegisteredAllocator {
     MethodHandles.Lookup lookup = MethodHandles.lookup();
     struct = arena.allocate(8 * 16, 8);
     struct.set(JAVA_INT, 0, STRUCT_VERSION);
-    struct.set(
-        ADDRESS, 8, Upcall.of(lookup, this, "allocate", arena, long.class, long.class, long.class));
+    MemorySegment allocate =
+        Upcall.of(lookup, this, "allocate", arena, long.class, long.class, long.class);
+    struct.set(ADDRESS, 8, ThrowingAllocation.of(allocate, arena));
     struct.set(
         ADDRESS, 16, Upcall.of(lookup, this, "free", arena, void.class, long.class, long.class));
     struct.set(ADDRESS, 24, Upcall.of(lookup, this, "info", arena, long.class, long.class));
@@ -44,17 +46,22 @@ final class RegisteredAllocator {
   @SuppressWarnings("unused") // an upcall
   private long allocate(long self, long bytes) {
     try {
-      return bytes == 0 ? 0 : allocator.allocate(bytes);
+      return bytes == 0 ? nothing() : allocator.allocate(bytes);
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "allocation of " + bytes + " bytes failed", e);
       return 0;
     }
   }
 
+  /** The address of no bytes at all: NULL would mean that there is no room. */
+  private long nothing() {
+    return struct.address();
+  }
+
   @SuppressWarnings("unused") // an upcall
   private void free(long self, long address) {
     try {
-      if (address != 0) {
+      if (address != 0 && address != nothing()) {
         allocator.free(address);
       }
     } catch (Throwable e) {

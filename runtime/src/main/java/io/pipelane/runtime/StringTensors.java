@@ -3,6 +3,8 @@ package io.pipelane.runtime;
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout.OfInt;
@@ -20,7 +22,7 @@ public final class StringTensors {
   /**
    * A tensor of the strings in {@code encoded}, which holds exactly {@code shape.elements()}.
    *
-   * <p>Strings that contain a zero byte end there: the C interface takes terminated strings.
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when a length leaves what is encoded
    */
   public static OrtTensor decode(OrtEnvironment environment, MemorySegment encoded, Shape shape) {
     OrtApi api = environment.api();
@@ -35,18 +37,43 @@ public final class StringTensors {
           TensorType.BYTES.onnx(),
           out.address());
       OrtTensor tensor = OrtTensor.owning(environment, out.get(JAVA_LONG, 0));
-      long position = 0;
-      for (long i = 0; i < shape.elements(); i++) {
-        int length = encoded.get(LENGTH, position);
-        position += Integer.BYTES;
-        try (Arena element = Arena.ofConfined()) {
-          MemorySegment text = element.allocate(length + 1L);
-          MemorySegment.copy(encoded, position, text, 0, length);
-          api.call(OrtApi.FILL_STRING_TENSOR_ELEMENT, tensor.address(), text.address(), i);
-        }
-        position += length;
+      try {
+        fill(tensor, encoded, shape.elements(), out);
+        return tensor;
+      } catch (RuntimeException e) {
+        tensor.close();
+        throw e;
       }
-      return tensor;
+    }
+  }
+
+  /**
+   * Copies each string into the buffer that its element has for it, which unlike a terminated
+   * string may hold zero bytes.
+   */
+  private static void fill(
+      OrtTensor tensor, MemorySegment encoded, long elements, MemorySegment out) {
+    OrtApi api = tensor.environment().api();
+    long position = 0;
+    for (long i = 0; i < elements; i++) {
+      long left = encoded.byteSize() - position - Integer.BYTES;
+      int length = left < 0 ? -1 : encoded.get(LENGTH, position);
+      if (length < 0 || length > left) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "string %d of %d leaves the %d bytes that hold them all"
+                .formatted(i, elements, encoded.byteSize()));
+      }
+      position += Integer.BYTES;
+      api.call(
+          OrtApi.GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER,
+          tensor.address(),
+          i,
+          length,
+          out.address());
+      MemorySegment buffer = MemorySegment.ofAddress(out.get(JAVA_LONG, 0)).reinterpret(length);
+      MemorySegment.copy(encoded, position, buffer, 0, length);
+      position += length;
     }
   }
 

@@ -1,5 +1,6 @@
 package io.pipelane.switcher;
 
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import java.util.List;
 
@@ -17,6 +18,10 @@ public record InferenceRequest(ModelVersion model, List<InputTensor> inputs, Lis
 
   /** Bytes of all inputs. */
   public long inputBytes() {
-    return inputs.stream().mapToLong(input -> input.data().byteSize()).sum();
+    long bytes = 0;
+    for (InputTensor input : inputs) {
+      bytes += input.data().byteSize();
+    }
+    return bytes;
   }
 }

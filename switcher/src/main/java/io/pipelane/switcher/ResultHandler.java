@@ -1,6 +1,7 @@
 package io.pipelane.switcher;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;

@@ -20,7 +20,7 @@ import io.pipelane.switcher.worker.SessionConstants;
 import io.pipelane.switcher.worker.Worker;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -42,7 +42,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final RequestQueue queue;
   private final Packer packer;
   private final LaneThreads threads;
-  private final Set<ModelVersion> registered = ConcurrentHashMap.newKeySet();
+  private final Map<ModelVersion, Service> services = new ConcurrentHashMap<>();
+
+  /** A version is registered anew only when nothing is left of it. */
+  private enum Service {
+    STARTING,
+    OPEN,
+    ENDING
+  }
 
   /**
    * Takes charge of a device, which stays the caller's to close afterwards.
@@ -83,8 +90,24 @@ public final class Switcher implements InferenceService, AutoCloseable {
    *
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit, {@link
    *     Status#INVALID_ARGUMENT} when ONNX Runtime refuses it; nothing is left then
+   * @throws IllegalStateException when the version is registered, or something is left of it
    */
   public void register(ImportedModel model) {
+    ModelVersion version = model.version();
+    if (services.putIfAbsent(version, Service.STARTING) != null) {
+      throw new IllegalStateException(version + " is registered already");
+    }
+    try {
+      prepare(model);
+    } catch (RuntimeException e) {
+      services.remove(version);
+      throw e;
+    }
+    packer.add(model);
+    services.put(version, Service.OPEN);
+  }
+
+  private void prepare(ImportedModel model) {
     long address = daemon.register(model);
     try {
       worker.prepare(model, address);
@@ -92,8 +115,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
       daemon.deregister(model.version());
       throw e;
     }
-    packer.add(model);
-    registered.add(model.version());
   }
 
   /**
@@ -102,12 +123,13 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
-    if (!registered.remove(version)) {
+    if (!services.replace(version, Service.OPEN, Service.ENDING)) {
       throw notRegistered(version);
     }
     packer.remove(version);
     daemon.deregister(version);
     worker.discard(version);
+    services.remove(version);
   }
 
   /**
@@ -122,7 +144,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    if (!registered.contains(request.model())) {
+    if (services.get(request.model()) != Service.OPEN) {
       throw notRegistered(request.model());
     }
     return queue.submit(request, handler);
@@ -183,7 +205,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
       throw new IllegalStateException("runs are still under way");
     }
     packer.close();
-    registered.clear();
+    services.clear();
     daemon.close();
     worker.close();
     lanes.close();

@@ -7,7 +7,7 @@ import java.util.List;
 
 /** The inputs of one run and the place for its outputs. */
 public interface Invocation {
-  List<Input> inputs();
+  List<InputTensor> inputs();
 
   /** Names of the outputs wanted. */
   List<String> outputs();
@@ -17,7 +17,4 @@ public interface Invocation {
    * length and bytes each.
    */
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
-
-  /** An input's elements, encoded like outputs are. */
-  record Input(String name, TensorType type, Shape shape, MemorySegment data) {}
 }

@@ -153,7 +153,7 @@ public final class ModelSession implements AutoCloseable {
   private void runBound(IoBinding binding, Invocation invocation, GateListener gates) {
     List<Long> copies = new ArrayList<>(invocation.inputs().size());
     try {
-      for (Invocation.Input input : invocation.inputs()) {
+      for (InputTensor input : invocation.inputs()) {
         bind(binding, input, copies);
       }
       binding.clearOutputs();
@@ -166,7 +166,7 @@ public final class ModelSession implements AutoCloseable {
     }
   }
 
-  private void bind(IoBinding binding, Invocation.Input input, List<Long> copies) {
+  private void bind(IoBinding binding, InputTensor input, List<Long> copies) {
     if (input.type() == TensorType.BYTES) {
       try (OrtTensor strings = StringTensors.decode(environment, input.data(), input.shape())) {
         binding.input(input.name(), strings);

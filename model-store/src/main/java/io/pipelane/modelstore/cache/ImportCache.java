@@ -38,7 +38,7 @@ public final class ImportCache {
 
   /** Fills the folder of a key. */
   @FunctionalInterface
-  public interface Builder {
+  public interface FolderBuilder {
     void build(Path folder) throws IOException;
   }
 
@@ -100,7 +100,7 @@ public final class ImportCache {
    * The folder of a key, built first where it is missing or damaged; one caller builds, others wait
    * and share its result, be it a failure.
    */
-  public Path obtain(String key, Builder builder) throws IOException {
+  public Path obtain(String key, FolderBuilder builder) throws IOException {
     CompletableFuture<Path> mine = new CompletableFuture<>();
     CompletableFuture<Path> other = flights.putIfAbsent(key, mine);
     if (other != null) {
@@ -130,7 +130,7 @@ public final class ImportCache {
     }
   }
 
-  private Path findOrBuild(String key, Builder builder) throws IOException {
+  private Path findOrBuild(String key, FolderBuilder builder) throws IOException {
     Optional<Path> found = find(key);
     if (found.isPresent()) {
       return found.get();
@@ -145,7 +145,7 @@ public final class ImportCache {
     }
   }
 
-  private Path build(String key, Builder builder) throws IOException {
+  private Path build(String key, FolderBuilder builder) throws IOException {
     Path draft = Files.createTempDirectory(work, key + ".");
     Path published = entries.resolve(key);
     boolean failedCleanly = true;

@@ -51,6 +51,7 @@ final class ImportProcess {
       throw new StatusException(Status.CANCELLED, "import was interrupted", e);
     } finally {
       process.destroyForcibly();
+      process.getOutputStream().close();
     }
     Files.deleteIfExists(log);
   }
@@ -62,7 +63,7 @@ final class ImportProcess {
     }
     Path refusal = folder.resolve(ImportMain.REFUSAL);
     if (exit == ImportMain.REFUSED && Files.isRegularFile(refusal)) {
-      throw ImportMain.readRefusal(refusal);
+      throw explained(ImportMain.readRefusal(refusal), settings);
     }
     throw new StatusException(
         Status.INVALID_ARGUMENT,
@@ -73,6 +74,18 @@ final class ImportProcess {
                 settings.memoryLimit(),
                 settings.modelSizeLimit(),
                 tail(log)));
+  }
+
+  /** ONNX Runtime says no more of a lack of memory than the C++ exception's name. */
+  private static StatusException explained(StatusException refusal, ImportSettings settings) {
+    String message = String.valueOf(refusal.getMessage());
+    if (!message.contains("bad_alloc")) {
+      return refusal;
+    }
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "import ran out of memory (%s): import.memory is %s; raise it to import this model"
+            .formatted(message, settings.memoryLimit()));
   }
 
   private static List<String> command(Path modelFile, Path folder, ImportSettings settings) {

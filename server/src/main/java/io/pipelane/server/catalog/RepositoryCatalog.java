@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
@@ -73,6 +74,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   public CompletableFuture<Void> start() {
     RepositoryScan scan = repository.scan();
     scan.problems().forEach(p -> model(p.model()).problem(p.reason()));
+    scan.registered().forEach(RepositoryCatalog::warnOfOptions);
     scan.registered().forEach(r -> model(r.version()).put(r.version().version(), new Importing()));
     scanned = true;
     return CompletableFuture.allOf(
@@ -178,6 +180,16 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       refuse(model, version, new StatusException(Status.INTERNAL, "importing it failed: " + e, e));
     } finally {
       model.operation.unlock();
+    }
+  }
+
+  /** Options are checked, but requests are not treated by them. */
+  private static void warnOfOptions(Registered found) {
+    if (!found.options().equals(ModelOptions.DEFAULT)) {
+      LOG.log(
+          Level.WARNING,
+          "{0}: the options in its pipelane.yaml are valid but have no effect in this version",
+          found.version());
     }
   }
 

@@ -17,7 +17,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
     name = "pipelane",
     description = "Serves more models than its device memory holds.",
     mixinStandardHelpOptions = true,
-    versionProvider = ProductVersion.class,
+    versionProvider = VersionProvider.class,
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
       ServeCommand.class,
@@ -32,9 +32,17 @@ public final class Pipelane implements Runnable {
   private static final int EXIT_FAILED = 1;
   private static final int EXIT_USAGE = 2;
 
+  private static final String LOG_FORMAT_PROPERTY = "java.util.logging.SimpleFormatter.format";
+
   @Spec private CommandSpec spec = CommandSpec.create();
 
+  /** One line a record: time, level, message, and the error where there is one. */
+  private static final String LOG_FORMAT = "%1$tT.%1$tL %4$-7s %5$s%6$s%n";
+
   public static void main(String[] arguments) {
+    if (System.getProperty(LOG_FORMAT_PROPERTY) == null) {
+      System.setProperty(LOG_FORMAT_PROPERTY, LOG_FORMAT);
+    }
     System.exit(commandLine().execute(arguments));
   }
 

@@ -5,6 +5,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.server.ProductVersion;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -24,7 +25,7 @@ final class VersionCommand implements Subcommand {
   public Integer call() {
     PipelaneConfig config = ConfigLoader.load(null, System.getenv(), Map.of()).config();
     PrintWriter out = spec.commandLine().getOut();
-    out.println("Pipelane      " + ProductVersion.read());
+    out.println("Pipelane      " + ProductVersion.get());
     out.println("ONNX Runtime  " + onnxRuntime(config));
     out.println("Java          " + Runtime.version() + ", " + property("java.vm.name"));
     out.println("System        " + property("os.name") + " " + property("os.version"));

@@ -3,11 +3,11 @@ package io.pipelane.server.protocol;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.runtime.TensorSpec;
+import io.pipelane.server.ProductVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ServedModel;
 import java.io.IOException;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** Writes every answer that is not an inference's; each method appends one JSON text. */
 public final class Answers {
@@ -23,7 +23,7 @@ public final class Answers {
         json -> {
           json.writeStartObject();
           json.writeStringField("name", "pipelane");
-          json.writeStringField("version", version());
+          json.writeStringField("version", ProductVersion.get());
           json.writeArrayFieldStart("extensions");
           for (String extension : EXTENSIONS) {
             json.writeString(extension);
@@ -31,11 +31,6 @@ public final class Answers {
           json.writeEndArray();
           json.writeEndObject();
         });
-  }
-
-  private static String version() {
-    @Nullable String version = Answers.class.getPackage().getImplementationVersion();
-    return version == null ? "development" : version;
   }
 
   /** {@code {"live":true}}: the process answers. */

@@ -2,10 +2,10 @@ package io.pipelane.server.http;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.InputTensor;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

@@ -13,6 +13,14 @@ import java.util.List;
  * @param minimumBytes below this a copy's fixed cost outweighs what is gained by an earlier start
  */
 public record EqualBytesGrouping(int maximumGroups, long minimumBytes) implements Grouping {
+  public EqualBytesGrouping {
+    if (maximumGroups < 1 || minimumBytes < 1) {
+      throw new IllegalArgumentException(
+          "groups: at least 1 group and 1 byte, not %d and %d"
+              .formatted(maximumGroups, minimumBytes));
+    }
+  }
+
   @Override
   public List<Group> groups(Plan plan, long residentBytes) {
     long target = Math.max(minimumBytes, Math.ceilDiv(plan.weightBytes(), maximumGroups));

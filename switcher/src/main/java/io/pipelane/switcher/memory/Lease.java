@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.List;
@@ -18,6 +19,7 @@ public final class Lease implements AutoCloseable {
   private final LongSupplier nanoClock;
   private int awaited;
   private long stallNanos;
+  private boolean failed;
 
   Lease(MemoryDaemon daemon, Residency residency, boolean packed, LongSupplier nanoClock) {
     this.daemon = daemon;
@@ -41,18 +43,23 @@ public final class Lease implements AutoCloseable {
     Plan plan = residency.model.plan();
     long end = segment < plan.segments().size() ? plan.segments().get(segment).end() : 0;
     while (awaited < arrivals.size() && arrivals.get(awaited).begin() < end) {
-      Arrival arrival = arrivals.get(awaited++);
-      if (arrival.event().isDone()) {
-        arrival.event().await();
-      } else {
-        long begin = nanoClock.getAsLong();
-        try {
-          arrival.event().await();
-        } finally {
-          stallNanos += nanoClock.getAsLong() - begin;
-        }
-      }
+      await(arrivals.get(awaited).event());
+      awaited++;
     }
+  }
+
+  private void await(DeviceEvent event) {
+    boolean there = event.isDone();
+    long begin = there ? 0 : nanoClock.getAsLong();
+    failed = true;
+    event.await();
+    failed = false;
+    stallNanos += there ? 0 : nanoClock.getAsLong() - begin;
+  }
+
+  /** Whether {@link #await} has found that the weights could not be brought in. */
+  public boolean failed() {
+    return failed;
   }
 
   /** Time spent in {@link #await} so far. */

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -198,7 +199,7 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       while (line.peekFirst() != turn || !bringIn(residency)) {
         changed.awaitUninterruptibly();
-        known(residency.model.version());
+        requireInService(residency);
       }
     } finally {
       line.remove(turn);
@@ -329,9 +330,20 @@ public final class MemoryDaemon implements AutoCloseable {
   private Residency known(ModelVersion version) {
     Residency residency = residencies.get(version);
     if (residency == null || residency.retired) {
-      throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+      throw notInService(version);
     }
     return residency;
+  }
+
+  /** A model that was registered anew meanwhile has another residency, which is not this one. */
+  private static void requireInService(Residency residency) {
+    if (residency.retired) {
+      throw notInService(residency.model.version());
+    }
+  }
+
+  private static StatusException notInService(ModelVersion version) {
+    return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
   }
 
   /** Starts the transfer of what is missing; false when that has to wait. */
@@ -352,7 +364,7 @@ public final class MemoryDaemon implements AutoCloseable {
         counters.copies++;
       }
     } finally {
-      whenLastDone(residency, source);
+      whenAllDone(residency, source);
     }
     counters.loads++;
     counters.bytesLoaded += residency.model.plan().weightBytes() - resident;
@@ -375,17 +387,18 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  private void whenLastDone(Residency residency, WeightSource source) {
+  /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
+  private void whenAllDone(Residency residency, WeightSource source) {
+    AtomicInteger outstanding = new AtomicInteger(residency.arrivals.size() + 1);
     Runnable done =
         () -> {
-          source.close();
-          signal();
+          if (outstanding.decrementAndGet() == 0) {
+            source.close();
+            signal();
+          }
         };
-    if (residency.arrivals.isEmpty()) {
-      done.run();
-    } else {
-      residency.arrivals.getLast().event().whenDone(done);
-    }
+    residency.arrivals.forEach(arrival -> arrival.event().whenDone(done));
+    done.run();
   }
 
   private void signal() {

@@ -2,10 +2,10 @@ package io.pipelane.switcher.schedule;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
 import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.InputTensor;
 import java.util.List;
 
 /**

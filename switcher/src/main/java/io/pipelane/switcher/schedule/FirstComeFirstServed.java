@@ -17,4 +17,9 @@ public final class FirstComeFirstServed implements SchedulingPolicy {
   public @Nullable QueuedRequest poll() {
     return requests.pollFirst();
   }
+
+  @Override
+  public void remove(QueuedRequest request) {
+    requests.remove(request);
+  }
 }

@@ -13,6 +13,7 @@ import io.pipelane.switcher.worker.Worker;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -88,18 +89,23 @@ public final class LaneThreads {
     }
   }
 
+  /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
   private void answer(QueuedRequest queued) {
-    ResultHandler handler = queued.handler();
+    Consumer<ResultHandler> answer;
     try {
       InferenceTimings timings = run(queued);
-      handler.completed(timings);
+      answer = handler -> handler.completed(timings);
     } catch (StatusException e) {
-      handler.failed(e);
+      answer = handler -> handler.failed(e);
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "running " + queued.request().model() + " failed", e);
-      handler.failed(
-          new StatusException(
-              Status.INTERNAL, "running " + queued.request().model() + " failed: " + e, e));
+      String message = "running " + queued.request().model() + " failed: " + e;
+      answer = handler -> handler.failed(new StatusException(Status.INTERNAL, message, e));
+    }
+    try {
+      answer.accept(queued.handler());
+    } catch (Throwable e) {
+      LOG.log(Level.ERROR, "answering a request for " + queued.request().model() + " failed", e);
     }
   }
 

@@ -1,6 +1,5 @@
 package io.pipelane.switcher.schedule;
 
-import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.MemoryDaemon;
@@ -94,10 +93,10 @@ public final class Packer implements AutoCloseable {
       long bytes = worker.pack(version, grant.bytes());
       candidate.bytes = bytes;
       grant.built(bytes, () -> worker.unpack(version));
-    } catch (StatusException e) {
+    } catch (RuntimeException e) {
       grant.abandon();
       candidates.remove(version);
-      LOG.log(Level.WARNING, "no packed form of " + version + ": " + e.getMessage());
+      LOG.log(Level.WARNING, "no packed form of " + version + ": " + e.getMessage(), e);
     }
   }
 

@@ -49,7 +49,7 @@ public final class QueuedRequest implements Ticket {
   @Override
   public void cancel() {
     if (state.compareAndSet(State.QUEUED, State.WITHDRAWN)) {
-      queue.left(this);
+      queue.withdrawn(this);
       handler.failed(new StatusException(Status.CANCELLED, "the request was withdrawn"));
     }
   }

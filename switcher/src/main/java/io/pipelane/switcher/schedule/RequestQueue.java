@@ -101,15 +101,20 @@ public final class RequestQueue {
     }
   }
 
-  /** A request waits no longer. */
-  void left(QueuedRequest request) {
+  /** A request was withdrawn and waits no longer. */
+  void withdrawn(QueuedRequest request) {
     lock.lock();
     try {
-      requests--;
-      bytes -= request.request().inputBytes();
+      policy.remove(request);
+      left(request);
     } finally {
       lock.unlock();
     }
+  }
+
+  private void left(QueuedRequest request) {
+    requests--;
+    bytes -= request.request().inputBytes();
   }
 
   /** Takes no more requests; those in line still run. */

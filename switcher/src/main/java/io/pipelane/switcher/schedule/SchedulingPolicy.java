@@ -8,4 +8,7 @@ public interface SchedulingPolicy {
 
   /** Takes the request that runs next; null when there is none. */
   @Nullable QueuedRequest poll();
+
+  /** Forgets a request that was withdrawn; it may have been polled already. */
+  void remove(QueuedRequest request);
 }

@@ -5,6 +5,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.MemoryTarget;
@@ -89,7 +90,21 @@ public final class InProcessWorker implements Worker {
               + ", and device.working-memory is "
               + new ByteSize(lane.capacityBytes()),
           e);
+    } catch (StatusException e) {
+      boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
+      throw runFailed && !lease.failed() ? refused(request, e) : e;
     }
+  }
+
+  /**
+   * An operator that fails did so on what the request gave it, such as an index out of range: its
+   * model was checked, its memory and weights were there.
+   */
+  private static StatusException refused(InferenceRequest request, StatusException e) {
+    return new StatusException(
+        Status.INVALID_ARGUMENT,
+        "model " + request.model() + " cannot be run on these inputs: " + e.getMessage(),
+        e);
   }
 
   @Override
@@ -106,6 +121,7 @@ public final class InProcessWorker implements Worker {
               model.address(),
               threadsPerRun,
               new MemoryTarget.Persistent(account)));
+      account.limit(account.usedBytes());
       return account.usedBytes();
     } catch (OutOfDeviceMemoryException e) {
       account.close();
@@ -146,10 +162,8 @@ public final class InProcessWorker implements Worker {
   private record RequestInvocation(InferenceRequest request, ResultHandler handler)
       implements Invocation {
     @Override
-    public List<Input> inputs() {
-      return request.inputs().stream()
-          .map(input -> new Input(input.name(), input.type(), input.shape(), input.data()))
-          .toList();
+    public List<InputTensor> inputs() {
+      return request.inputs();
     }
 
     @Override

@@ -1,4 +1,4 @@
-package io.pipelane.switcher;
+package io.pipelane.lanes.execution;
 
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;

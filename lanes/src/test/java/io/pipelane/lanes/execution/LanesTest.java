@@ -1,0 +1,191 @@
+package io.pipelane.lanes.execution;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cpu.CpuDevice;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class LanesTest {
+  private static final long MIB = 1 << 20;
+  private static final long CAPACITY = 10 * MIB;
+
+  private final Device device =
+      CpuDevice.open(new ByteSize(MIB), new ByteSize(64 << 10), Bandwidth.UNLIMITED);
+  private final DeviceMemory memory = new DeviceMemory(device.persistent());
+  private final Lanes lanes = new Lanes(device, memory, CAPACITY, 2);
+
+  @AfterEach
+  void everythingIsFree() {
+    lanes.checkSafety();
+    assertEquals(CAPACITY, lanes.freeBytes());
+    lanes.close();
+    device.close();
+  }
+
+  @Test
+  void enter_twoThatFit_runSideBySide() {
+    try (LaneLease first = lanes.enter(4 * MIB);
+        LaneLease second = lanes.enter(6 * MIB)) {
+      assertNotEquals(first.region().address(), second.region().address());
+      assertEquals(4 * MIB, first.region().limitBytes());
+      assertEquals(6 * MIB, second.region().limitBytes());
+      assertEquals(0, lanes.freeBytes());
+      lanes.checkSafety();
+    }
+  }
+
+  @Test
+  void enter_moreThanThereIs_isRefusedWithBothNumbers() {
+    StatusException error =
+        assertThrows(StatusException.class, () -> lanes.enter(CAPACITY + 1).close());
+    assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
+    assertTrue(error.toString().contains("" + CAPACITY), error.toString());
+    assertTrue(error.toString().contains("" + (CAPACITY + 1)), error.toString());
+    lanes.enter(CAPACITY).close();
+  }
+
+  @Test
+  void enter_memoryAllowsOneLane_isSharedInTurns() throws Exception {
+    AtomicInteger inside = new AtomicInteger();
+    LaneLease first = lanes.enter(6 * MIB);
+    try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+      CountDownLatch begun = new CountDownLatch(4);
+      List<Future<?>> others = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        others.add(
+            threads.submit(
+                () -> {
+                  begun.countDown();
+                  try (LaneLease lane = lanes.enter(5 * MIB)) {
+                    assertEquals(1, inside.incrementAndGet(), "one at a time");
+                    lanes.checkSafety();
+                    assertTrue(lane.region().limitBytes() >= 5 * MIB);
+                    inside.decrementAndGet();
+                  }
+                }));
+      }
+      begun.await();
+      assertEquals(0, inside.get());
+      first.close();
+      for (Future<?> other : others) {
+        other.get();
+      }
+    }
+  }
+
+  @Test
+  void grow_whileMemoryAllows_raisesTheLimitAndThenRefuses() {
+    try (LaneLease first = lanes.enter(MIB);
+        LaneLease second = lanes.enter(7 * MIB)) {
+      assertTrue(first.grow(64));
+      assertEquals(2 * MIB, first.region().limitBytes());
+      assertFalse(first.grow(MIB + 1), "one is left");
+      assertTrue(first.grow(MIB - 7), "less than the usual step is had too");
+      assertFalse(second.grow(MIB));
+      lanes.checkSafety();
+    }
+    lanes.checkSafety();
+  }
+
+  @Test
+  void leave_regionStaysWarmUntilItsMemoryIsWanted() {
+    lanes.enter(6 * MIB).close();
+    assertEquals(6 * MIB, lanes.laneBytes());
+    assertEquals(CAPACITY, lanes.freeBytes(), "what is parked is free for anybody");
+    try (LaneLease again = lanes.enter(MIB)) {
+      assertEquals(6 * MIB, again.region().limitBytes(), "what was touched is used again");
+    }
+    try (LaneLease large = lanes.enter(3 * MIB);
+        LaneLease other = lanes.enter(4 * MIB)) {
+      assertTrue(large.region().limitBytes() + other.region().limitBytes() <= CAPACITY);
+      lanes.checkSafety();
+    }
+    lanes.checkSafety();
+  }
+
+  @Test
+  void reservePersistent_trimsParkedRegionsButNoOpenLane() {
+    LaneLease open = lanes.enter(2 * MIB);
+    lanes.enter(8 * MIB).close();
+    assertFalse(lanes.reservePersistent(8 * MIB + 1));
+    assertTrue(lanes.reservePersistent(5 * MIB));
+    lanes.checkSafety();
+    assertTrue(lanes.laneBytes() + 5 * MIB <= CAPACITY, "trimmed to " + lanes.laneBytes());
+    assertEquals(2 * MIB, open.region().limitBytes());
+    open.close();
+    lanes.releasePersistent(5 * MIB);
+  }
+
+  @Test
+  void releasePersistent_letsThoseThatWaitIn() throws Exception {
+    assertTrue(lanes.reservePersistent(8 * MIB));
+    try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+      Future<?> waiting = thread.submit(() -> lanes.enter(5 * MIB).close());
+      lanes.releasePersistent(8 * MIB);
+      waiting.get();
+    }
+  }
+
+  @Test
+  void manyThreads_enterGrowAndLeave_isSafeAllTheTime() throws Exception {
+    long seed = System.nanoTime();
+    List<Future<?>> all = new ArrayList<>();
+    try (ExecutorService threads = Executors.newCachedThreadPool()) {
+      for (int i = 0; i < 4; i++) {
+        Random random = new Random(seed + i);
+        all.add(threads.submit(() -> manyIterations(random)));
+      }
+    }
+    for (Future<?> thread : all) {
+      try {
+        thread.get();
+      } catch (Exception e) {
+        throw new AssertionError("seed " + seed, e);
+      }
+    }
+    lanes.checkSafety();
+  }
+
+  private void manyIterations(Random random) {
+    for (int i = 0; i < 2_000; i++) {
+      long constants = random.nextInt(10) == 0 ? random.nextLong(3 * MIB) : 0;
+      boolean reserved = lanes.reservePersistent(constants);
+      try (LaneLease lane = lanes.enter(random.nextLong(6 * MIB))) {
+        lanes.checkSafety();
+        MemoryTarget target = new MemoryTarget.Ephemeral(lane.region(), lane::grow);
+        assertEquals(0, lane.region().usedBytes(), "nobody else is inside");
+        for (int k = random.nextInt(4); k > 0; k--) {
+          long address = target.allocate(1 + random.nextLong(3 * MIB));
+          lanes.checkSafety();
+          if (address != 0) {
+            lane.region().free(address);
+          }
+        }
+      }
+      if (reserved) {
+        lanes.releasePersistent(constants);
+      }
+      lanes.checkSafety();
+    }
+  }
+}

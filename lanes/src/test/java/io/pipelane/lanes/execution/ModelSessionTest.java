@@ -1,0 +1,228 @@
+package io.pipelane.lanes.execution;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnx.proto.OnnxMl.ModelProto;
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.GateListener;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ModelSessionTest {
+  private static final long MIB = 1 << 20;
+  private static final ByteSize PAGE = new ByteSize(64 << 10);
+  private static final Path CACHE = Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
+  private static final MemoryTarget.Growth NO_GROWTH = bytes -> false;
+
+  @TempDir Path folder;
+  private final Device device = CpuDevice.open(new ByteSize(4 * MIB), PAGE, Bandwidth.UNLIMITED);
+  private final DeviceMemory memory = new DeviceMemory(device.persistent());
+  private final EphemeralRegion region = device.ephemeral(16 * MIB);
+  private final PersistentMemory.Account constants = device.persistent().open("test", 16 * MIB);
+  private final OrtEnvironment environment =
+      OrtEnvironment.open(OrtLibrary.locate(Optional.empty(), CACHE), memory);
+
+  ModelSessionTest() {
+    memory.add(region);
+    region.limit(MIB);
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
+    assertEquals(0, region.usedBytes());
+    assertEquals(0, device.persistent().usedBytes());
+    environment.close();
+    device.close();
+  }
+
+  static Stream<Arguments> models() {
+    return Stream.of(
+        Arguments.of("chain", TestModels.chain(5, TestModels.WIDTH, 1)),
+        Arguments.of("branches", TestModels.branches(2)),
+        Arguments.of("quantized", TestModels.quantized(4, 3)),
+        Arguments.of("halfStored", TestModels.halfStored(4, 4)));
+  }
+
+  /** A range with the model's weights in it. */
+  private AddressRange filled(ImportedModel model) throws IOException {
+    AddressRange range = device.reserve(model.plan().weightBytes());
+    for (int slot = 0; slot < range.slots(); slot++) {
+      range.map(slot, device.pages().take().orElseThrow());
+    }
+    byte[] weights = Files.readAllBytes(model.weights());
+    range.memory().asSlice(0, weights.length).copyFrom(MemorySegment.ofArray(weights));
+    return range;
+  }
+
+  private ModelSession gated(ImportedModel model, AddressRange range) {
+    return ModelSession.gated(
+        environment, memory, model, range.address(), 1, new MemoryTarget.Persistent(constants));
+  }
+
+  private float[] run(ModelSession session, float[] x) {
+    return run(session, x, NO_GROWTH, gate -> {});
+  }
+
+  private float[] run(
+      ModelSession session, float[] x, MemoryTarget.Growth growth, GateListener gates) {
+    FloatInvocation invocation =
+        new FloatInvocation(x, Shape.of(x.length / TestModels.WIDTH, TestModels.WIDTH));
+    session.run(invocation, region, growth, gates);
+    return invocation.output();
+  }
+
+  private static float[] random(int rows, long seed) {
+    Random random = new Random(seed);
+    float[] x = new float[rows * TestModels.WIDTH];
+    for (int i = 0; i < x.length; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    return x;
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("models")
+  void run_gatedWithWeightsThatArriveAtTheirGates_equalsPacked(String name, ModelProto proto)
+      throws IOException {
+    ImportedModel model = TestImports.of(proto, name, folder);
+    AddressRange range = filled(model);
+    try (ModelSession gated = gated(model, range);
+        ModelSession packed =
+            ModelSession.packed(
+                environment,
+                memory,
+                model,
+                range.address(),
+                1,
+                new MemoryTarget.Persistent(constants))) {
+      for (int rows = 1; rows <= 3; rows++) {
+        float[] x = random(rows, rows);
+        float[] expected = run(packed, x);
+        // Garbage behind the first segment, until its gate is reached.
+        byte[] weights = Files.readAllBytes(model.weights());
+        range.memory().fill((byte) 0x7f);
+        arrive(model, weights, range, 0);
+        float[] actual =
+            run(gated, x, NO_GROWTH, segment -> arrive(model, weights, range, segment));
+        assertArrayEquals(expected, actual, 1e-5f);
+        assertEquals(0, region.usedBytes());
+      }
+    }
+  }
+
+  private static void arrive(ImportedModel model, byte[] weights, AddressRange range, int segment) {
+    var part = model.plan().segments().get(segment);
+    MemorySegment.copy(
+        MemorySegment.ofArray(weights),
+        part.offset(),
+        range.memory(),
+        part.offset(),
+        part.byteSize());
+  }
+
+  @Test
+  void run_regionIsTooSmall_saysWhatWasRefusedAndALaterRunIsRight() throws IOException {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = gated(model, filled(model))) {
+      float[] x = random(64, 1);
+      float[] expected = run(session, x);
+      long needed = region.peakBytes();
+      region.resetPeak();
+      for (long limit = 0; limit < needed; limit += 1024) {
+        region.limit(limit);
+        OutOfDeviceMemoryException error =
+            assertThrows(OutOfDeviceMemoryException.class, () -> run(session, x));
+        assertTrue(error.refusedBytes() > 0 && error.refusedBytes() <= 8L * 4 * x.length);
+        assertEquals(0, region.usedBytes(), "limit " + limit);
+      }
+      region.limit(MIB);
+      assertArrayEquals(expected, run(session, x));
+    }
+  }
+
+  @Test
+  void run_regionGrows_answersTheSame() throws IOException {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = gated(model, filled(model))) {
+      float[] x = random(64, 1);
+      float[] expected = run(session, x);
+      region.limit(0);
+      float[] grown =
+          run(
+              session,
+              x,
+              bytes -> {
+                region.limit(region.limitBytes() + bytes);
+                return true;
+              },
+              gate -> {});
+      assertArrayEquals(expected, grown);
+    }
+  }
+
+  @Test
+  void open_constantsDoNotFit_isOutOfMemoryAndLeavesNothing() throws IOException {
+    // A bias of less than a kilobyte stays in the session.
+    ImportedModel model = TestImports.of(TestModels.quantized(3, 1), "quantized", folder);
+    AddressRange range = filled(model);
+    constants.limit(0);
+    assertThrows(OutOfDeviceMemoryException.class, () -> gated(model, range).close());
+    assertEquals(0, device.persistent().usedBytes());
+  }
+
+  @Test
+  void run_aGateFails_throwsItsReasonAndTheNextRunIsRight() throws IOException {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = gated(model, filled(model))) {
+      float[] x = random(2, 1);
+      float[] expected = run(session, x);
+      StatusException reason = new StatusException(Status.UNAVAILABLE, "no weights");
+      for (int failing = 1; failing < model.plan().segments().size(); failing++) {
+        int gate = failing;
+        StatusException error =
+            assertThrows(
+                StatusException.class,
+                () ->
+                    run(
+                        session,
+                        x,
+                        NO_GROWTH,
+                        segment -> {
+                          if (segment == gate) {
+                            throw reason;
+                          }
+                        }));
+        assertEquals(reason, error);
+        assertEquals(0, region.usedBytes());
+        assertArrayEquals(expected, run(session, x));
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+package io.pipelane.lanes.execution;
+
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.Constants;
+import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.runtime.graph.GateCutter;
+import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.ModelFile;
+import io.pipelane.runtime.graph.PackedGraph;
+import io.pipelane.runtime.graph.TensorContent;
+import io.pipelane.runtime.graph.WeightSelection;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/** Imports small models in this process, as they are: cut as finely as can be, not optimised. */
+public final class TestImports {
+  private TestImports() {}
+
+  /** Writes every file that an imported model has into a folder of its own. */
+  public static ImportedModel of(ModelProto model, String name, Path folder) throws IOException {
+    return of(model, new ModelVersion(name, 1), folder);
+  }
+
+  public static ImportedModel of(ModelProto model, ModelVersion version, Path parent)
+      throws IOException {
+    Path folder = parent.resolve(version.model() + "-" + version.version());
+    TestModels.write(model, folder.resolve("model.onnx"));
+    ModelFile file = Constants.toInitializers(new ModelFile(model, folder));
+    Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(file.graph());
+    GatedGraph gated = GateCutter.cut(file, weights, new CutSettings(1, 64));
+    Path gatedModel = folder.resolve("gated.onnx");
+    Path packedModel = folder.resolve("packed.onnx");
+    Path weightsFile = folder.resolve("weights.bin");
+    ModelFile.write(gated.model(), gatedModel);
+    ModelFile.write(PackedGraph.of(file, gated, "weights.bin"), packedModel);
+    writeWeights(gated, weights, folder, weightsFile);
+    return new ImportedModel(version, plan(model, gated), gatedModel, packedModel, weightsFile);
+  }
+
+  private static void writeWeights(
+      GatedGraph gated, Map<String, TensorProto> weights, Path folder, Path file)
+      throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+      for (GatedGraph.Weight weight : gated.weights()) {
+        channel.position(weight.offset());
+        TensorContent.of(Objects.requireNonNull(weights.get(weight.name())), folder)
+            .writeTo(channel);
+      }
+    }
+    byte[] padded = java.util.Arrays.copyOf(Files.readAllBytes(file), (int) gated.weightBytes());
+    Files.write(file, padded);
+  }
+
+  private static Plan plan(ModelProto model, GatedGraph gated) {
+    return new Plan(
+        "test",
+        model.getGraph().getInputList().stream().map(TestImports::spec).toList(),
+        model.getGraph().getOutputList().stream().map(TestImports::spec).toList(),
+        gated.weights().stream()
+            .map(
+                w ->
+                    new Plan.StreamedWeight(
+                        w.name(), w.type(), w.shape(), w.offset(), w.byteSize(), w.segment()))
+            .toList(),
+        gated.segments().stream()
+            .map(s -> new Plan.Segment(s.offset(), s.byteSize(), s.layers()))
+            .toList(),
+        gated.weightBytes(),
+        0,
+        gated.model().getGraph().getInitializerList().stream()
+            .mapToLong(TensorProto::getSerializedSize)
+            .sum(),
+        List.of());
+  }
+
+  private static TensorSpec spec(ai.onnx.proto.OnnxMl.ValueInfoProto value) {
+    var type = value.getType().getTensorType();
+    long[] dimensions =
+        type.getShape().getDimList().stream()
+            .mapToLong(d -> d.hasDimValue() ? d.getDimValue() : -1)
+            .toArray();
+    return new TensorSpec(
+        value.getName(), TensorType.ofOnnx(type.getElemType()), Shape.of(dimensions));
+  }
+}

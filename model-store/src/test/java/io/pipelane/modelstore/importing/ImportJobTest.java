@@ -1,0 +1,136 @@
+package io.pipelane.modelstore.importing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.StringStringEntryProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.runtime.OrtSession;
+import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.SessionSettings.Optimization;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.ModelFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class ImportJobTest {
+  private static final Path LIBRARY =
+      OrtLibrary.locate(
+          Optional.empty(), Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test"));
+
+  @TempDir Path folder;
+
+  @Test
+  void run_externalData_isStreamedAndVerified() throws IOException {
+    ModelProto inline = TestModels.chain(3, TestModels.WIDTH, 1);
+    GraphProto.Builder graph = inline.getGraph().toBuilder();
+    Path version = Files.createDirectories(folder.resolve("m/1"));
+    for (int i = 0; i < graph.getInitializerCount(); i++) {
+      TensorProto tensor = graph.getInitializer(i);
+      Files.write(version.resolve("part" + i), tensor.getRawData().toByteArray());
+      graph.setInitializer(
+          i,
+          tensor.toBuilder()
+              .clearRawData()
+              .setDataLocation(TensorProto.DataLocation.EXTERNAL)
+              .addExternalData(
+                  StringStringEntryProto.newBuilder().setKey("location").setValue("part" + i)));
+    }
+    Plan fromFiles = run(TestModels.model(graph), version);
+    assertEquals(3, fromFiles.weights().size());
+    assertTrue(fromFiles.notes().getFirst().startsWith("verified"), fromFiles.notes().toString());
+    Plan fromInline = run(inline, Files.createDirectories(folder.resolve("m/2")));
+    assertEquals(fromInline, fromFiles, "where bytes lay makes no difference");
+  }
+
+  @Test
+  void run_packedModel_answersAsPlain() throws IOException {
+    Path version = Files.createDirectories(folder.resolve("m/1"));
+    Plan plan = run(TestModels.branches(1), version);
+    try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, new NoDeviceMemory());
+        OrtSession plain =
+            environment.open(version.resolve("model.onnx"), SessionSettings.plain(1));
+        OrtSession packed =
+            environment.open(out(version).resolve(ImportJob.PACKED), SessionSettings.plain(1))) {
+      assertEquals(plain.inputs(), packed.inputs());
+      GatedGraph none =
+          new GatedGraph(
+              ModelFile.read(out(version).resolve(ImportJob.PACKED)).model(),
+              List.of(),
+              List.of(new GatedGraph.Segment(0, 0, 0)),
+              0);
+      String verdict =
+          Answers.of(environment, plain)
+              .compare(packed, none, out(version).resolve(ImportJob.WEIGHTS));
+      assertTrue(verdict.startsWith("verified"), verdict);
+    }
+    assertEquals(6, plan.weights().size());
+  }
+
+  @Test
+  void run_variantsWithOtherWeights_shareTheirStructure() throws IOException {
+    Plan one = run(TestModels.branches(1), Files.createDirectories(folder.resolve("m/1")));
+    Plan two = run(TestModels.branches(2), Files.createDirectories(folder.resolve("m/2")));
+    assertEquals(one.structureHash(), two.structureHash());
+    assertEquals(one.weights(), two.weights());
+  }
+
+  @Test
+  void run_checksum_isOfTheWholeWeightsFile() throws IOException {
+    Path version = Files.createDirectories(folder.resolve("m/1"));
+    Plan plan = run(TestModels.halfStored(2, 1), version);
+    byte[] bytes = Files.readAllBytes(out(version).resolve(ImportJob.WEIGHTS));
+    CRC32C crc = new CRC32C();
+    crc.update(bytes);
+    assertEquals(plan.weightChecksum(), crc.getValue());
+    assertEquals(plan.weightBytes(), bytes.length);
+  }
+
+  @Test
+  void run_randomAnswers_areNotVerified() throws IOException {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.FP32, 4))
+            .addNode(TestModels.node("RandomNormalLike", List.of("x"), "y"))
+            .addOutput(TestModels.value("y", TensorType.FP32, 4));
+    Plan plan = run(TestModels.model(graph), Files.createDirectories(folder.resolve("m/1")));
+    assertEquals(List.of("not verified: answers differ from run to run"), plan.notes());
+  }
+
+  @Test
+  void culprits_areNamedByWeightElseNodeElseOperator() {
+    GraphProto graph = TestModels.sharedWeight(1).getGraph();
+    Set<String> streamed = Set.of("w0", "w1");
+    assertEquals(Set.of("w1"), Culprits.of(graph, streamed, "Node (MatMul_b) failed"));
+    assertEquals(Set.of("w0", "w1"), Culprits.of(graph, streamed, "MatMul needs a constant"));
+    assertEquals(Set.of(), Culprits.of(graph, streamed, "MatMulInteger needs a constant"));
+  }
+
+  private Plan run(ModelProto model, Path version) throws IOException {
+    Path file = TestModels.write(model, version.resolve("model.onnx"));
+    Files.createDirectories(out(version));
+    new ImportJob(file, out(version), LIBRARY, Optimization.ALL, new CutSettings(1, 16)).run();
+    return PlanFile.read(out(version).resolve(ImportJob.PLAN));
+  }
+
+  private Path out(Path version) {
+    return folder.resolve("out" + version.getFileName());
+  }
+}

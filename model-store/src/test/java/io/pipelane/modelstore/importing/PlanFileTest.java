@@ -1,0 +1,75 @@
+package io.pipelane.modelstore.importing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.Plan.Segment;
+import io.pipelane.modelstore.Plan.StreamedWeight;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PlanFileTest {
+  @TempDir Path folder;
+
+  @Test
+  void read_whatWasWritten_isEqual() throws IOException {
+    Path file = folder.resolve("plan.json");
+    PlanFile.write(plan(128), file);
+    assertEquals(plan(128), PlanFile.read(file));
+  }
+
+  @Test
+  void read_planThatContradictsItself_isRefused() throws IOException {
+    Path file = folder.resolve("plan.json");
+    PlanFile.write(plan(192), file);
+    assertThrows(IOException.class, () -> PlanFile.read(file));
+  }
+
+  @Test
+  void parse_mutatedPlan_isReadOrRefused() throws IOException {
+    Path file = folder.resolve("plan.json");
+    PlanFile.write(plan(128), file);
+    byte[] sound = Files.readAllBytes(file);
+    int refused = 0;
+    for (long seed = 0; seed < 3000; seed++) {
+      Random random = new Random(seed);
+      byte[] bytes = java.util.Arrays.copyOf(sound, sound.length - random.nextInt(3));
+      for (int i = random.nextInt(4); i >= 0; i--) {
+        bytes[random.nextInt(bytes.length)] = (byte) random.nextInt(128);
+      }
+      try {
+        PlanFile.parse(bytes);
+      } catch (IOException e) {
+        refused++;
+      } catch (RuntimeException e) {
+        throw new AssertionError("seed " + seed, e);
+      }
+    }
+    assertTrue(refused > 0);
+  }
+
+  private static Plan plan(long weightBytes) {
+    return new Plan(
+        "abc",
+        List.of(new TensorSpec("x", TensorType.FP32, Shape.of(-1, 4))),
+        List.of(new TensorSpec("y", TensorType.INT64, Shape.SCALAR)),
+        List.of(
+            new StreamedWeight("w/0", TensorType.FP32, Shape.of(4, 4), 0, 64, 0),
+            new StreamedWeight("w\"1", TensorType.INT8, Shape.of(3), 64, 3, 1)),
+        List.of(new Segment(0, 64, 2), new Segment(64, 64, 1)),
+        weightBytes,
+        0xffff_ffffL,
+        12,
+        List.of("verified"));
+  }
+}

@@ -1,0 +1,64 @@
+package io.pipelane.runtime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class OrtLibraryTest {
+  private static final String NAME = System.mapLibraryName("onnxruntime");
+
+  @TempDir Path folder;
+
+  @Test
+  void locate_classPath_unpacksOnce() throws IOException {
+    Path first = OrtLibrary.locate(Optional.empty(), folder);
+    assertEquals(NAME, first.getFileName().toString());
+    Object before = Files.getLastModifiedTime(first);
+    assertEquals(first, OrtLibrary.locate(Optional.empty(), folder));
+    assertEquals(before, Files.getLastModifiedTime(first));
+    Files.write(first, new byte[3]);
+    assertTrue(
+        Files.size(OrtLibrary.locate(Optional.empty(), folder)) > 3, "a torn copy is mended");
+  }
+
+  @Test
+  void locate_folderWithoutLibrary_namesSettingAndFolder() {
+    for (Path missing : new Path[] {folder, folder.resolve("nowhere")}) {
+      StatusException error =
+          assertThrows(
+              StatusException.class, () -> OrtLibrary.locate(Optional.of(missing), folder));
+      assertEquals(Status.UNAVAILABLE, error.status());
+      assertTrue(error.toString().contains("runtime.library"), error.toString());
+      assertTrue(error.toString().contains(missing.toString()), error.toString());
+    }
+  }
+
+  @Test
+  void open_fileThatIsNoLibrary_isRefused() throws IOException {
+    refused(Files.writeString(folder.resolve(NAME), "not a library"));
+  }
+
+  @Test
+  void open_otherLibrary_isRefused() throws IOException {
+    String java = System.mapLibraryName("java");
+    Path other = Path.of(System.getProperty("java.home"), "lib", java);
+    refused(Files.copy(other, folder.resolve(NAME)));
+  }
+
+  private static void refused(Path library) {
+    StatusException error =
+        assertThrows(
+            StatusException.class, () -> OrtEnvironment.open(library, new HeapDevice()).close());
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertTrue(error.toString().contains(library.toString()), error.toString());
+  }
+}

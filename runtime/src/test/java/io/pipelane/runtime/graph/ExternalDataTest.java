@@ -1,0 +1,128 @@
+package io.pipelane.runtime.graph;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.StringStringEntryProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.TestModels;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.channels.Channels;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ExternalDataTest {
+  private static final int BYTES = 4 * 32 * 32;
+
+  @TempDir Path root;
+  private Path folder;
+
+  @BeforeEach
+  void files() throws IOException {
+    folder = Files.createDirectories(root.resolve("model/1"));
+    byte[] content = new byte[BYTES + 64];
+    content[64] = 42;
+    Files.write(folder.resolve("weights.data"), content);
+    Files.write(root.resolve("secret"), content);
+    Files.createSymbolicLink(folder.resolve("link"), root.resolve("secret"));
+  }
+
+  @Test
+  void content_insideTheFolder_isRead() throws IOException {
+    TensorProto tensor = external("weights.data", "64", Integer.toString(BYTES));
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    TensorContent.of(tensor, folder).writeTo(Channels.newChannel(bytes));
+    assertEquals(BYTES, bytes.size());
+    assertEquals(42, bytes.toByteArray()[0]);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "../../secret",
+        "../../../../../../etc/passwd",
+        "/etc/passwd",
+        "link",
+        "missing",
+        ".",
+        "",
+        "*/_ORT_MEM_ADDR_/*",
+        "a\0b"
+      })
+  void externalFiles_locationOutside_isRefused(String location) {
+    ModelFile file = model(external(location, "0", "64"));
+    StatusException error =
+        assertThrows(StatusException.class, () -> Constants.externalFiles(file));
+    assertTrue(String.valueOf(error.getMessage()).contains("\"w\""), error.getMessage());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "65,4096",
+    "-1,4096",
+    "0,-1",
+    "9223372036854775807,4096",
+    "1e3,4096",
+    "4160,1",
+    "0,99999999999999999999"
+  })
+  void externalFiles_rangeOutside_isRefused(String offset, String length) {
+    ModelFile file = model(external("weights.data", offset, length));
+    assertThrows(StatusException.class, () -> Constants.externalFiles(file));
+  }
+
+  @Test
+  void content_lengthThatContradictsTheShape_isRefused() {
+    TensorProto tensor = external("weights.data", "0", "100");
+    assertThrows(StatusException.class, () -> TensorContent.of(tensor, folder));
+  }
+
+  @Test
+  void externalFiles_namesTheFiles() throws IOException {
+    ModelFile file = model(external("weights.data", "0", "4096"));
+    assertEquals(
+        Set.of(folder.resolve("weights.data").toRealPath()), Constants.externalFiles(file));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"-1,4", "9223372036854775807,9223372036854775807"})
+  void content_impossibleShape_isRefused(long first, long second) {
+    TensorProto tensor =
+        TensorProto.newBuilder().setName("w").setDataType(1).addDims(first).addDims(second).build();
+    assertThrows(StatusException.class, () -> TensorContent.of(tensor, folder));
+  }
+
+  private ModelFile model(TensorProto tensor) {
+    ModelProto model = TestModels.model(GraphProto.newBuilder().addInitializer(tensor));
+    return new ModelFile(model, folder);
+  }
+
+  private static TensorProto external(String location, String offset, String length) {
+    return TensorProto.newBuilder()
+        .setName("w")
+        .setDataType(1)
+        .addDims(32)
+        .addDims(32)
+        .setDataLocation(TensorProto.DataLocation.EXTERNAL)
+        .addExternalData(entry("location", location))
+        .addExternalData(entry("offset", offset))
+        .addExternalData(entry("length", length))
+        .build();
+  }
+
+  private static StringStringEntryProto entry(String key, String value) {
+    return StringStringEntryProto.newBuilder().setKey(key).setValue(value).build();
+  }
+}

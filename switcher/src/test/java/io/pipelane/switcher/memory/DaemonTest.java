@@ -1,0 +1,105 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Timeout;
+
+/** A memory daemon on a fake device of ten pages, whose accounts are checked after every test. */
+@Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+abstract class DaemonTest {
+  static final int PAGES = 10;
+  static final int PAGE = FakeDevice.PAGE_BYTES;
+
+  final AtomicLong clock = new AtomicLong();
+  final FakeModels models = new FakeModels();
+  final FakeDevice device = new FakeDevice(PAGES);
+  final Map<ModelVersion, FakeDevice.Range> rangeOf = new ConcurrentHashMap<>();
+  final MemoryDaemon daemon =
+      new MemoryDaemon(
+          device, (long) PAGES * PAGE, models::open, new EqualBytesGrouping(100, 1), clock::get);
+  final ExecutorService threads = Executors.newCachedThreadPool();
+
+  @AfterEach
+  void accountsAreRightAndNothingIsUnderWay() throws InterruptedException {
+    threads.shutdown();
+    assertTrue(threads.awaitTermination(10, TimeUnit.SECONDS), "a thread hangs");
+    device.completeAll();
+    Ledger ledger = daemon.ledger();
+    ledger.verify();
+    assertTrue(ledger.isQuiet(), () -> "not quiet: " + ledger);
+    models.assertAllClosed();
+    daemon.close();
+    assertEquals(0, daemon.ledger().lentBytes());
+    assertEquals(0, daemon.ledger().packedBytes());
+    assertEquals(0, device.openRanges());
+  }
+
+  ImportedModel registered(String name, int... pagesPerSegment) {
+    return register(FakeModels.model(name, pagesPerSegment));
+  }
+
+  ImportedModel register(ImportedModel model) {
+    rangeOf.put(model.version(), device.range(daemon.register(model)));
+    return model;
+  }
+
+  /** Brings a model in and lets it go. */
+  void use(ImportedModel model) {
+    Lease lease = daemon.acquire(model.version());
+    device.completeAll();
+    requireContent(lease, model);
+    lease.close();
+  }
+
+  /** Awaits every segment and compares every byte. */
+  void requireContent(Lease lease, ImportedModel model) {
+    for (int segment = 0; segment < model.plan().segments().size(); segment++) {
+      lease.await(segment);
+      requireContent(model, segment);
+    }
+  }
+
+  void requireContent(ImportedModel model, int segment) {
+    FakeDevice.Range range = Objects.requireNonNull(rangeOf.get(model.version()));
+    var part = model.plan().segments().get(segment);
+    for (long i = part.offset(); i < part.end(); i++) {
+      if (range.get(i) != FakeModels.content(model.version(), i)) {
+        throw new AssertionError(model.version() + " is wrong at byte " + i);
+      }
+    }
+  }
+
+  long residentPages(ImportedModel model) {
+    return entry(model).residentBytes() / PAGE;
+  }
+
+  Ledger.Entry entry(ImportedModel model) {
+    return daemon.ledger().entries().stream()
+        .filter(entry -> entry.model().equals(model.version()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Waits until so many acquisitions have joined the line since the beginning. */
+  void awaitWaits(long waits) {
+    await(() -> daemon.counters().waits() >= waits);
+  }
+
+  static void await(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      Thread.onSpinWait();
+    }
+  }
+}

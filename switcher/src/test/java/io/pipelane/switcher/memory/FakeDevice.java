@@ -1,0 +1,343 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.CopyEngine;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.modelstore.WeightSource;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A device of tiny pages in an array, whose copies end when the test says so and whose mapping
+ * fails when the test says so. Every misuse is an error. Safe for any thread.
+ */
+final class FakeDevice implements Device {
+  static final int PAGE_BYTES = 64;
+
+  private final byte[] memory;
+  private final int totalPages;
+  private final BitSet lent = new BitSet();
+  private final Deque<Copy> pending = new ArrayDeque<>();
+  private int maximumLent;
+  private int mappingsLeft = Integer.MAX_VALUE;
+  private int openRanges;
+  private final Map<Long, Range> ranges = new HashMap<>();
+
+  FakeDevice(int pages) {
+    this.totalPages = pages;
+    this.memory = new byte[pages * PAGE_BYTES];
+  }
+
+  /** Lets so many mappings go well; the one after them fails. */
+  synchronized void failMappingAfter(int mappings) {
+    mappingsLeft = mappings;
+  }
+
+  /** Copies that have not ended. */
+  synchronized int pending() {
+    return pending.size();
+  }
+
+  synchronized int maximumLent() {
+    return maximumLent;
+  }
+
+  synchronized int openRanges() {
+    return openRanges;
+  }
+
+  /** The range that was reserved at an address. */
+  synchronized Range range(long address) {
+    return Objects.requireNonNull(ranges.get(address));
+  }
+
+  /** Carries out the oldest copy; false when there is none. */
+  boolean completeNext() {
+    Copy copy;
+    synchronized (this) {
+      copy = pending.pollFirst();
+    }
+    if (copy == null) {
+      return false;
+    }
+    StatusException failure = null;
+    try {
+      copy.carryOut();
+    } catch (StatusException e) {
+      failure = e;
+    }
+    copy.range.copiesInFlight(-1);
+    copy.event.complete(failure);
+    return true;
+  }
+
+  void completeAll() {
+    while (completeNext()) {
+      // The next one.
+    }
+  }
+
+  @Override
+  public String name() {
+    return "fake";
+  }
+
+  @Override
+  public PagePool pages() {
+    return new Pool();
+  }
+
+  @Override
+  public synchronized AddressRange reserve(long bytes) {
+    openRanges++;
+    Range range = new Range((int) Math.ceilDiv(bytes, PAGE_BYTES), ranges.size() * 1_000_000L);
+    ranges.put(range.address(), range);
+    return range;
+  }
+
+  @Override
+  public CopyEngine copies() {
+    return (source, sourceOffset, range, rangeOffset, bytes) -> {
+      Copy copy = new Copy(source, sourceOffset, (Range) range, rangeOffset, (int) bytes);
+      synchronized (this) {
+        copy.range.requireMapped(rangeOffset, bytes);
+        copy.range.copiesInFlight(1);
+        pending.addLast(copy);
+      }
+      return copy.event;
+    };
+  }
+
+  @Override
+  public PersistentMemory persistent() {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public EphemeralRegion ephemeral(long maximumBytes) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public void close() {}
+
+  private final class Pool implements PagePool {
+    @Override
+    public long pageBytes() {
+      return PAGE_BYTES;
+    }
+
+    @Override
+    public int total() {
+      return totalPages;
+    }
+
+    @Override
+    public int free() {
+      synchronized (FakeDevice.this) {
+        return totalPages - lent.cardinality();
+      }
+    }
+
+    @Override
+    public Optional<Page> take() {
+      synchronized (FakeDevice.this) {
+        int index = lent.nextClearBit(0);
+        if (index >= totalPages) {
+          return Optional.empty();
+        }
+        lent.set(index);
+        maximumLent = Math.max(maximumLent, lent.cardinality());
+        return Optional.of(new Page(index));
+      }
+    }
+
+    @Override
+    public void giveBack(Page page) {
+      synchronized (FakeDevice.this) {
+        require(lent.get(page.index()), "page " + page.index() + " is not lent");
+        lent.clear(page.index());
+        Arrays.fill(
+            memory, page.index() * PAGE_BYTES, (page.index() + 1) * PAGE_BYTES, (byte) 0x55);
+      }
+    }
+  }
+
+  /** An address range; its content is read by offset. */
+  final class Range implements AddressRange {
+    private final PagePool.@Nullable Page[] slots;
+    private final long address;
+    private int copies;
+    private boolean closed;
+
+    Range(int slots, long address) {
+      this.slots = new PagePool.Page[slots];
+      this.address = address;
+    }
+
+    /** Not locked: who may read and who may write is the daemon's to order. */
+    byte get(long offset) {
+      return memory[place(offset)];
+    }
+
+    private void put(long offset, byte value) {
+      memory[place(offset)] = value;
+    }
+
+    private int place(long offset) {
+      PagePool.Page page = slots[(int) (offset / PAGE_BYTES)];
+      if (page == null) {
+        throw new IllegalStateException("byte " + offset + " is not mapped");
+      }
+      return page.index() * PAGE_BYTES + (int) (offset % PAGE_BYTES);
+    }
+
+    private void requireMapped(long offset, long bytes) {
+      for (long i = offset; i < offset + bytes; i++) {
+        place(i);
+      }
+    }
+
+    private void copiesInFlight(int change) {
+      synchronized (FakeDevice.this) {
+        copies += change;
+      }
+    }
+
+    @Override
+    public long address() {
+      return address;
+    }
+
+    @Override
+    public long byteSize() {
+      return (long) slots.length * PAGE_BYTES;
+    }
+
+    @Override
+    public int slots() {
+      return slots.length;
+    }
+
+    @Override
+    public void map(int slot, PagePool.Page page) {
+      synchronized (FakeDevice.this) {
+        require(!closed, "the range is closed");
+        require(slots[slot] == null, "slot " + slot + " has a page");
+        require(lent.get(page.index()), "page " + page.index() + " is not lent");
+        if (mappingsLeft-- == 0) {
+          throw new StatusException(Status.INSUFFICIENT_MEMORY, "no mappings are left");
+        }
+        slots[slot] = page;
+      }
+    }
+
+    @Override
+    public PagePool.Page unmap(int slot) {
+      synchronized (FakeDevice.this) {
+        require(copies == 0, "a copy is in flight");
+        PagePool.Page page = slots[slot];
+        if (page == null) {
+          throw new IllegalStateException("slot " + slot + " has no page");
+        }
+        slots[slot] = null;
+        return page;
+      }
+    }
+
+    @Override
+    public MemorySegment memory() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() {
+      synchronized (FakeDevice.this) {
+        for (PagePool.Page page : slots) {
+          require(page == null, "pages are mapped");
+        }
+        closed = true;
+        openRanges--;
+      }
+    }
+  }
+
+  private static final class Copy {
+    final WeightSource source;
+    final long sourceOffset;
+    final Range range;
+    final long rangeOffset;
+    final int bytes;
+    final FakeEvent event = new FakeEvent();
+
+    Copy(WeightSource source, long sourceOffset, Range range, long rangeOffset, int bytes) {
+      this.source = source;
+      this.sourceOffset = sourceOffset;
+      this.range = range;
+      this.rangeOffset = rangeOffset;
+      this.bytes = bytes;
+    }
+
+    void carryOut() {
+      byte[] content = new byte[bytes];
+      source.read(sourceOffset, MemorySegment.ofArray(content));
+      for (int i = 0; i < bytes; i++) {
+        range.put(rangeOffset + i, content[i]);
+      }
+    }
+  }
+
+  /** An event that a copy completes. */
+  private static final class FakeEvent implements DeviceEvent {
+    private final CompletableFuture<Boolean> done = new CompletableFuture<>();
+
+    void complete(@Nullable StatusException failure) {
+      if (failure == null) {
+        done.complete(true);
+      } else {
+        done.completeExceptionally(failure);
+      }
+    }
+
+    @Override
+    public boolean isDone() {
+      return done.isDone();
+    }
+
+    @Override
+    public void await() {
+      try {
+        done.join();
+      } catch (CompletionException e) {
+        throw new StatusException(Status.INTERNAL, String.valueOf(e.getCause()), e);
+      }
+    }
+
+    @Override
+    public void whenDone(Runnable action) {
+      CompletableFuture<Boolean> _ = done.whenComplete((value, failure) -> action.run());
+    }
+  }
+
+  private static void require(boolean condition, String otherwise) {
+    if (!condition) {
+      throw new IllegalStateException(otherwise);
+    }
+  }
+}

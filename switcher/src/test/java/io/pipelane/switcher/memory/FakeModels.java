@@ -1,0 +1,115 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.WeightSource;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Models that are nothing but weights, and the host tier they come from: counts what is opened, and
+ * fails where it is told to. Safe for any thread.
+ */
+final class FakeModels {
+  private final Map<ModelVersion, AtomicInteger> opened = new ConcurrentHashMap<>();
+  private final AtomicInteger open = new AtomicInteger();
+  private volatile long failingOffset = Long.MAX_VALUE;
+  private volatile boolean failingToOpen;
+
+  /** A model of segments of whole pages. */
+  static ImportedModel model(String name, int... pagesPerSegment) {
+    long[] bytes = new long[pagesPerSegment.length];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (long) pagesPerSegment[i] * FakeDevice.PAGE_BYTES;
+    }
+    return ofBytes(name, bytes);
+  }
+
+  static ImportedModel ofBytes(String name, long... segmentBytes) {
+    List<Plan.Segment> segments = new ArrayList<>();
+    long offset = 0;
+    for (long bytes : segmentBytes) {
+      segments.add(new Plan.Segment(offset, bytes, 1));
+      offset += bytes;
+    }
+    Plan plan = new Plan(name, List.of(), List.of(), List.of(), segments, offset, 0, 0, List.of());
+    Path nowhere = Path.of(name);
+    return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere, nowhere);
+  }
+
+  /** The content of a model's weights. */
+  static byte content(ModelVersion version, long offset) {
+    return (byte) (version.hashCode() + offset * 7 + offset / FakeDevice.PAGE_BYTES);
+  }
+
+  /** From here on, reading a range that contains this byte of any model fails. */
+  void failAt(long offset) {
+    failingOffset = offset;
+  }
+
+  void failToOpen(boolean fail) {
+    failingToOpen = fail;
+  }
+
+  /** How often a model's weights were opened. */
+  int opened(ModelVersion version) {
+    return opened.computeIfAbsent(version, key -> new AtomicInteger()).get();
+  }
+
+  void assertAllClosed() {
+    assertEquals(0, open.get(), "every source is closed, once");
+  }
+
+  WeightSource open(ImportedModel model) {
+    if (failingToOpen) {
+      throw new StatusException(Status.INTERNAL, "the weights file is gone");
+    }
+    opened.computeIfAbsent(model.version(), key -> new AtomicInteger()).incrementAndGet();
+    open.incrementAndGet();
+    return new Source(model);
+  }
+
+  private final class Source implements WeightSource {
+    private final ImportedModel model;
+    private volatile boolean closed;
+
+    Source(ImportedModel model) {
+      this.model = model;
+    }
+
+    @Override
+    public long byteSize() {
+      return model.plan().weightBytes();
+    }
+
+    @Override
+    public void read(long offset, MemorySegment destination) {
+      if (closed) {
+        throw new StatusException(Status.INTERNAL, "read after close");
+      }
+      if (offset <= failingOffset && failingOffset < offset + destination.byteSize()) {
+        throw new StatusException(Status.INTERNAL, "the disk is broken at " + failingOffset);
+      }
+      for (long i = 0; i < destination.byteSize(); i++) {
+        destination.set(ValueLayout.JAVA_BYTE, i, content(model.version(), offset + i));
+      }
+    }
+
+    @Override
+    public void close() {
+      closed = true;
+      open.decrementAndGet();
+    }
+  }
+}
