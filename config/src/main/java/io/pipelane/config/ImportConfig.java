@@ -13,7 +13,7 @@ public record ImportConfig(
             max = "1TiB")
         ByteSize memory,
     @Key(
-            about = "Largest model file, each of its external data files included",
+            about = "Largest model: all files of a version together",
             standard = "16GiB",
             min = "1KiB",
             max = "1TiB")

@@ -8,6 +8,7 @@ public record RepositoryConfig(
     @Key(about = "Folder of models, <model>/<version>/model.onnx; may be read-only")
         Optional<Path> path,
     @Key(
-            about = "Folder for what import derives from models; can be deleted at any time",
+            about =
+                "Folder for what import derives from models; can be deleted while no server runs",
             standard = "${XDG_CACHE_HOME:-~/.cache}/pipelane")
         Path cache) {}

@@ -20,7 +20,7 @@ public record ServerConfig(
             min = "0",
             max = "64")
         int eventLoops,
-    @Key(about = "Largest request body", standard = "64MiB", min = "1KiB", max = "2147483647B")
+    @Key(about = "Largest request body", standard = "64MiB", min = "1KiB", max = "1GiB")
         ByteSize maxRequestSize,
     @Key(
             about = "Connections open at a time; more are refused",

@@ -25,10 +25,9 @@ import picocli.CommandLine.TypeConversionException;
 /** {@code pipelane demo}: serves real models from less memory than they take, and asks each. */
 @Command(
     name = "demo",
-    description = {
-      "Serve six real models from device memory that holds about two thirds of them,",
-      "ask each something over HTTP and show the answers, the times and the memory."
-    })
+    description =
+        "Serve six real models from device memory that holds about two thirds of them, ask each"
+            + " something over HTTP, and show the answers, the times and the memory.")
 public final class DemoCommand implements Subcommand {
   private static final Path DEFAULT_REPOSITORY = Path.of(".pipelane", "demo");
   private static final int STAY_PORT = 8000;

@@ -1,7 +1,7 @@
 package io.pipelane.demo;
 
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.ConfigLoader;
 import io.pipelane.demo.report.LedgerRow;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.PipelaneServer;
@@ -24,11 +24,14 @@ public final class LocalServer implements DemoServer {
   public URI start(Path repository, ByteSize memory, int httpPort) {
     PipelaneServer started =
         PipelaneServer.start(
-            PipelaneConfig.of(
-                Map.of(
-                    "repository.path", repository.toString(),
-                    "device.memory", memory.bytes() + "B",
-                    "server.http-port", Integer.toString(httpPort))));
+            ConfigLoader.load(
+                    null,
+                    System.getenv(),
+                    Map.of(
+                        "repository.path", repository.toString(),
+                        "device.memory", memory.bytes() + "B",
+                        "server.http-port", Integer.toString(httpPort)))
+                .config());
     server = started;
     return URI.create(started.url());
   }

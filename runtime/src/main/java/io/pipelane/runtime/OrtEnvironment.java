@@ -13,7 +13,9 @@ import java.nio.file.Path;
  * virtual threads. Safe for any thread; close it after its sessions, and before opening another.
  */
 public final class OrtEnvironment implements AutoCloseable {
-  private static final int LOG_ERRORS = 3;
+  /** Errors come back as statuses, which say the same. */
+  private static final int LOG_FATAL = 4;
+
   private static final int DEVICE_ALLOCATOR = 0;
   private static final int DEFAULT_MEMORY = 0;
 
@@ -26,7 +28,7 @@ public final class OrtEnvironment implements AutoCloseable {
 
   private OrtEnvironment(OrtApi api, DeviceAllocator allocator) {
     this.api = api;
-    environment = api.get(OrtApi.CREATE_ENV, LOG_ERRORS, arena.allocateFrom("pipelane").address());
+    environment = api.get(OrtApi.CREATE_ENV, LOG_FATAL, arena.allocateFrom("pipelane").address());
     memoryInfo = createMemoryInfo();
     RegisteredAllocator registered = new RegisteredAllocator(allocator, memoryInfo, arena);
     api.call(OrtApi.REGISTER_ALLOCATOR, environment, registered.address());

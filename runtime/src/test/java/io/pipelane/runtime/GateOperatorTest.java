@@ -210,6 +210,7 @@ class GateOperatorTest {
               GraphProto.newBuilder()
                   .addInput(TestModels.value("x", type, shape.toArray()))
                   .addNode(TestRuntime.gate(1, List.of("x"), List.of("x1")))
+                  .addValueInfo(TestModels.value("x1", type, shape.toArray()))
                   .addNode(TestModels.node("Identity", List.of("x1"), "y"))
                   .addOutput(TestModels.value("y", type, shape.toArray())));
       try (OrtSession session = runtime.open(model);

@@ -1,6 +1,5 @@
 package io.pipelane.server;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.DeviceConfig;
 import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.ImportConfig;
@@ -209,7 +208,7 @@ public final class PipelaneServer implements AutoCloseable {
         server.httpPort(),
         Transport.valueOf(server.transport().name()),
         loops == 0 ? Math.max(1, Runtime.getRuntime().availableProcessors() / 2) : loops,
-        (int) Math.min(server.maxRequestSize().bytes(), ByteSize.ofMebibytes(1024).bytes()),
+        Math.toIntExact(server.maxRequestSize().bytes()),
         server.maxConnections(),
         server.idleTimeout());
   }

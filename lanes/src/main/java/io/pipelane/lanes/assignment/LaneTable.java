@@ -197,6 +197,20 @@ public final class LaneTable {
     return sizes;
   }
 
+  /**
+   * The size of an open lane in bytes.
+   *
+   * @throws IllegalArgumentException when it is not open
+   */
+  public long sizeOf(LaneId id) {
+    for (Lane lane : lanes) {
+      if (lane.id.equals(id)) {
+        return lane.bytes;
+      }
+    }
+    throw new IllegalArgumentException(id + " is not open");
+  }
+
   /** Jobs without a lane, in the order of their coming. */
   public List<Job> pending() {
     return List.copyOf(pending.values());

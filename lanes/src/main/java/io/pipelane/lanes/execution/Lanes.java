@@ -15,7 +15,6 @@ import io.pipelane.lanes.assignment.Job;
 import io.pipelane.lanes.assignment.LaneId;
 import io.pipelane.lanes.assignment.LaneTable;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -97,7 +96,7 @@ public final class Lanes implements AutoCloseable {
       String job = "iteration " + iterations++;
       act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes))));
       Lane lane = awaitTurn(job);
-      long size = Objects.requireNonNull(table.lanes().get(lane.id));
+      long size = table.sizeOf(lane.id);
       if (lane.region.limitBytes() != size) {
         lane.region.limit(size);
       }
@@ -152,7 +151,7 @@ public final class Lanes implements AutoCloseable {
         return false;
       }
       trimParked();
-      lane.region.limit(Objects.requireNonNull(table.lanes().get(lane.id)));
+      lane.region.limit(table.sizeOf(lane.id));
       return true;
     } finally {
       lock.unlock();
@@ -186,6 +185,16 @@ public final class Lanes implements AutoCloseable {
       persistentBytes -= bytes;
       table.persistentChanged(persistentBytes).forEach(this::act);
       changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What a lane may become when it is the only one. */
+  public long largestLaneBytes() {
+    lock.lock();
+    try {
+      return capacityBytes - persistentBytes;
     } finally {
       lock.unlock();
     }
@@ -260,12 +269,16 @@ public final class Lanes implements AutoCloseable {
 
   /** The smallest parked region that is large enough, or else the largest. */
   private EphemeralRegion bestParked(long bytes) {
-    Comparator<EphemeralRegion> bySize = Comparator.comparingLong(EphemeralRegion::limitBytes);
-    return parked.stream()
-        .filter(region -> region.limitBytes() >= bytes)
-        .min(bySize)
-        .or(() -> parked.stream().max(bySize))
-        .orElseThrow();
+    EphemeralRegion best = parked.getFirst();
+    for (EphemeralRegion region : parked) {
+      long limit = region.limitBytes();
+      boolean fits = limit >= bytes;
+      boolean bestFits = best.limitBytes() >= bytes;
+      if (fits == bestFits ? (limit < best.limitBytes()) == fits : fits) {
+        best = region;
+      }
+    }
+    return best;
   }
 
   private EphemeralRegion close(LaneId id) {
@@ -273,7 +286,11 @@ public final class Lanes implements AutoCloseable {
   }
 
   private long parkedBytes() {
-    return parked.stream().mapToLong(EphemeralRegion::limitBytes).sum();
+    long bytes = 0;
+    for (EphemeralRegion region : parked) {
+      bytes += region.limitBytes();
+    }
+    return bytes;
   }
 
   private void trimParked() {

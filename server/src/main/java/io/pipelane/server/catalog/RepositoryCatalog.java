@@ -121,7 +121,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     model.operation.lock();
     try {
       model.problem(String.join("; ", problems));
+      found.forEach(RepositoryCatalog::warnOfOptions);
       found.forEach(this::bringIn);
+      if (!problems.isEmpty()) {
+        return; // What cannot be read takes nothing out of service.
+      }
       List<Long> gone =
           model.versions().keySet().stream()
               .filter(v -> found.stream().noneMatch(r -> r.version().version() == v))
@@ -129,6 +133,9 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       for (long version : gone) {
         takeOut(model, new ModelVersion(name, version));
         model.remove(version);
+      }
+      if (model.versions().isEmpty()) {
+        model.problem("its folder is no longer in the repository");
       }
     } finally {
       model.operation.unlock();

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
  */
 class FuzzTest {
   private static final Duration TIME =
-      Boolean.getBoolean("pipelane.long") ? Duration.ofMinutes(5) : Duration.ofSeconds(8);
+      Boolean.getBoolean("pipelane.long") ? Duration.ofMinutes(5) : Duration.ofSeconds(25);
 
   private static final List<byte[]> SEEDS =
       List.of(

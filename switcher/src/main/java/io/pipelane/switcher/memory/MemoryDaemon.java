@@ -448,13 +448,13 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /** Frees memory until {@code bytes} are free: packed forms first, then the cheapest pages. */
   private boolean makeRoom(long bytes, Residency inFavourOf) {
+    residencies.values().forEach(this::settle); // may free what failed to arrive
     while (freeBytes() < bytes) {
       Optional<Residency> form = leastUsed(inFavourOf, MemoryDaemon::hasIdleForm);
       if (form.isPresent()) {
         dropIfIdle(form.get());
         continue;
       }
-      residencies.values().forEach(this::settle);
       Optional<Residency> victim = leastUsed(inFavourOf, Residency::isEvictable);
       if (victim.isEmpty()) {
         return false;

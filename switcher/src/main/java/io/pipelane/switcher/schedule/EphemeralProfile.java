@@ -6,6 +6,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
 import io.pipelane.switcher.InferenceRequest;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -17,19 +18,26 @@ final class EphemeralProfile {
 
   private final Cache<Key, Long> peaks = Caffeine.newBuilder().maximumSize(REMEMBERED).build();
 
+  /** What an iteration is known by. */
+  Key keyOf(InferenceRequest request) {
+    List<Shape> shapes = new ArrayList<>(request.inputs().size());
+    for (InputTensor input : request.inputs()) {
+      shapes.add(input.shape());
+    }
+    return new Key(request.model(), shapes);
+  }
+
   /** Bytes that an iteration like this one took; 0 when none has run yet. */
-  long expected(InferenceRequest request) {
-    Long peak = peaks.getIfPresent(Key.of(request));
+  long expected(Key key) {
+    Long peak = peaks.getIfPresent(key);
     return peak == null ? 0 : peak;
   }
 
-  void observed(InferenceRequest request, long peakBytes) {
-    peaks.asMap().merge(Key.of(request), peakBytes, Math::max);
-  }
-
-  private record Key(ModelVersion model, List<Shape> shapes) {
-    static Key of(InferenceRequest request) {
-      return new Key(request.model(), request.inputs().stream().map(InputTensor::shape).toList());
+  void observed(Key key, long peakBytes) {
+    if (peakBytes > expected(key)) {
+      peaks.asMap().merge(key, peakBytes, Math::max);
     }
   }
+
+  record Key(ModelVersion model, List<Shape> shapes) {}
 }

@@ -1,9 +1,11 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
@@ -112,15 +114,47 @@ public final class LaneThreads {
   private InferenceTimings run(QueuedRequest queued) {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
-    try (Lease lease = daemon.acquire(request.model());
-        LaneLease lane = lanes.enter(profile.expected(request))) {
-      worker.run(request, lease, lane, queued.handler());
-      profile.observed(request, lane.region().peakBytes());
+    try (Lease lease = daemon.acquire(request.model())) {
+      runInLane(request, lease, queued.handler());
       InferenceTimings timings =
           new InferenceTimings(
               begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
       listener.ran(request, lease.packed(), timings);
       return timings;
+    }
+  }
+
+  /**
+   * Runs in a lane with room. A run that outgrew its lane while other lanes held the rest is begun
+   * anew once a lane of what it needs can be had; every time it is known to need more, so it ends.
+   */
+  private void runInLane(InferenceRequest request, Lease lease, ResultHandler handler) {
+    EphemeralProfile.Key key = profile.keyOf(request);
+    long needed = profile.expected(key);
+    boolean ran = false;
+    while (!ran) {
+      requireRoom(request, needed);
+      try (LaneLease lane = lanes.enter(needed)) {
+        try {
+          worker.run(request, lease, lane, handler);
+          needed = lane.region().peakBytes();
+          ran = true;
+        } catch (OutOfDeviceMemoryException e) {
+          needed = lane.region().limitBytes() + e.refusedBytes();
+        }
+      }
+      profile.observed(key, needed);
+    }
+  }
+
+  private void requireRoom(InferenceRequest request, long neededBytes) {
+    long largest = lanes.largestLaneBytes();
+    if (neededBytes > largest) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "model %s needs at least %s of run-time memory for these shapes; a lane can have at most"
+                  .formatted(request.model(), new ByteSize(neededBytes))
+              + " %s of device.working-memory".formatted(new ByteSize(largest)));
     }
   }
 }

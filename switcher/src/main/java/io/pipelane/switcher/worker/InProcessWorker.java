@@ -77,19 +77,6 @@ public final class InProcessWorker implements Worker {
         lease.await(0);
         session.run(invocation, lane.region(), lane::grow, gates);
       }
-    } catch (OutOfDeviceMemoryException e) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "model "
-              + request.model()
-              + " needs more run-time memory for these shapes than its lane"
-              + " can become: it held "
-              + new ByteSize(lane.region().limitBytes())
-              + ", was refused another "
-              + new ByteSize(e.refusedBytes())
-              + ", and device.working-memory is "
-              + new ByteSize(lane.capacityBytes()),
-          e);
     } catch (StatusException e) {
       boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
       throw runFailed && !lease.failed() ? refused(request, e) : e;

@@ -25,6 +25,8 @@ public interface Worker extends AutoCloseable {
    * Runs a request once, on the calling thread; places its outputs with the handler, and tells the
    * handler nothing else.
    *
+   * @throws io.pipelane.lanes.execution.OutOfDeviceMemoryException when the lane has no room and
+   *     cannot grow; nothing has been placed then
    * @throws io.pipelane.config.StatusException when the run fails
    */
   void run(InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler);

@@ -108,12 +108,12 @@ class FailedTransferTest extends DaemonTest {
   @Test
   void failedTransfer_itsPagesAreHadByOthers() {
     ImportedModel broken = registered("broken", 5, 5);
-    models.failAt(7 * PAGE);
-    Lease lease = daemon.acquire(broken.version());
+    ImportedModel other = registered("other", 10);
+    models.failAt(2 * PAGE);
+    daemon.acquire(broken.version()).close();
     device.completeAll();
-    lease.close();
     models.failAt(Long.MAX_VALUE);
-    use(registered("other", 10));
+    use(other);
     assertEquals(0, residentPages(broken));
   }
 }
