@@ -39,6 +39,10 @@ final class GateOperator {
 
   private static final ThreadLocal<@Nullable Crossing> CROSSING = new ThreadLocal<>();
 
+  /** Where C functions write what a thread asks of its gate's tensors. */
+  private static final ThreadLocal<MemorySegment> WORDS =
+      ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(JAVA_LONG, 4));
+
   private final OrtApi api;
   private final MemorySegment struct;
   private final MemorySegment name;
@@ -66,30 +70,24 @@ final class GateOperator {
    */
   static void listening(GateListener listener, Runnable run) {
     @Nullable Crossing before = CROSSING.get();
-    try (Arena arena = Arena.ofConfined()) {
-      Crossing crossing = new Crossing(listener, arena.allocate(ADDRESS, Crossing.WORDS));
-      CROSSING.set(crossing);
-      try {
-        run.run();
-      } catch (StatusException e) {
-        throw crossing.refusal instanceof StatusException refusal ? refusal : e;
-      }
+    Crossing crossing = new Crossing(listener);
+    CROSSING.set(crossing);
+    try {
+      run.run();
+    } catch (StatusException e) {
+      throw crossing.refusal instanceof StatusException refusal ? refusal : e;
     } finally {
       CROSSING.set(before);
     }
   }
 
-  /** What one thread needs while it runs: its listener, and room for results of C functions. */
+  /** What one thread needs while it runs: its listener, and what that threw. */
   private static final class Crossing {
-    static final int WORDS = 8;
-
     final GateListener listener;
-    final MemorySegment words;
     @Nullable Throwable refusal;
 
-    Crossing(GateListener listener, MemorySegment words) {
+    Crossing(GateListener listener) {
       this.listener = listener;
-      this.words = words;
     }
 
     void reached(int gate) {
@@ -226,12 +224,8 @@ final class GateOperator {
       @Nullable Crossing crossing = CROSSING.get();
       if (crossing != null) {
         crossing.reached(Math.toIntExact(gate));
-        passThrough(context, crossing.words);
-      } else {
-        try (Arena arena = Arena.ofConfined()) {
-          passThrough(context, arena.allocate(ADDRESS, Crossing.WORDS));
-        }
       }
+      passThrough(context, WORDS.get());
       return 0;
     } catch (Throwable e) {
       return api.failure(

@@ -36,7 +36,6 @@ final class OrtApi {
   static final int CREATE_SESSION = 7;
   static final int CREATE_SESSION_OPTIONS = 10;
   static final int SET_OPTIMIZED_MODEL_FILE_PATH = 11;
-  static final int DISABLE_CPU_MEM_ARENA = 19;
   static final int SET_SESSION_GRAPH_OPTIMIZATION_LEVEL = 23;
   static final int SET_INTRA_OP_NUM_THREADS = 24;
   static final int CREATE_CUSTOM_OP_DOMAIN = 26;
@@ -62,7 +61,6 @@ final class OrtApi {
   static final int GET_DIMENSIONS_COUNT = 61;
   static final int GET_DIMENSIONS = 62;
   static final int GET_SYMBOLIC_DIMENSIONS = 63;
-  static final int GET_TENSOR_TYPE_AND_SHAPE = 65;
   static final int CREATE_MEMORY_INFO = 68;
   static final int ALLOCATOR_FREE = 76;
   static final int GET_ALLOCATOR_WITH_DEFAULT_OPTIONS = 78;
@@ -89,7 +87,6 @@ final class OrtApi {
   static final int GET_BOUND_OUTPUT_VALUES = 140;
   static final int CLEAR_BOUND_OUTPUTS = 142;
   static final int ADD_INITIALIZER = 150;
-  static final int ADD_RUN_CONFIG_ENTRY = 165;
   static final int REGISTER_ALLOCATOR = 176;
   static final int UNREGISTER_ALLOCATOR = 177;
   static final int GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252;
@@ -110,6 +107,15 @@ final class OrtApi {
   private static final MethodHandle TAKES_4 = taking(4);
   private static final MethodHandle TAKES_5 = taking(5);
   private static final MethodHandle TAKES_7 = taking(7);
+
+  private static final int RESULTS = 3;
+
+  /**
+   * Where a thread's calls write their result: read before the next call, as every function writes
+   * it last. Zeroed by nobody: a 32-bit result leaves the upper half undefined.
+   */
+  private static final ThreadLocal<MemorySegment> RESULT =
+      ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(JAVA_LONG, RESULTS));
 
   private final MemorySegment[] functions = new MemorySegment[FUNCTIONS];
   private final String version;
@@ -240,31 +246,30 @@ final class OrtApi {
     }
   }
 
+  /** Room for three results of a call on this thread, valid until its next call. */
+  MemorySegment results() {
+    return RESULT.get();
+  }
+
   /** The pointer that a function of the form {@code f(out)} writes. */
   long create(int function) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment out = arena.allocate(ADDRESS);
-      call(function, out.address());
-      return out.get(JAVA_LONG, 0);
-    }
+    MemorySegment out = RESULT.get();
+    call(function, out.address());
+    return out.get(JAVA_LONG, 0);
   }
 
   /** The pointer or number that a function of the form {@code f(a, out)} writes. */
   long get(int function, long a) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment out = arena.allocate(ADDRESS);
-      call(function, a, out.address());
-      return out.get(JAVA_LONG, 0);
-    }
+    MemorySegment out = RESULT.get();
+    call(function, a, out.address());
+    return out.get(JAVA_LONG, 0);
   }
 
   /** The pointer or number that a function of the form {@code f(a, b, out)} writes. */
   long get(int function, long a, long b) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment out = arena.allocate(ADDRESS);
-      call(function, a, b, out.address());
-      return out.get(JAVA_LONG, 0);
-    }
+    MemorySegment out = RESULT.get();
+    call(function, a, b, out.address());
+    return out.get(JAVA_LONG, 0);
   }
 
   /** A C string at an address that ONNX Runtime owns. */

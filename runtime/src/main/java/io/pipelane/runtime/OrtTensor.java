@@ -1,5 +1,6 @@
 package io.pipelane.runtime;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -53,20 +54,24 @@ public final class OrtTensor implements AutoCloseable {
   }
 
   public TensorType type() {
-    return TensorType.ofOnnx((int) withInfo(OrtApi.GET_TENSOR_ELEMENT_TYPE));
+    return TensorType.ofOnnx(describe().get(JAVA_INT, 0));
   }
 
   public Shape shape() {
+    MemorySegment description = describe();
+    long rank = description.getAtIndex(JAVA_LONG, 2);
+    long dimensions = description.getAtIndex(JAVA_LONG, 1);
+    return Shape.of(MemorySegment.ofAddress(dimensions).reinterpret(8 * rank).toArray(JAVA_LONG));
+  }
+
+  /** The element type, a pointer to the dimensions, and their number. */
+  private MemorySegment describe() {
     OrtApi api = environment.api();
-    long info = api.get(OrtApi.GET_TENSOR_TYPE_AND_SHAPE, value);
-    try (Arena arena = Arena.ofConfined()) {
-      long rank = api.get(OrtApi.GET_DIMENSIONS_COUNT, info);
-      MemorySegment dimensions = arena.allocate(JAVA_LONG, Math.max(1, rank));
-      api.call(OrtApi.GET_DIMENSIONS, info, dimensions.address(), rank);
-      return Shape.of(dimensions.asSlice(0, 8 * rank).toArray(JAVA_LONG));
-    } finally {
-      api.invoke(OrtApi.RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, info);
-    }
+    MemorySegment results = api.results();
+    long out = results.address();
+    api.call(
+        OrtApi.GET_TENSOR_ELEMENT_TYPE_AND_SHAPE_DATA_REFERENCE, value, out, out + 8, out + 16);
+    return results;
   }
 
   /** The elements of a tensor that is not of strings, valid until the tensor is closed. */
@@ -88,15 +93,5 @@ public final class OrtTensor implements AutoCloseable {
   @Override
   public void close() {
     environment.api().invoke(OrtApi.RELEASE_VALUE, value);
-  }
-
-  private long withInfo(int getter) {
-    OrtApi api = environment.api();
-    long info = api.get(OrtApi.GET_TENSOR_TYPE_AND_SHAPE, value);
-    try {
-      return api.get(getter, info);
-    } finally {
-      api.invoke(OrtApi.RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, info);
-    }
   }
 }
