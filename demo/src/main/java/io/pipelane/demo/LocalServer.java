@@ -70,8 +70,7 @@ public final class LocalServer implements DemoServer {
 
   @Override
   public void awaitStop() throws InterruptedException {
-    PipelaneServer stopping = running();
-    Runtime.getRuntime().addShutdownHook(new Thread(stopping::drain));
+    running().drainOnExit();
     new CountDownLatch(1).await();
   }
 

@@ -1,5 +1,6 @@
 package io.pipelane.server;
 
+import io.netty.util.NetUtil;
 import io.pipelane.config.DeviceConfig;
 import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.ImportConfig;
@@ -30,6 +31,8 @@ import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
@@ -39,36 +42,67 @@ public final class PipelaneServer implements AutoCloseable {
   private static final long SMALLEST_GROUP = 1L << 20;
 
   private final Duration drainTimeout;
-  private final Device device;
-  private final HostTier hostTier;
   private final Switcher switcher;
   private final RepositoryCatalog catalog;
   private final HttpServer http;
   private final CompletableFuture<Void> imports;
 
+  /** What has been opened, latest first; closed in this order. */
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+
   private PipelaneServer(PipelaneConfig config) throws IOException {
     drainTimeout = config.server().drainTimeout();
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
-    device = openDevice(config);
-    hostTier = new HostTier(config.hostTier().memory(), MemoryPinner.NONE);
-    switcher =
-        new Switcher(
-            device,
-            library,
-            switcherSettings(config),
-            model -> hostTier.open(model.weights(), model.plan().weightBytes()));
-    Importer importer =
-        Importer.open(
-            config.repository().cache(),
-            importSettings(config, library, switcher.runtimeVersion()));
-    catalog =
-        new RepositoryCatalog(
-            new Repository(config.repository().path().orElseThrow()),
-            importer,
-            switcher,
-            config.imports().concurrency());
-    http = HttpServer.start(httpSettings(config.server()), catalog, switcher);
-    imports = catalog.start();
+    try {
+      Device device = open(openDevice(config));
+      HostTier hostTier = open(new HostTier(config.hostTier().memory(), MemoryPinner.NONE));
+      switcher =
+          open(
+              new Switcher(
+                  device,
+                  library,
+                  switcherSettings(config),
+                  model -> hostTier.open(model.weights(), model.plan().weightBytes())));
+      Importer importer =
+          Importer.open(
+              config.repository().cache(),
+              importSettings(config, library, switcher.runtimeVersion()));
+      catalog =
+          open(
+              new RepositoryCatalog(
+                  new Repository(config.repository().path().orElseThrow()),
+                  importer,
+                  switcher,
+                  config.imports().concurrency()));
+      http = open(HttpServer.start(httpSettings(config.server()), catalog, switcher));
+      imports = catalog.start();
+    } catch (IOException | RuntimeException | Error e) {
+      try {
+        closeOpened();
+      } catch (RuntimeException second) {
+        e.addSuppressed(second);
+      }
+      throw e;
+    }
+  }
+
+  private <T extends AutoCloseable> T open(T part) {
+    opened.push(part);
+    return part;
+  }
+
+  /** Stops at the first part that cannot be closed: those below it may still be in use. */
+  private void closeOpened() {
+    for (AutoCloseable part = opened.peek(); part != null; part = opened.peek()) {
+      try {
+        part.close();
+      } catch (RuntimeException e) {
+        throw e;
+      } catch (Exception e) {
+        throw new IllegalStateException("a part of the server cannot be closed", e);
+      }
+      opened.remove();
+    }
   }
 
   /**
@@ -96,18 +130,26 @@ public final class PipelaneServer implements AutoCloseable {
    */
   public static void run(PipelaneConfig config, PrintStream out) throws InterruptedException {
     PipelaneServer server = start(config);
+    server.drainOnExit();
+    out.println("Listening on " + server.url());
+    out.flush();
+    new CountDownLatch(1).await();
+  }
+
+  /**
+   * From now on the process, told to stop, finishes the running requests first and exits as {@link
+   * #run} says, whatever status it was to exit with.
+   */
+  public void drainOnExit() {
     Thread stop =
         Thread.ofPlatform()
             .unstarted(
                 () -> {
-                  boolean finished = server.drain();
+                  boolean finished = drain();
                   // A shutdown hook cannot return an exit status otherwise.
                   Runtime.getRuntime().halt(finished ? 0 : 1);
                 });
     Runtime.getRuntime().addShutdownHook(stop);
-    out.println("Listening on " + server.url());
-    out.flush();
-    new CountDownLatch(1).await();
   }
 
   /** Where the server listens. */
@@ -116,8 +158,7 @@ public final class PipelaneServer implements AutoCloseable {
   }
 
   public String url() {
-    InetSocketAddress address = address();
-    return "http://" + address.getAddress().getHostAddress() + ":" + address.getPort();
+    return "http://" + NetUtil.toSocketAddressString(address());
   }
 
   public ModelCatalog catalog() {
@@ -128,29 +169,35 @@ public final class PipelaneServer implements AutoCloseable {
     return switcher;
   }
 
-  /** Completes when everything that was in the repository at the start is READY or refused. */
+  /**
+   * Completes when everything that was in the repository at the start is READY or refused, or when
+   * the server stops.
+   */
   public CompletableFuture<Void> imports() {
     return imports;
   }
 
   /**
-   * Takes no more requests and finishes those that run, for as long as the configuration allows.
+   * Takes no more requests, ends the imports, and finishes the requests that run, for as long as
+   * the configuration allows.
    *
    * @return whether all were finished
    */
   public boolean drain() {
-    catalog.close();
+    long deadline = System.nanoTime() + drainTimeout.toNanos();
+    catalog.stop();
     boolean answered = http.drain(drainTimeout);
-    return switcher.drain(drainTimeout) && answered;
+    long rest = Math.max(0, deadline - System.nanoTime());
+    return switcher.drain(Duration.ofNanos(rest)) && answered;
   }
 
-  /** Drains, then gives everything back. */
+  /** Drains, then gives everything back; does nothing the second time. */
   @Override
   public void close() {
-    drain();
-    switcher.close();
-    hostTier.close();
-    device.close();
+    if (!opened.isEmpty()) {
+      drain();
+      closeOpened();
+    }
   }
 
   private static Device openDevice(PipelaneConfig config) {

@@ -8,6 +8,7 @@ import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
+import io.pipelane.modelstore.repository.RepositoryScan.Problem;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Leaving;
@@ -16,14 +17,19 @@ import io.pipelane.server.catalog.VersionEntry.Refused;
 import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.switcher.Switcher;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,10 +39,15 @@ import org.jspecify.annotations.Nullable;
 public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /*
    * Imports of the first scan run on a few threads of their own; loads and unloads, each on a
-   * thread of its own, so that an unload never waits behind other models' imports. Both take the
-   * model's `operation` lock, which orders them. Readers take no lock.
+   * thread of its own, so that an unload never waits behind other models' imports. All of them, and
+   * the scan, take the model's `operation` lock, which orders them. Readers take no lock.
+   *
+   * A queued first import finds the version as the scan left it, Importing, or else does nothing: a
+   * load or an unload has been there before it.
    */
   private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
+  private static final Duration RETRY_AFTER_STOP = Duration.ofSeconds(1);
+  private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   private final Repository repository;
@@ -46,6 +57,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final ExecutorService operations;
   private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
   private volatile boolean scanned;
+  private volatile boolean stopping;
 
   /**
    * Makes an empty catalogue; {@link #start} fills it.
@@ -68,19 +80,49 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /**
    * Scans the repository, then imports in the background.
    *
-   * @return completes when every version that the scan found is READY or refused
+   * @return completes when every version that the scan found is READY or refused, or when the
+   *     catalogue is stopped
    * @throws StatusException when the repository cannot be read
    */
   public CompletableFuture<Void> start() {
     RepositoryScan scan = repository.scan();
-    scan.problems().forEach(p -> model(p.model()).problem(p.reason()));
+    Map<String, List<String>> problems =
+        scan.problems().stream()
+            .collect(
+                Collectors.groupingBy(
+                    Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
+    problems.forEach(
+        (name, reasons) -> exclusively(model(name), model -> model.problem(joined(reasons))));
     scan.registered().forEach(RepositoryCatalog::warnOfOptions);
-    scan.registered().forEach(r -> model(r.version()).put(r.version().version(), new Importing()));
+    scan.registered().forEach(found -> exclusively(model(found.version()), announce(found)));
     scanned = true;
     return CompletableFuture.allOf(
         scan.registered().stream()
-            .map(found -> CompletableFuture.runAsync(() -> bringIn(found), imports))
+            .map(found -> CompletableFuture.runAsync(() -> bringInFirst(found), imports))
             .toArray(CompletableFuture<?>[]::new));
+  }
+
+  /** Lists a version as being imported, unless a load was faster than the scan. */
+  private static Consumer<CatalogModel> announce(Registered found) {
+    long version = found.version().version();
+    return model -> {
+      if (!model.versions().containsKey(version)) {
+        model.put(version, new Importing());
+      }
+    };
+  }
+
+  private void bringInFirst(Registered found) {
+    if (stopping) {
+      return;
+    }
+    exclusively(
+        model(found.version()),
+        model -> {
+          if (model.versions().get(found.version().version()) instanceof Importing) {
+            bringIn(model, found);
+          }
+        });
   }
 
   @Override
@@ -105,7 +147,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> load(String name) {
-    return CompletableFuture.runAsync(() -> loadNow(name), operations);
+    return operate(() -> loadNow(name));
   }
 
   private void loadNow(String name) {
@@ -113,80 +155,113 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     List<Registered> found =
         scan.registered().stream().filter(r -> r.version().model().equals(name)).toList();
     List<String> problems =
-        scan.problems().stream().filter(p -> p.model().equals(name)).map(p -> p.reason()).toList();
+        scan.problems().stream().filter(p -> p.model().equals(name)).map(Problem::reason).toList();
     if (found.isEmpty() && problems.isEmpty()) {
       known(name);
     }
-    CatalogModel model = model(name);
-    model.operation.lock();
-    try {
-      model.problem(String.join("; ", problems));
-      found.forEach(RepositoryCatalog::warnOfOptions);
-      found.forEach(this::bringIn);
-      if (!problems.isEmpty()) {
-        return; // What cannot be read takes nothing out of service.
-      }
-      List<Long> gone =
-          model.versions().keySet().stream()
-              .filter(v -> found.stream().noneMatch(r -> r.version().version() == v))
-              .toList();
-      for (long version : gone) {
-        takeOut(model, new ModelVersion(name, version));
-        model.remove(version);
-      }
-      if (model.versions().isEmpty()) {
-        model.problem("its folder is no longer in the repository");
-      }
-    } finally {
-      model.operation.unlock();
+    exclusively(model(name), model -> update(model, name, found, problems));
+    if (stopping) {
+      throw stopped();
     }
-    model.resolve(null);
+    model(name).resolve(null);
+  }
+
+  private void update(
+      CatalogModel model, String name, List<Registered> found, List<String> problems) {
+    model.problem(joined(problems));
+    found.forEach(RepositoryCatalog::warnOfOptions);
+    found.forEach(version -> bringIn(model, version));
+    if (!problems.isEmpty()) {
+      return; // What cannot be read takes nothing out of service.
+    }
+    List<Long> gone =
+        model.versions().keySet().stream()
+            .filter(v -> found.stream().noneMatch(r -> r.version().version() == v))
+            .toList();
+    for (long version : gone) {
+      takeOut(model, new ModelVersion(name, version));
+      model.remove(version);
+    }
+    if (model.versions().isEmpty()) {
+      model.problem("its folder is no longer in the repository");
+    }
   }
 
   @Override
   public CompletableFuture<Void> unload(String name) {
-    CatalogModel model = known(name);
-    return CompletableFuture.runAsync(
-        () -> {
-          model.operation.lock();
-          try {
-            for (long version : model.versions().keySet()) {
-              takeOut(model, new ModelVersion(name, version));
-            }
-          } finally {
-            model.operation.unlock();
-          }
-        },
-        operations);
+    CatalogModel known = known(name);
+    return operate(
+        () ->
+            exclusively(
+                known,
+                model -> {
+                  for (long version : model.versions().keySet()) {
+                    takeOut(model, new ModelVersion(name, version));
+                  }
+                }));
+  }
+
+  private CompletableFuture<Void> operate(Runnable operation) {
+    try {
+      return CompletableFuture.runAsync(operation, operations);
+    } catch (RejectedExecutionException e) {
+      return CompletableFuture.failedFuture(stopped());
+    }
+  }
+
+  private static void exclusively(CatalogModel model, Consumer<CatalogModel> action) {
+    model.operation.lock();
+    try {
+      action.accept(model);
+    } finally {
+      model.operation.unlock();
+    }
   }
 
   /** Imports a version, or finds that it has been, and puts it in service. */
-  private void bringIn(Registered found) {
+  private void bringIn(CatalogModel model, Registered found) {
     ModelVersion version = found.version();
-    CatalogModel model = model(version);
-    model.operation.lock();
+    VersionEntry before = model.versions().get(version.version());
     try {
-      VersionEntry before = model.versions().get(version.version());
+      if (stopping) {
+        throw stopped();
+      }
       if (!(before instanceof Ready)) {
         model.put(version.version(), new Importing());
       }
       ImportedModel imported = importer.importModel(found.modelFile(), version);
-      if (before instanceof Ready(ImportedModel current)) {
-        if (current.weights().equals(imported.weights())) {
-          return;
-        }
-        switcher.deregister(version);
-        model.put(version.version(), new Importing());
+      if (!(before instanceof Ready(ImportedModel current))) {
+        serve(model, imported);
+      } else if (!current.weights().equals(imported.weights())) {
+        replace(model, current, imported);
       }
-      switcher.register(imported);
-      model.put(version.version(), new Ready(imported));
-      LOG.log(Level.INFO, "{0} is in service", version);
     } catch (StatusException e) {
       refuse(model, version, e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       refuse(model, version, new StatusException(Status.INTERNAL, "importing it failed: " + e, e));
-    } finally {
-      model.operation.unlock();
+    }
+  }
+
+  private void serve(CatalogModel model, ImportedModel imported) {
+    switcher.register(imported);
+    model.put(imported.version().version(), new Ready(imported));
+    LOG.log(Level.INFO, "{0} is in service", imported.version());
+  }
+
+  /** Puts a version's new content in service, or else its old content again. */
+  private void replace(CatalogModel model, ImportedModel current, ImportedModel next) {
+    model.put(next.version().version(), new Importing());
+    switcher.deregister(next.version());
+    try {
+      serve(model, next);
+    } catch (RuntimeException | Error e) {
+      LOG.log(
+          Level.WARNING,
+          "{0}: its new content is refused, so the old goes back in service: {1}",
+          next.version(),
+          e.getMessage());
+      serve(model, current);
+      throw e;
     }
   }
 
@@ -232,10 +307,44 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     return models.computeIfAbsent(name, CatalogModel::new);
   }
 
-  /** Imports nothing more; what is in service stays so until the switcher is closed. */
+  private static String joined(List<String> reasons) {
+    return String.join("; ", reasons);
+  }
+
+  private static StatusException stopped() {
+    return StatusException.unavailable("the server is shutting down", RETRY_AFTER_STOP);
+  }
+
+  /**
+   * Takes no more loads and unloads, and interrupts the imports that run; returns at once. What is
+   * in service stays so.
+   */
+  public void stop() {
+    stopping = true;
+    operations.shutdownNow();
+    imports.shutdownNow().forEach(Runnable::run); // They see that it is over, and complete.
+  }
+
+  /**
+   * Stops, and waits until nothing uses the importer or the switcher any more.
+   *
+   * @throws IllegalStateException when that takes too long
+   */
   @Override
   public void close() {
-    imports.shutdownNow();
-    operations.shutdown();
+    stop();
+    long deadline = System.nanoTime() + LONGEST_STOP.toNanos();
+    boolean ended;
+    try {
+      ended =
+          imports.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+              && operations.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      ended = false;
+    }
+    if (!ended) {
+      throw new IllegalStateException("imports are still under way");
+    }
   }
 }

@@ -14,6 +14,7 @@ import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpRequestDecoder;
 import io.netty.handler.timeout.IdleStateHandler;
+import io.netty.util.NetUtil;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import io.pipelane.config.Status;
@@ -22,9 +23,10 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.switcher.InferenceService;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -35,6 +37,7 @@ import java.util.concurrent.TimeoutException;
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 public final class HttpServer implements AutoCloseable {
   private static final int CODEC_THREADS = 2;
+  private static final int MAXIMUM_WAITING_FOR_CODECS = 64;
   private static final int BACKLOG = 1024;
   private static final int MAXIMUM_LINE_LENGTH = 8 << 10;
   private static final int MAXIMUM_HEADERS_LENGTH = 32 << 10;
@@ -53,14 +56,20 @@ public final class HttpServer implements AutoCloseable {
     activity = new ServerActivity();
     connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     codecs =
-        Executors.newFixedThreadPool(CODEC_THREADS, new DefaultThreadFactory("http-codec", true));
+        new ThreadPoolExecutor(
+            CODEC_THREADS,
+            CODEC_THREADS,
+            0,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(MAXIMUM_WAITING_FOR_CODECS),
+            new DefaultThreadFactory("http-codec", true));
     loops =
         new MultiThreadIoEventLoopGroup(
             settings.eventLoops(), new DefaultThreadFactory("http", true), transport.ioHandlers());
     Api api = new Api(catalog, service, activity, codecs);
     try {
       listener = listen(settings, api);
-    } catch (StatusException e) {
+    } catch (RuntimeException | Error e) {
       stop();
       throw e;
     }
@@ -97,17 +106,21 @@ public final class HttpServer implements AutoCloseable {
                     }
                   }
                 });
-    var bound =
-        bootstrap
-            .bind(new InetSocketAddress(settings.host(), settings.port()))
-            .awaitUninterruptibly();
-    if (!bound.isSuccess()) {
+    InetSocketAddress address = new InetSocketAddress(settings.host(), settings.port());
+    if (address.isUnresolved()) {
       throw new StatusException(
           Status.UNAVAILABLE,
           "cannot listen on "
               + settings.host()
-              + ":"
-              + settings.port()
+              + ": no address is known for this name; set server.host to a name or address of"
+              + " this machine");
+    }
+    var bound = bootstrap.bind(address).awaitUninterruptibly();
+    if (!bound.isSuccess()) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "cannot listen on "
+              + NetUtil.toSocketAddressString(address)
               + ": "
               + bound.cause().getMessage(),
           bound.cause());

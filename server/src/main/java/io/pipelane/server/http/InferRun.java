@@ -15,6 +15,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -37,6 +38,7 @@ final class InferRun implements ResultHandler {
   /** JSON tensors beyond it are decoded and encoded off the event loop. */
   static final int LARGEST_ON_LOOP = 256 << 10;
 
+  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(InferRun.class.getName());
 
   private final Exchange exchange;
@@ -75,7 +77,7 @@ final class InferRun implements ResultHandler {
       codecs.execute(() -> decode(exchange, body, jsonLength, model, service, codecs));
     } catch (RejectedExecutionException e) {
       body.release();
-      throw closed(e);
+      throw busy("decoding");
     }
   }
 
@@ -178,7 +180,7 @@ final class InferRun implements ResultHandler {
         codecs.execute(this::encodeElsewhere);
       } catch (RejectedExecutionException e) {
         releaseOutputs();
-        exchange.answer(closed(e));
+        exchange.answer(busy("encoding"));
       }
     }
   }
@@ -243,7 +245,9 @@ final class InferRun implements ResultHandler {
     }
   }
 
-  private static StatusException closed(Throwable cause) {
-    return new StatusException(Status.UNAVAILABLE, "the server is shutting down", cause);
+  /** The codec threads take no more. */
+  private static StatusException busy(String with) {
+    return StatusException.unavailable(
+        "the server is busy " + with + "; try again", RETRY_AFTER_BUSY);
   }
 }

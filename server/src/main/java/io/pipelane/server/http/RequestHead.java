@@ -82,7 +82,7 @@ record RequestHead(
 
   static StatusException tooLarge(String what, int limit) {
     return new StatusException(
-        Status.TOO_LARGE, what + " larger than the server's limit of " + limit + " bytes");
+        Status.TOO_LARGE, what + " larger than server.max-request-size, " + limit + " bytes");
   }
 
   private static long parseLength(String length) {

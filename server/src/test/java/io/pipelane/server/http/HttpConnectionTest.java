@@ -152,7 +152,7 @@ class HttpConnectionTest {
       assertEquals(413, reply.status());
       assertEquals("close", reply.header("connection"));
       assertEquals(
-          "{\"error\":\"the body of 1048577 bytes is larger than the server's limit of 1048576"
+          "{\"error\":\"the body of 1048577 bytes is larger than server.max-request-size, 1048576"
               + " bytes\"}",
           reply.text());
       conversation.send("more").send(echo("ignored"));
