@@ -10,6 +10,7 @@ import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.Executor;
 
 /** One connection through the server's real pipeline, on an allocator that counts every byte. */
 final class Conversation implements AutoCloseable {
@@ -21,8 +22,12 @@ final class Conversation implements AutoCloseable {
   private final ByteArrayOutputStream received = new ByteArrayOutputStream();
 
   Conversation(ModelCatalog catalog, InferenceService service) {
+    this(catalog, service, Runnable::run);
+  }
+
+  Conversation(ModelCatalog catalog, InferenceService service, Executor codecs) {
     channel.config().setAllocator(allocator);
-    Api api = new Api(catalog, service, activity, Runnable::run);
+    Api api = new Api(catalog, service, activity, codecs);
     channel.pipeline().addLast(HttpServer.newDecoder(), new HttpConnection(api, activity, LIMIT));
   }
 

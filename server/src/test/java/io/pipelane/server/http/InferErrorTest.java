@@ -3,6 +3,8 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -214,5 +216,24 @@ class InferErrorTest {
   @Test
   void unknownModel_isNotFound() {
     check(Requests.infer("none", "{}"), 404, "model 'none' is unknown");
+  }
+
+  @Test
+  void largeTensorInJson_whenTheCodecsAreBusy_isTurnedAway() {
+    String data = "1.25,2,3,4,".repeat(30_000);
+    String json =
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[30000,4],\"datatype\":\"FP32\",\"data\":[%s]}]}"
+            .formatted(data.substring(0, data.length() - 1));
+    Executor busy =
+        task -> {
+          throw new RejectedExecutionException();
+        };
+    try (Conversation conversation =
+        new Conversation(FakeCatalog.usual(), EchoService.inline(), busy)) {
+      Reply reply = conversation.send(Requests.infer("echo", json)).onlyReply();
+      assertEquals(503, reply.status());
+      assertEquals("1", reply.header("retry-after"));
+      assertEquals("{\"error\":\"the server is busy decoding; try again\"}", reply.text());
+    }
   }
 }

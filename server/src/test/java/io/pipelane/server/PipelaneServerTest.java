@@ -1,0 +1,112 @@
+package io.pipelane.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.server.catalog.ModelCatalog.State;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Starting and stopping. */
+@Timeout(60)
+class PipelaneServerTest {
+  @TempDir private Path folder;
+  private Path repository;
+
+  @BeforeEach
+  void makeRepository() throws IOException {
+    repository = Files.createDirectories(folder.resolve("repository"));
+  }
+
+  private PipelaneServer start(String host, int port) {
+    return PipelaneServer.start(
+        PipelaneConfig.of(
+            Map.of(
+                "repository.path", repository.toString(),
+                "repository.cache", folder.resolve("cache").toString(),
+                "device.memory", "8MiB",
+                "server.host", host,
+                "server.http-port", Integer.toString(port))));
+  }
+
+  private StatusException refusal(String host, int port) {
+    return assertThrows(StatusException.class, () -> start(host, port));
+  }
+
+  @Test
+  void start_thatFailedBefore_works() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      for (int i = 0; i < 2; i++) {
+        StatusException refusal = refusal("127.0.0.1", taken.getLocalPort());
+        assertEquals(Status.UNAVAILABLE, refusal.status());
+      }
+    }
+    String message = String.valueOf(refusal("no-such-host.invalid", 0).getMessage());
+    assertTrue(message.contains("no-such-host.invalid: no address is known"), message);
+    Files.delete(repository);
+    assertEquals(Status.NOT_FOUND, refusal("127.0.0.1", 0).status());
+    Files.createDirectory(repository);
+    try (PipelaneServer server = start("127.0.0.1", 0)) {
+      assertTrue(server.catalog().isReady());
+    }
+  }
+
+  @Test
+  void url_ofAnIpv6Address_hasBrackets() {
+    try (PipelaneServer server = start("::1", 0)) {
+      assertEquals("http://[::1]:" + server.address().getPort(), server.url());
+    }
+  }
+
+  @Test
+  void close_whileModelsAreImported_endsTheImports() throws Exception {
+    for (int seed = 0; seed < 3; seed++) {
+      TestModels.write(
+          TestModels.chain(2, 32, seed), repository.resolve("model" + seed + "/1/model.onnx"));
+    }
+    PipelaneServer server = start("127.0.0.1", 0);
+    server.close();
+    server.imports().join();
+    assertTrue(server.catalog().index().stream().noneMatch(e -> e.state() == State.READY));
+    server.close();
+  }
+
+  @Test
+  void drain_whileALoadRuns_answersItAtOnce() throws Exception {
+    try (PipelaneServer server = start("127.0.0.1", 0);
+        HttpClient client = HttpClient.newHttpClient()) {
+      TestModels.write(TestModels.chain(2, 32, 9), repository.resolve("late/1/model.onnx"));
+      CompletableFuture<HttpResponse<String>> answer =
+          client.sendAsync(
+              HttpRequest.newBuilder(URI.create(server.url() + "/v2/repository/models/late/load"))
+                  .POST(BodyPublishers.noBody())
+                  .build(),
+              BodyHandlers.ofString());
+      while (server.catalog().index().isEmpty()) {
+        Thread.onSpinWait();
+      }
+      assertTrue(server.drain());
+      assertEquals(503, answer.join().statusCode(), () -> answer.join().body());
+    }
+  }
+}

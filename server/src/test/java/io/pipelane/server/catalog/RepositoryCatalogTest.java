@@ -1,0 +1,158 @@
+package io.pipelane.server.catalog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The catalogue of a server that imports real models, one at a time. */
+@Timeout(60)
+class RepositoryCatalogTest {
+  private static final String UNLOADED = "it was unloaded; load it to put it in service again";
+
+  @TempDir private static Path cache;
+  @TempDir private Path repository;
+
+  @BeforeEach
+  void addModel() throws IOException {
+    write("small", 1);
+  }
+
+  private void write(String model, int seed) throws IOException {
+    TestModels.write(TestModels.chain(2, 32, seed), file(model));
+  }
+
+  private Path file(String model) {
+    return repository.resolve(model + "/1/model.onnx");
+  }
+
+  private PipelaneServer start() {
+    return PipelaneServer.start(
+        PipelaneConfig.of(
+            Map.of(
+                "repository.path",
+                repository.toString(),
+                "repository.cache",
+                cache.toString(),
+                "device.memory",
+                "4MiB",
+                "server.http-port",
+                "0")));
+  }
+
+  private static Entry entry(PipelaneServer server, String model) {
+    return server.catalog().index().stream()
+        .filter(entry -> entry.name().equals(model))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static StatusException failure(CompletableFuture<Void> operation) {
+    return assertInstanceOf(
+        StatusException.class, assertThrows(CompletionException.class, operation::join).getCause());
+  }
+
+  @Test
+  void unload_beforeItsFirstImport_standsUntilLoad() throws Exception {
+    write("queued", 2);
+    write("another", 3);
+    try (PipelaneServer server = start()) {
+      server.catalog().unload("queued").join();
+      server.imports().join();
+      assertEquals(new Entry("queued", "1", State.UNAVAILABLE, UNLOADED), entry(server, "queued"));
+      assertEquals(State.READY, entry(server, "another").state());
+      server.catalog().load("queued").join();
+      assertEquals(State.READY, entry(server, "queued").state());
+    }
+  }
+
+  @Test
+  void reload_ofARefusedFile_keepsTheOldInService() throws Exception {
+    try (PipelaneServer server = start()) {
+      server.imports().join();
+      ServedModel before = server.catalog().resolve("small", null);
+      TestModels.write(TestModels.chain(2, 1024, 4), file("small"));
+      server.catalog().load("small").join();
+      assertEquals(before, server.catalog().resolve("small", null));
+      assertTrue(
+          server.switcher().memory().weights().entries().stream()
+              .allMatch(entry -> entry.weightBytes() < 32 << 10));
+      Files.writeString(file("small"), "no model");
+      server.catalog().load("small").join();
+      assertEquals(before, server.catalog().resolve("small", null));
+      server.switcher().evict(before.version());
+      server.switcher().verify();
+    }
+  }
+
+  @Test
+  void unknownModels_areNotFound() {
+    try (PipelaneServer server = start()) {
+      ModelCatalog catalog = server.catalog();
+      assertEquals(Status.NOT_FOUND, failure(catalog.load("nobody")).status());
+      assertEquals(
+          Status.NOT_FOUND,
+          assertThrows(StatusException.class, () -> catalog.unload("nobody")).status());
+      server.imports().join();
+      assertEquals(
+          Status.NOT_FOUND,
+          assertThrows(StatusException.class, () -> catalog.resolve("small", "2")).status());
+    }
+  }
+
+  @Test
+  void severalProblems_ofOneModel_areAllTold() throws Exception {
+    Files.createDirectories(repository.resolve("broken/1"));
+    Files.createDirectories(repository.resolve("broken/2"));
+    String reason = "version 1: it has no model.onnx; version 2: it has no model.onnx";
+    try (PipelaneServer server = start()) {
+      assertEquals(reason, entry(server, "broken").reason());
+      assertEquals(Status.NOT_FOUND, failure(server.catalog().load("broken")).status());
+      assertEquals(reason, entry(server, "broken").reason());
+    }
+  }
+
+  @Test
+  void loadsAndUnloads_atTheSameTime_leaveOneOfTheirOutcomes() {
+    try (PipelaneServer server = start()) {
+      ModelCatalog catalog = server.catalog();
+      List<CompletableFuture<Void>> loads = new ArrayList<>();
+      List<CompletableFuture<Void>> unloads = new ArrayList<>();
+      for (int i = 0; i < 8; i++) {
+        loads.add(catalog.load("small"));
+        unloads.add(catalog.unload("small"));
+      }
+      unloads.forEach(CompletableFuture::join);
+      for (CompletableFuture<Void> load : loads) {
+        // An unload right behind a load may leave it nothing to report.
+        String failure =
+            load.handle((_, error) -> error == null ? "" : String.valueOf(error)).join();
+        assertTrue(failure.isEmpty() || failure.contains("unloaded"), failure);
+      }
+      catalog.load("small").join();
+      server.imports().join();
+      assertEquals(new Entry("small", "1", State.READY, ""), entry(server, "small"));
+      server.switcher().verify();
+    }
+  }
+}
