@@ -52,11 +52,16 @@ final class CatalogModel {
       Map<Long, ServedModel> served = new HashMap<>();
       versions.forEach(
           (version, entry) -> {
-            if (entry instanceof Ready(var imported)) {
+            if (entry instanceof Ready(var imported, var options)) {
               Plan plan = imported.plan();
               served.put(
                   version,
-                  new ServedModel(imported.version(), ready, plan.inputs(), plan.outputs()));
+                  new ServedModel(
+                      imported.version(),
+                      ready,
+                      plan.inputs(),
+                      plan.outputs(),
+                      options.limits().requestSize()));
             }
           });
       return new Snapshot(problem, versions, Map.copyOf(served));

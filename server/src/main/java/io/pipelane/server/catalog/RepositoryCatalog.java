@@ -18,6 +18,7 @@ import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.switcher.Switcher;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -230,10 +231,13 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model.put(version.version(), new Importing());
       }
       ImportedModel imported = importer.importModel(found.modelFile(), version);
-      if (!(before instanceof Ready(ImportedModel current))) {
-        serve(model, imported);
-      } else if (!current.weights().equals(imported.weights())) {
-        replace(model, current, imported);
+      Ready next = new Ready(imported, found.options());
+      if (!(before instanceof Ready current)) {
+        serve(model, next);
+      } else if (current.imported().weights().equals(imported.weights())) {
+        model.put(version.version(), next); // Its options may have changed.
+      } else {
+        replace(model, current, next);
       }
     } catch (StatusException e) {
       refuse(model, version, e);
@@ -242,36 +246,53 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     }
   }
 
-  private void serve(CatalogModel model, ImportedModel imported) {
-    switcher.register(imported);
-    model.put(imported.version().version(), new Ready(imported));
-    LOG.log(Level.INFO, "{0} is in service", imported.version());
+  private void serve(CatalogModel model, Ready next) {
+    ModelVersion version = next.imported().version();
+    switcher.register(next.imported());
+    model.put(version.version(), next);
+    LOG.log(Level.INFO, "{0} is in service", version);
   }
 
   /** Puts a version's new content in service, or else its old content again. */
-  private void replace(CatalogModel model, ImportedModel current, ImportedModel next) {
-    model.put(next.version().version(), new Importing());
-    switcher.deregister(next.version());
+  private void replace(CatalogModel model, Ready current, Ready next) {
+    ModelVersion version = next.imported().version();
+    model.put(version.version(), new Importing());
+    switcher.deregister(version);
     try {
       serve(model, next);
     } catch (RuntimeException | Error e) {
       LOG.log(
           Level.WARNING,
           "{0}: its new content is refused, so the old goes back in service: {1}",
-          next.version(),
+          version,
           e.getMessage());
       serve(model, current);
       throw e;
     }
   }
 
-  /** Options are checked, but requests are not treated by them. */
+  /** Some options are checked, but requests are not treated by them. */
   private static void warnOfOptions(Registered found) {
-    if (!found.options().equals(ModelOptions.DEFAULT)) {
+    ModelOptions options = found.options();
+    List<String> idle = new ArrayList<>();
+    if (!options.buckets().isEmpty()) {
+      idle.add("buckets");
+    }
+    if (options.priority() != ModelOptions.DEFAULT.priority()) {
+      idle.add("priority");
+    }
+    if (options.limits().queuedRequests().isPresent()) {
+      idle.add("limits.queued-requests");
+    }
+    if (options.limits().timeout().isPresent()) {
+      idle.add("limits.timeout");
+    }
+    if (!idle.isEmpty()) {
       LOG.log(
           Level.WARNING,
-          "{0}: the options in its pipelane.yaml are valid but have no effect in this version",
-          found.version());
+          "{0}: in its pipelane.yaml, {1} are valid but have no effect in this version",
+          found.version(),
+          idle);
     }
   }
 

@@ -2,6 +2,7 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions;
 
 /** What became of one version of a model. */
 sealed interface VersionEntry {
@@ -24,7 +25,7 @@ sealed interface VersionEntry {
   }
 
   /** It can be answered, resident or not. */
-  record Ready(ImportedModel imported) implements VersionEntry {
+  record Ready(ImportedModel imported, ModelOptions options) implements VersionEntry {
     @Override
     public ModelCatalog.State state() {
       return ModelCatalog.State.READY;

@@ -81,8 +81,11 @@ final class Api {
         ServedModel model = catalog.resolve(name, version);
         answer(exchange, target -> Answers.modelReady(target, model));
       }
-      case Route.Infer(String name, String version) ->
-          InferRun.start(exchange, body, catalog.resolve(name, version), service, codecs);
+      case Route.Infer(String name, String version) -> {
+        ServedModel model = catalog.resolve(name, version);
+        model.checkRequestSize(body.readableBytes());
+        InferRun.start(exchange, body, model, service, codecs);
+      }
       case Route.Index _ -> {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body));
         answer(exchange, target -> Answers.index(target, entries));

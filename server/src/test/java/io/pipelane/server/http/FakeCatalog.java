@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
@@ -14,6 +15,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +35,7 @@ final class FakeCatalog implements ModelCatalog {
     }
     catalog.add("scalar", spec("x", TensorType.FP32));
     catalog.add("cube", spec("x", TensorType.INT32, 2, -1, 2));
+    catalog.add("limited", Optional.of(new ByteSize(64)), spec("x", TensorType.FP32, -1, 4));
     return catalog;
   }
 
@@ -41,13 +44,18 @@ final class FakeCatalog implements ModelCatalog {
   }
 
   void add(String name, TensorSpec... inputs) {
+    add(name, Optional.empty(), inputs);
+  }
+
+  void add(String name, Optional<ByteSize> requestSize, TensorSpec... inputs) {
     List<TensorSpec> outputs =
         Arrays.stream(inputs)
             .map(input -> new TensorSpec("y_" + input.name(), input.type(), input.shape()))
             .toList();
     models.put(
         name,
-        new ServedModel(new ModelVersion(name, 2), List.of(1L, 2L), List.of(inputs), outputs));
+        new ServedModel(
+            new ModelVersion(name, 2), List.of(1L, 2L), List.of(inputs), outputs, requestSize));
   }
 
   @Override

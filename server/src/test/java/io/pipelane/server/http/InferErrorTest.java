@@ -219,6 +219,14 @@ class InferErrorTest {
   }
 
   @Test
+  void request_beyondTheModelsOwnLimit_isRefused() {
+    check(
+        Requests.infer("limited", "{\"inputs\":[{" + X + "," + DATA + "}]}"),
+        413,
+        "larger than limits.request-size of model limited/2, 64 bytes");
+  }
+
+  @Test
   void largeTensorInJson_whenTheCodecsAreBusy_isTurnedAway() {
     String data = "1.25,2,3,4,".repeat(30_000);
     String json =
