@@ -56,7 +56,7 @@ require_jdk() {
 
 require_maven() {
   command -v mvn >/dev/null && return
-  echo "Pipelane is built by Maven 3.9 or newer, and mvn is not on the PATH." >&2
+  echo "Pipelane is built by Maven 3.8 or newer, and mvn is not on the PATH." >&2
   echo "Get it from https://maven.apache.org/download.cgi (Debian and Ubuntu: apt install maven;" >&2
   echo "macOS: brew install maven; SDKMAN: sdk install maven)." >&2
   exit 1

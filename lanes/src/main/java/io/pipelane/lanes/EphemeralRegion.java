@@ -7,6 +7,14 @@ package io.pipelane.lanes;
  * <p>The region never takes more than its limit, which the memory daemon sets.
  */
 public interface EphemeralRegion extends AutoCloseable {
+  /** Every allocation begins at a multiple of this, and takes a multiple of it. */
+  long ALIGNMENT = 64;
+
+  /** What an allocation of so many bytes takes. */
+  static long align(long bytes) {
+    return Math.addExact(bytes, ALIGNMENT - 1) & -ALIGNMENT;
+  }
+
   /** First address of the fixed range; allocations lie in {@code [address, address + maximum)}. */
   long address();
 

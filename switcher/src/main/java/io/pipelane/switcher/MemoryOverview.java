@@ -9,6 +9,7 @@ import io.pipelane.switcher.memory.Ledger;
  * @param workingBytes what lanes and session constants may take together
  * @param constantBytes what sessions keep
  * @param laneBytes what the lanes' regions may touch at present
+ * @param frameworkBytes what ONNX Runtime took on threads that work for no model
  */
 public record MemoryOverview(
-    Ledger weights, long workingBytes, long constantBytes, long laneBytes) {}
+    Ledger weights, long workingBytes, long constantBytes, long laneBytes, long frameworkBytes) {}

@@ -9,6 +9,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.FirstComeFirstServed;
@@ -34,6 +35,7 @@ import java.util.function.LongSupplier;
 public final class Switcher implements InferenceService, AutoCloseable {
   private static final Duration LONGEST_RUN = Duration.ofHours(1);
 
+  private final DeviceMemory memory;
   private final OrtEnvironment environment;
   private final Lanes lanes;
   private final SessionConstants constants;
@@ -63,7 +65,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
       SwitcherSettings settings,
       Function<ImportedModel, WeightSource> hostTier) {
     LongSupplier clock = System::nanoTime;
-    DeviceMemory memory = new DeviceMemory(device.persistent());
+    memory = new DeviceMemory(device.persistent());
     environment = OrtEnvironment.open(library, memory);
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
     constants = new SessionConstants(device.persistent(), lanes);
@@ -129,7 +131,20 @@ public final class Switcher implements InferenceService, AutoCloseable {
     packer.remove(version);
     daemon.deregister(version);
     worker.discard(version);
+    threads.forget(version);
     services.remove(version);
+  }
+
+  /**
+   * Brings a model's weights onto the device, evicting others; blocks until they are there.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered, or what reading its
+   *     weights throws
+   */
+  public void warmUp(ModelVersion version) {
+    try (Lease lease = daemon.acquire(version)) {
+      lease.awaitAll();
+    }
   }
 
   /**
@@ -162,7 +177,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** Who holds what of the device's memory, now. */
   public MemoryOverview memory() {
     return new MemoryOverview(
-        daemon.ledger(), lanes.capacityBytes(), constants.usedBytes(), lanes.laneBytes());
+        daemon.ledger(),
+        lanes.capacityBytes(),
+        constants.usedBytes(),
+        lanes.laneBytes(),
+        memory.frameworkBytes());
   }
 
   public TransferCounters transfers() {

@@ -139,7 +139,7 @@ class SwitcherTest {
         client.get();
       }
     }
-    assertTrue(switcher.transfers().evictions() > 0);
+    assertTrue(switcher.transfers().pagesTakenBack() > 0);
     assertEquals(0, switcher.transfers().failedLoads());
   }
 

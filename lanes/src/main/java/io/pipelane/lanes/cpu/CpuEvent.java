@@ -97,7 +97,7 @@ final class CpuEvent implements DeviceEvent {
   private static void run(Runnable action) {
     try {
       action.run();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) { // The copy engine's only thread must live on.
       LOGGER.log(System.Logger.Level.ERROR, "an action after a device event failed", e);
     }
   }

@@ -15,18 +15,25 @@ import org.jspecify.annotations.Nullable;
 public final class DeviceMemory implements DeviceAllocator {
   /*
    * The target belongs to the thread, never to the process: one session may be built while others
-   * run. What a thread without a target allocates is charged to an account of its own, so that the
-   * ledger still adds up.
+   * run. What a thread without a target allocates (a thread of ONNX Runtime's own, say) is charged
+   * to an account of its own, without a limit: refusing it would end the process.
    */
   private static final ThreadLocal<@Nullable Scope> CURRENT = new ThreadLocal<>();
 
   private final List<EphemeralRegion> regions = new CopyOnWriteArrayList<>();
   private final PersistentMemory persistent;
+  private final PersistentMemory.Account framework;
   private final MemoryTarget unassigned;
 
   public DeviceMemory(PersistentMemory persistent) {
     this.persistent = persistent;
-    this.unassigned = new MemoryTarget.Persistent(persistent.open("framework", Long.MAX_VALUE));
+    this.framework = persistent.open("framework", Long.MAX_VALUE);
+    this.unassigned = new MemoryTarget.Persistent(framework);
+  }
+
+  /** Bytes that threads without a target have allocated. */
+  public long frameworkBytes() {
+    return framework.usedBytes();
   }
 
   /** Makes a region's addresses known, so that they can be freed; before its first use. */

@@ -28,11 +28,6 @@ public final class LaneLease implements AutoCloseable {
     return lanes.grow(lane, job, bytes);
   }
 
-  /** What all lanes and session constants may take together. */
-  public long capacityBytes() {
-    return lanes.capacityBytes();
-  }
-
   @Override
   public void close() {
     lanes.leave(lane, job);

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.execution;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
@@ -36,6 +37,9 @@ public final class Lanes implements AutoCloseable {
    * trimmed as soon as the room is needed. One lock guards table, lanes and parked regions:
    *
    *   persistent + sum of open lanes + sum of parked limits <= capacity.
+   *
+   * Nobody is passed for ever: while an iteration is pending, or session constants wait for room,
+   * no new iteration is given a lane.
    */
   private static final long GROWTH_BYTES = 1L << 20;
 
@@ -49,6 +53,7 @@ public final class Lanes implements AutoCloseable {
   private final Map<String, LaneId> assigned = new HashMap<>();
   private long persistentBytes;
   private long iterations;
+  private int reserving;
 
   /** One open lane; guarded by the lock. */
   static final class Lane {
@@ -93,9 +98,12 @@ public final class Lanes implements AutoCloseable {
   public LaneLease enter(long ephemeralBytes) {
     lock.lock();
     try {
+      while (reserving > 0 || !table.pending().isEmpty()) {
+        changed.awaitUninterruptibly();
+      }
       String job = "iteration " + iterations++;
       act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes))));
-      Lane lane = awaitTurn(job);
+      Lane lane = awaitTurn(job, ephemeralBytes);
       long size = table.sizeOf(lane.id);
       if (lane.region.limitBytes() != size) {
         lane.region.limit(size);
@@ -107,16 +115,27 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  /** The bytes asked for, or more where a parked region has more and nobody needs it. */
+  /** The bytes asked for, or more where a parked region has more: by the invariant it is free. */
   private long roomFor(long ephemeralBytes) {
-    long cached = parked.isEmpty() ? 0 : bestParked(ephemeralBytes).limitBytes();
-    boolean affordable = table.headroomBytes() - (parkedBytes() - cached) >= cached;
-    return affordable ? Math.max(ephemeralBytes, cached) : ephemeralBytes;
+    return parked.isEmpty()
+        ? ephemeralBytes
+        : Math.max(ephemeralBytes, bestParked(ephemeralBytes).limitBytes());
   }
 
-  private Lane awaitTurn(String job) {
+  private Lane awaitTurn(String job, long ephemeralBytes) {
     while (true) {
       LaneId id = assigned.get(job);
+      if (id == null && ephemeralBytes > capacityBytes - persistentBytes) {
+        table.finish(job);
+        changed.signalAll();
+        throw new StatusException(
+            Status.INSUFFICIENT_MEMORY,
+            "a run needs %s of run-time memory; since it came, session constants have left %s of %s"
+                .formatted(
+                    new ByteSize(ephemeralBytes),
+                    new ByteSize(capacityBytes - persistentBytes),
+                    new ByteSize(capacityBytes)));
+      }
       if (id != null) {
         Lane lane = Objects.requireNonNull(open.get(id));
         if (!lane.busy) {
@@ -136,6 +155,7 @@ public final class Lanes implements AutoCloseable {
       Departure departure = table.finish(job);
       departure.closed().ifPresent(id -> parked.add(close(id)));
       departure.admitted().forEach(this::act);
+      trimParked();
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -146,8 +166,9 @@ public final class Lanes implements AutoCloseable {
     lock.lock();
     try {
       long limit = lane.region.limitBytes();
-      long wanted = limit + Math.max(GROWTH_BYTES, Math.max(bytes, limit / 4));
-      if (!table.grow(job, wanted) && !table.grow(job, limit + bytes)) {
+      long least = Math.max(limit + 1, EphemeralRegion.align(lane.region.peakBytes() + bytes));
+      long wanted = Math.max(least, limit + Math.max(GROWTH_BYTES, limit / 4));
+      if (!table.grow(job, wanted) && !table.grow(job, least)) {
         return false;
       }
       trimParked();
@@ -159,21 +180,27 @@ public final class Lanes implements AutoCloseable {
   }
 
   /**
-   * Takes working memory for something that outlives iterations.
+   * Takes working memory for something that outlives iterations; waits for lanes that hold it.
    *
-   * @return false when there is no room
+   * @return false when there is no room even without lanes
    */
   public boolean reservePersistent(long bytes) {
     lock.lock();
+    reserving++;
     try {
-      if (bytes > table.headroomBytes()) {
-        return false;
+      while (bytes > table.headroomBytes()) {
+        if (bytes > capacityBytes - persistentBytes) {
+          return false;
+        }
+        changed.awaitUninterruptibly();
       }
       persistentBytes += bytes;
       table.persistentChanged(persistentBytes).forEach(this::act);
       trimParked();
       return true;
     } finally {
+      reserving--;
+      changed.signalAll();
       lock.unlock();
     }
   }
@@ -293,12 +320,17 @@ public final class Lanes implements AutoCloseable {
     return bytes;
   }
 
+  /** Keeps the safety condition: called after every change of what is taken. */
   private void trimParked() {
     for (EphemeralRegion region : parked) {
       if (parkedBytes() <= table.headroomBytes()) {
-        return;
+        break;
       }
       region.limit(0);
+    }
+    if (parkedBytes() > table.headroomBytes()) {
+      throw new IllegalStateException(
+          "lanes hold more than device.working-memory: " + table.lanes());
     }
   }
 }

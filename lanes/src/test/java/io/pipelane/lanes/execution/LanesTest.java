@@ -99,10 +99,12 @@ class LanesTest {
         LaneLease second = lanes.enter(7 * MIB)) {
       assertTrue(first.grow(64));
       assertEquals(2 * MIB, first.region().limitBytes());
+      long all = first.region().allocate(2 * MIB);
       assertFalse(first.grow(MIB + 1), "one is left");
       assertTrue(first.grow(MIB - 7), "less than the usual step is had too");
       assertFalse(second.grow(MIB));
       lanes.checkSafety();
+      first.region().free(all);
     }
     lanes.checkSafety();
   }
@@ -127,7 +129,7 @@ class LanesTest {
   void reservePersistent_trimsParkedRegionsButNoOpenLane() {
     LaneLease open = lanes.enter(2 * MIB);
     lanes.enter(8 * MIB).close();
-    assertFalse(lanes.reservePersistent(8 * MIB + 1));
+    assertFalse(lanes.reservePersistent(CAPACITY + 1));
     assertTrue(lanes.reservePersistent(5 * MIB));
     lanes.checkSafety();
     assertTrue(lanes.laneBytes() + 5 * MIB <= CAPACITY, "trimmed to " + lanes.laneBytes());
@@ -137,13 +139,27 @@ class LanesTest {
   }
 
   @Test
-  void releasePersistent_letsThoseThatWaitIn() throws Exception {
+  void enter_constantsLeaveTooLittle_isRefusedInsteadOfWaiting() {
     assertTrue(lanes.reservePersistent(8 * MIB));
-    try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
-      Future<?> waiting = thread.submit(() -> lanes.enter(5 * MIB).close());
-      lanes.releasePersistent(8 * MIB);
-      waiting.get();
+    StatusException error = assertThrows(StatusException.class, () -> lanes.enter(5 * MIB).close());
+    assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
+    lanes.checkSafety();
+    lanes.releasePersistent(8 * MIB);
+    lanes.enter(5 * MIB).close();
+  }
+
+  @Test
+  void reservePersistent_lanesHoldTheRoom_waitsForThemAndIsNotPassed() throws Exception {
+    LaneLease first = lanes.enter(6 * MIB);
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      Future<Boolean> constants = threads.submit(() -> lanes.reservePersistent(5 * MIB));
+      first.close();
+      assertTrue(constants.get());
+      Future<?> later = threads.submit(() -> lanes.enter(5 * MIB).close());
+      later.get();
     }
+    lanes.releasePersistent(5 * MIB);
+    lanes.checkSafety();
   }
 
   @Test
@@ -168,7 +184,7 @@ class LanesTest {
 
   private void manyIterations(Random random) {
     for (int i = 0; i < 2_000; i++) {
-      long constants = random.nextInt(10) == 0 ? random.nextLong(3 * MIB) : 0;
+      long constants = random.nextInt(10) == 0 ? random.nextLong(MIB) : 0;
       boolean reserved = lanes.reservePersistent(constants);
       try (LaneLease lane = lanes.enter(random.nextLong(6 * MIB))) {
         lanes.checkSafety();

@@ -6,7 +6,6 @@ final class Counters {
   long bytesLoaded;
   long copies;
   long failedLoads;
-  long evictions;
   long pagesEvicted;
   long waits;
   long packings;
@@ -14,14 +13,6 @@ final class Counters {
 
   TransferCounters snapshot() {
     return new TransferCounters(
-        loads,
-        bytesLoaded,
-        copies,
-        failedLoads,
-        evictions,
-        pagesEvicted,
-        waits,
-        packings,
-        formsDropped);
+        loads, bytesLoaded, copies, failedLoads, pagesEvicted, waits, packings, formsDropped);
   }
 }

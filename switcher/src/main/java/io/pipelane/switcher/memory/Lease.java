@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.memory.Residency.Arrival;
@@ -60,6 +61,20 @@ public final class Lease implements AutoCloseable {
   /** Whether {@link #await} has found that the weights could not be brought in. */
   public boolean failed() {
     return failed;
+  }
+
+  /**
+   * Blocks until every weight has arrived.
+   *
+   * @throws StatusException when they could not be brought in
+   */
+  public void awaitAll() {
+    await(residency.model.plan().segments().size() - 1);
+  }
+
+  /** Where the weights lie. */
+  AddressRange range() {
+    return residency.range;
   }
 
   /** Time spent in {@link #await} so far. */

@@ -94,7 +94,8 @@ public final class MemoryDaemon implements AutoCloseable {
               + " needs "
               + new ByteSize(needed)
               + " of device memory for its weights; device.memory is "
-              + new ByteSize(capacityBytes));
+              + new ByteSize(capacityBytes)
+              + ", raise it to serve this model");
     }
     lock.lock();
     try {
@@ -369,8 +370,11 @@ public final class MemoryDaemon implements AutoCloseable {
     Runnable done =
         () -> {
           if (outstanding.decrementAndGet() == 0) {
-            source.close();
-            signal();
+            try {
+              source.close();
+            } finally {
+              signal();
+            }
           }
         };
     residency.arrivals.forEach(arrival -> arrival.event().whenDone(done));

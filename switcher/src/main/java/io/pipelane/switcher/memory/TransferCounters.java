@@ -7,7 +7,6 @@ package io.pipelane.switcher.memory;
  * @param bytesLoaded bytes they moved
  * @param copies groups they were cut into
  * @param failedLoads transfers rolled back
- * @param evictions times that a model lost pages
  * @param pagesTakenBack pages that models lost
  * @param waits acquisitions that found something missing, or others waiting
  * @param packings packed forms built
@@ -18,7 +17,6 @@ public record TransferCounters(
     long bytesLoaded,
     long copies,
     long failedLoads,
-    long evictions,
     long pagesTakenBack,
     long waits,
     long packings,

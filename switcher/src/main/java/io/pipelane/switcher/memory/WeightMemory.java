@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.function.ToDoubleFunction;
 
 /**
  * The device memory for weights: its pages and packed forms, who holds them, and who gives way.
@@ -147,31 +148,37 @@ final class WeightMemory {
   boolean makeRoom(long bytes, Residency inFavourOf) {
     residencies.values().forEach(this::settle); // may free what failed to arrive
     while (freeBytes() < bytes) {
-      Optional<Residency> form = leastUsed(inFavourOf, WeightMemory::hasIdleForm);
+      Optional<Residency> form = cheapest(inFavourOf, WeightMemory::hasIdleForm, this::recentUses);
       if (form.isPresent()) {
         dropIfIdle(form.get());
         continue;
       }
-      Optional<Residency> victim = leastUsed(inFavourOf, Residency::isEvictable);
+      Optional<Residency> victim =
+          cheapest(inFavourOf, Residency::isEvictable, this::costOfLastPage);
       if (victim.isEmpty()) {
         return false;
       }
-      int slots = (int) Math.ceilDiv(bytes - freeBytes(), pages.pageBytes());
-      unmap(victim.get(), Math.min(slots, victim.get().mappedSlots));
-      counters.evictions++;
+      unmap(victim.get(), 1);
     }
     return true;
   }
 
-  /**
-   * The model whose bytes are the cheapest to lose: bringing a page back costs the same for all, so
-   * the expected cost of losing one is in proportion to the likelihood of its model's next use.
-   */
-  private Optional<Residency> leastUsed(Residency except, Predicate<Residency> eligible) {
-    long now = nanoClock.getAsLong();
+  private Optional<Residency> cheapest(
+      Residency except, Predicate<Residency> eligible, ToDoubleFunction<Residency> cost) {
     return residencies.values().stream()
         .filter(residency -> residency != except && eligible.test(residency))
-        .min(Comparator.comparingDouble(residency -> residency.usage.at(now)));
+        .min(Comparator.comparingDouble(cost));
+  }
+
+  private double recentUses(Residency residency) {
+    return residency.usage.at(nanoClock.getAsLong());
+  }
+
+  /** What losing a model's last page costs: bytes to bring back × likelihood of the next use. */
+  private double costOfLastPage(Residency residency) {
+    long weightBytes = residency.model.plan().weightBytes();
+    long begin = residentBytes(residency) - pages.pageBytes();
+    return (Math.min(weightBytes, residentBytes(residency)) - begin) * recentUses(residency);
   }
 
   private static boolean hasIdleForm(Residency residency) {

@@ -39,5 +39,9 @@ final class EphemeralProfile {
     }
   }
 
+  void forget(ModelVersion model) {
+    peaks.asMap().keySet().removeIf(key -> key.model().equals(model));
+  }
+
   record Key(ModelVersion model, List<Shape> shapes) {}
 }

@@ -3,9 +3,11 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
@@ -83,6 +85,11 @@ public final class LaneThreads {
     }
   }
 
+  /** Forgets what a model's runs took: it is registered no longer. */
+  public void forget(ModelVersion version) {
+    profile.forget(version);
+  }
+
   private void serve() {
     @Nullable QueuedRequest next = queue.take();
     while (next != null) {
@@ -140,7 +147,7 @@ public final class LaneThreads {
           needed = lane.region().peakBytes();
           ran = true;
         } catch (OutOfDeviceMemoryException e) {
-          needed = lane.region().limitBytes() + e.refusedBytes();
+          needed = EphemeralRegion.align(lane.region().peakBytes() + e.refusedBytes());
         }
       }
       profile.observed(key, needed);
@@ -154,7 +161,8 @@ public final class LaneThreads {
           Status.INSUFFICIENT_MEMORY,
           "model %s needs at least %s of run-time memory for these shapes; a lane can have at most"
                   .formatted(request.model(), new ByteSize(neededBytes))
-              + " %s of device.working-memory".formatted(new ByteSize(largest)));
+              + " %s of device.working-memory; raise that, or send smaller shapes"
+                  .formatted(new ByteSize(largest)));
     }
   }
 }

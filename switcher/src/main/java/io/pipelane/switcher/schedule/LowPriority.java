@@ -9,6 +9,7 @@ import java.lang.invoke.MethodHandle;
 
 /** Lowers a thread's priority below that of all others, which Java's own priorities do not do. */
 final class LowPriority {
+  private static final System.Logger LOG = System.getLogger(LowPriority.class.getName());
   private static final int PRIO_PROCESS = 0;
   private static final int CALLING_THREAD = 0;
   private static final int NICEST = 19;
@@ -29,10 +30,8 @@ final class LowPriority {
     try {
       int result = (int) setPriority.invokeExact(PRIO_PROCESS, CALLING_THREAD, NICEST);
       if (result != 0) {
-        throw new IllegalStateException("setpriority failed");
+        LOG.log(System.Logger.Level.WARNING, "packing runs at normal priority: setpriority failed");
       }
-    } catch (RuntimeException e) {
-      throw e;
     } catch (Throwable e) {
       throw new LinkageError("setpriority", e);
     }

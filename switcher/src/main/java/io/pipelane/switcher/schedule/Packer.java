@@ -93,10 +93,10 @@ public final class Packer implements AutoCloseable {
       long bytes = worker.pack(version, grant.bytes());
       candidate.bytes = bytes;
       grant.built(bytes, () -> worker.unpack(version));
-    } catch (RuntimeException e) {
+    } catch (Throwable e) { // The grant must end, and this thread must live on.
       grant.abandon();
       candidates.remove(version);
-      LOG.log(Level.WARNING, "no packed form of " + version + ": " + e.getMessage(), e);
+      LOG.log(Level.WARNING, "no packed form of {0}: {1}", version, e);
     }
   }
 

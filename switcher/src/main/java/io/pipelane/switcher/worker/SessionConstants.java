@@ -46,10 +46,9 @@ public final class SessionConstants {
               + model.version()
               + " keeps up to "
               + new ByteSize(bound)
-              + " of constants in its session; device.working-memory has "
-              + new ByteSize(lanes.freeBytes())
-              + " left of "
-              + new ByteSize(lanes.capacityBytes()));
+              + " of constants in its session; device.working-memory, "
+              + new ByteSize(lanes.capacityBytes())
+              + ", has no room for them beside other models': raise it");
     }
     Account account = persistent.open("constants of " + model.version(), bound);
     boolean built = false;

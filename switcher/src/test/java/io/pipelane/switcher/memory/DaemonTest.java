@@ -67,12 +67,15 @@ abstract class DaemonTest {
   void requireContent(Lease lease, ImportedModel model) {
     for (int segment = 0; segment < model.plan().segments().size(); segment++) {
       lease.await(segment);
-      requireContent(model, segment);
+      requireContent((FakeDevice.Range) lease.range(), model, segment);
     }
   }
 
   void requireContent(ImportedModel model, int segment) {
-    FakeDevice.Range range = Objects.requireNonNull(rangeOf.get(model.version()));
+    requireContent(Objects.requireNonNull(rangeOf.get(model.version())), model, segment);
+  }
+
+  private static void requireContent(FakeDevice.Range range, ImportedModel model, int segment) {
     var part = model.plan().segments().get(segment);
     for (long i = part.offset(); i < part.end(); i++) {
       if (range.get(i) != FakeModels.content(model.version(), i)) {
