@@ -249,8 +249,21 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private void serve(CatalogModel model, Ready next) {
     ModelVersion version = next.imported().version();
     switcher.register(next.imported());
+    if (next.options().warmUp()) {
+      warmUp(version);
+    }
     model.put(version.version(), next);
     LOG.log(Level.INFO, "{0} is in service", version);
+  }
+
+  /** Makes a version resident; one that cannot be is not left registered. */
+  private void warmUp(ModelVersion version) {
+    try {
+      switcher.warmUp(version);
+    } catch (RuntimeException | Error e) {
+      switcher.deregister(version);
+      throw e;
+    }
   }
 
   /** Puts a version's new content in service, or else its old content again. */

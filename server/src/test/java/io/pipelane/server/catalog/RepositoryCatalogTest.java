@@ -12,6 +12,7 @@ import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.switcher.memory.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -102,6 +103,21 @@ class RepositoryCatalogTest {
       assertEquals(before, server.catalog().resolve("small", null));
       server.switcher().evict(before.version());
       server.switcher().verify();
+    }
+  }
+
+  @Test
+  void modelToBeWarm_isResidentWhenItIsReady() throws Exception {
+    write("warm", 1);
+    Files.writeString(repository.resolve("warm/pipelane.yaml"), "warm-up: true\n");
+    try (PipelaneServer server = start()) {
+      server.imports().join();
+      assertEquals(State.READY, entry(server, "warm").state());
+      for (Ledger.Entry entry : server.switcher().memory().weights().entries()) {
+        boolean warm = entry.model().model().equals("warm");
+        assertEquals(warm, entry.residentBytes() > 0, entry.toString());
+      }
+      assertEquals(2, server.switcher().memory().weights().entries().size());
     }
   }
 
