@@ -299,10 +299,14 @@ final class GateOperator {
           nameIfUnknown(dimensions, symbols, d, arena);
         }
         long result = api.create(OrtApi.CREATE_TENSOR_TYPE_AND_SHAPE_INFO);
-        api.call(OrtApi.SET_TENSOR_ELEMENT_TYPE, result, type);
-        api.call(OrtApi.SET_DIMENSIONS, result, dimensions.address(), rank);
-        api.call(OrtApi.SET_SYMBOLIC_DIMENSIONS, result, symbols.address(), rank);
-        api.call(OrtApi.SHAPE_INFER_CONTEXT_SET_OUTPUT_TYPE_SHAPE, context, i, result);
+        try {
+          api.call(OrtApi.SET_TENSOR_ELEMENT_TYPE, result, type);
+          api.call(OrtApi.SET_DIMENSIONS, result, dimensions.address(), rank);
+          api.call(OrtApi.SET_SYMBOLIC_DIMENSIONS, result, symbols.address(), rank);
+          api.call(OrtApi.SHAPE_INFER_CONTEXT_SET_OUTPUT_TYPE_SHAPE, context, i, result); // Copies.
+        } finally {
+          api.invoke(OrtApi.RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, result);
+        }
       }
       return 0;
     } catch (Throwable e) {

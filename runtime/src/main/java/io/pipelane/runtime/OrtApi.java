@@ -90,7 +90,6 @@ final class OrtApi {
   static final int REGISTER_ALLOCATOR = 176;
   static final int UNREGISTER_ALLOCATOR = 177;
   static final int GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252;
-  static final int GET_BUILD_INFO_STRING = 254;
   static final int SHAPE_INFER_CONTEXT_GET_INPUT_COUNT = 267;
   static final int SHAPE_INFER_CONTEXT_GET_INPUT_TYPE_SHAPE = 268;
   static final int SHAPE_INFER_CONTEXT_SET_OUTPUT_TYPE_SHAPE = 270;

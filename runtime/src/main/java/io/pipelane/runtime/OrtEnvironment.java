@@ -55,11 +55,6 @@ public final class OrtEnvironment implements AutoCloseable {
     return api.version();
   }
 
-  /** How the library was built, in its own words. */
-  public String buildInfo() {
-    return OrtApi.string(api.invoke(OrtApi.GET_BUILD_INFO_STRING));
-  }
-
   /**
    * Builds a session of a model file.
    *

@@ -236,14 +236,12 @@ public final class PipelaneServer implements AutoCloseable {
   public static ImportSettings importSettings(
       PipelaneConfig config, Path library, String runtimeVersion) {
     ImportConfig settings = config.imports();
-    ImportSettings defaults = ImportSettings.defaults(library, runtimeVersion);
     return new ImportSettings(
         library,
         runtimeVersion,
         Optimization.valueOf(config.runtime().optimization().name()),
         new CutSettings(settings.minSegment().bytes(), settings.maxSegments()),
         settings.timeout(),
-        defaults.heapLimit(),
         settings.memory(),
         settings.maxFileSize());
   }

@@ -1,6 +1,5 @@
 package io.pipelane.bench.correctness;
 
-import io.pipelane.bench.measure.Medians;
 import io.pipelane.switcher.Switcher;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -20,7 +19,8 @@ final class Watcher {
   private static final int CHECKS_PER_SAMPLE = 200;
 
   private final Switcher switcher;
-  private final List<Double> anonymousMebibytes = new ArrayList<>();
+  private final List<MemoryTrend.Sample> samples = new ArrayList<>();
+  private final long start = System.nanoTime();
   private final Thread thread;
   private volatile boolean stopped;
   private @Nullable Exception failure;
@@ -36,7 +36,8 @@ final class Watcher {
       while (!stopped) {
         switcher.verify();
         if (checks % CHECKS_PER_SAMPLE == 0) {
-          anonymousMebibytes.add(anonymousMebibytes());
+          double seconds = (System.nanoTime() - start) / 1e9;
+          samples.add(new MemoryTrend.Sample(seconds, anonymousMebibytes()));
         }
         checks++;
         LockSupport.parkNanos(CHECK_NANOS);
@@ -61,19 +62,14 @@ final class Watcher {
     return checks;
   }
 
-  /**
-   * By how many mebibytes the median of the last quarter of all samples lies above that of the
-   * quarter before; call it after {@link #stop}.
-   */
-  double growthMebibytes() {
-    int count = anonymousMebibytes.size();
-    double before = Medians.of(anonymousMebibytes.subList(count / 2, count * 3 / 4));
-    return Medians.of(anonymousMebibytes.subList(count * 3 / 4, count)) - before;
+  /** The course of memory over the second half of all samples; call it after {@link #stop}. */
+  MemoryTrend secondHalf() {
+    return MemoryTrend.of(samples.subList(samples.size() / 2, samples.size()));
   }
 
-  /** Samples of memory in mebibytes, in the order in which they were taken. */
-  List<Double> samples() {
-    return anonymousMebibytes;
+  /** Samples of memory in the order in which they were taken. */
+  List<MemoryTrend.Sample> samples() {
+    return samples;
   }
 
   /**

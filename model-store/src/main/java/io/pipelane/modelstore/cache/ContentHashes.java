@@ -2,8 +2,6 @@ package io.pipelane.modelstore.cache;
 
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -17,11 +15,9 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 
 /**
  * SHA-256 hashes of files, remembered by path, size, time of change and inode, so that large files
@@ -32,8 +28,6 @@ public final class ContentHashes {
   private static final Duration UNSETTLED = Duration.ofSeconds(2);
 
   private static final int MAXIMUM_ENTRIES = 100_000;
-  private static final int MAXIMUM_FILES_PER_MODEL = 10_000;
-  private static final int MAXIMUM_DEPTH = 8;
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final Path index;
@@ -69,27 +63,21 @@ public final class ContentHashes {
    * The hash of a model: of its file and, because it may keep external data in them, of every other
    * file in its folder, names included.
    *
-   * @throws StatusException {@link Status#TOO_LARGE} when there are too many files
+   * @throws io.pipelane.config.StatusException when there are too many files
    */
   public String ofModel(Path modelFile) throws IOException {
-    Path folder = modelFile.toAbsolutePath().getParent();
-    if (folder == null) {
-      throw new StatusException(Status.INVALID_ARGUMENT, modelFile + " lies in no folder");
-    }
-    List<Path> files;
-    try (Stream<Path> walk = Files.walk(folder, MAXIMUM_DEPTH)) {
-      files =
-          walk.filter(Files::isRegularFile).sorted().limit(MAXIMUM_FILES_PER_MODEL + 1).toList();
-    }
-    if (files.size() > MAXIMUM_FILES_PER_MODEL) {
-      throw new StatusException(
-          Status.TOO_LARGE,
-          "there are more than %d files beside %s"
-              .formatted(MAXIMUM_FILES_PER_MODEL, modelFile.getFileName()));
-    }
+    return ofModel(modelFile, ModelFolder.of(modelFile));
+  }
+
+  /** The same for a model whose files have been listed. */
+  public String ofModel(Path modelFile, ModelFolder folder) throws IOException {
     StringBuilder listing = new StringBuilder(modelFile.getFileName() + "\n");
-    for (Path file : files) {
-      listing.append(folder.relativize(file)).append('\n').append(ofFile(file)).append('\n');
+    for (Path file : folder.files()) {
+      listing
+          .append(folder.folder().relativize(file))
+          .append('\n')
+          .append(ofFile(file))
+          .append('\n');
     }
     save();
     return ofText(listing.toString());

@@ -8,30 +8,46 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Folders of derived files, one per key. A folder is there whole or not at all, whatever the moment
  * a process or the machine stopped at. Safe for any thread and for several processes.
  */
-public final class ImportCache {
+public final class ImportCache implements AutoCloseable {
   /*
    * entries/<key>/   what is published; a manifest names each file's size and CRC-32C
    * work/<key>.<n>/  under construction; renamed to entries/<key> once everything is on disk
    * locks/<key>      held by the process that builds the key
+   * opened           locked by every process that has the cache open; its time is that of the
+   *                  last opening by a process that was alone
    *
    * Work folders whose lock is free are leftovers of a process that ended, and are swept.
+   * An entry's time is that of its last use, the first in a process's life counting. A process may
+   * live longer than UNUSED_LIMIT and its models with it: so a process that is alone deletes only
+   * entries that had gone unused for so long when its predecessor came, and did not use either.
    * Lock order: the flight of a key (inside the process), then its file lock (across processes).
    */
+  private static final String OPENED = "opened";
+  private static final Duration UNUSED_LIMIT = Duration.ofDays(90);
+
   private final Path entries;
   private final Path work;
   private final Path locks;
   private final StepHook hook;
+  private final Clock clock;
+  private final FileChannel opened;
+  private @Nullable FileLock presence;
   private final ConcurrentHashMap<String, CompletableFuture<Path>> flights =
       new ConcurrentHashMap<>();
   private final Set<String> verified = ConcurrentHashMap.newKeySet();
@@ -60,24 +76,39 @@ public final class ImportCache {
     FLUSH_FOLDER
   }
 
-  private ImportCache(Path root, StepHook hook) {
+  private ImportCache(Path root, StepHook hook, Clock clock) throws IOException {
     this.entries = root.resolve("entries");
     this.work = root.resolve("work");
     this.locks = root.resolve("locks");
     this.hook = hook;
-  }
-
-  /** Opens a cache, creating its folders and sweeping what ended processes left behind. */
-  public static ImportCache open(Path root) throws IOException {
-    return open(root, StepHook.NONE);
-  }
-
-  static ImportCache open(Path root, StepHook hook) throws IOException {
-    ImportCache cache = new ImportCache(root.toAbsolutePath(), hook);
-    for (Path folder : List.of(cache.entries, cache.work, cache.locks)) {
+    this.clock = clock;
+    for (Path folder : List.of(entries, work, locks)) {
       Files.createDirectories(folder);
     }
+    this.opened =
+        FileChannel.open(
+            root.resolve(OPENED),
+            StandardOpenOption.CREATE,
+            StandardOpenOption.READ,
+            StandardOpenOption.WRITE);
+  }
+
+  /**
+   * Opens a cache, creating its folders, sweeping what ended processes left behind and deleting
+   * entries that have not been used for 90 days, unless another process has the cache open.
+   */
+  public static ImportCache open(Path root) throws IOException {
+    return open(root, StepHook.NONE, Clock.systemUTC());
+  }
+
+  static ImportCache open(Path root, StepHook hook, Clock clock) throws IOException {
+    Path absolute = root.toAbsolutePath();
+    Path opened = absolute.resolve(OPENED);
+    FileTime before =
+        Files.exists(opened) ? Files.getLastModifiedTime(opened) : FileTime.from(Instant.EPOCH);
+    ImportCache cache = new ImportCache(absolute, hook, clock);
     cache.sweep();
+    cache.trim(opened, before);
     return cache;
   }
 
@@ -89,7 +120,9 @@ public final class ImportCache {
     Path folder = entries.resolve(key);
     boolean sound = Manifest.matches(folder, !verified.contains(key));
     if (sound) {
-      verified.add(key);
+      if (verified.add(key)) {
+        touch(folder);
+      }
     } else {
       verified.remove(key);
     }
@@ -163,6 +196,7 @@ public final class ImportCache {
       hook.before(Step.FLUSH_FOLDER);
       Folders.flush(entries);
       verified.add(key);
+      touch(published);
       return published;
     } catch (Error e) {
       failedCleanly = false;
@@ -187,6 +221,45 @@ public final class ImportCache {
         // Another cache of this process is building it.
       }
     }
+  }
+
+  private void touch(Path path) {
+    try {
+      Files.setLastModifiedTime(path, FileTime.from(clock.instant()));
+    } catch (IOException e) {
+      // It belongs to someone else, and looks older than it is: at worst it is built again.
+    }
+  }
+
+  private void trim(Path file, FileTime before) throws IOException {
+    try {
+      try (FileLock alone = opened.tryLock()) {
+        if (alone != null) {
+          deleteUnusedSince(before.toInstant().minus(UNUSED_LIMIT));
+          touch(file);
+        }
+      }
+      presence = opened.lock(0, Long.MAX_VALUE, true);
+    } catch (OverlappingFileLockException e) {
+      // Another cache of this process holds it.
+    }
+  }
+
+  private void deleteUnusedSince(Instant limit) throws IOException {
+    for (Path entry : Folders.list(entries)) {
+      if (Files.getLastModifiedTime(entry).toInstant().isBefore(limit)) {
+        Folders.delete(entry);
+      }
+    }
+  }
+
+  /** Lets other processes delete what is unused; the folders that were found stay as they are. */
+  @Override
+  public void close() throws IOException {
+    if (presence != null) {
+      presence.close();
+    }
+    opened.close();
   }
 
   private FileChannel openLock(String key) throws IOException {

@@ -1,5 +1,6 @@
 package io.pipelane.modelstore.importing;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.IoBinding;
@@ -31,6 +32,9 @@ final class Answers {
   private static final long[] GUESSES = {16, 32, 48, 2, 1};
   private static final double TOLERANCE = 1e-5;
   private static final byte GARBAGE = 0x7f;
+
+  /** What all outputs together may take to be compared: several sets of them are kept at a time. */
+  private static final ByteSize OUTPUT_LIMIT = ByteSize.ofMebibytes(64);
 
   private final OrtEnvironment environment;
   private final List<TensorSpec> inputs;
@@ -141,16 +145,30 @@ final class Answers {
       bound.forEach(binding::input);
       session.outputs().forEach(output -> binding.output(output.name()));
       binding.run(listener);
-      for (OrtTensor tensor : binding.outputs()) {
-        try (tensor) {
+      List<OrtTensor> tensors = binding.outputs();
+      try {
+        checkSize(tensors);
+        for (OrtTensor tensor : tensors) {
           MemorySegment copy = MemorySegment.ofArray(new byte[(int) tensor.data().byteSize()]);
           outputs.add(new Output(tensor.type(), copy.copyFrom(tensor.data())));
         }
+      } finally {
+        tensors.forEach(OrtTensor::close);
       }
     } finally {
       bound.values().forEach(OrtTensor::close);
     }
     return outputs;
+  }
+
+  private static void checkSize(List<OrtTensor> outputs) {
+    long bytes = outputs.stream().mapToLong(tensor -> tensor.data().byteSize()).sum();
+    if (bytes > OUTPUT_LIMIT.bytes()) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "outputs of %s are more than the %s that are compared"
+              .formatted(new ByteSize(bytes), OUTPUT_LIMIT));
+    }
   }
 
   /** 0 when all bytes are equal, else the largest relative error over the outputs. */

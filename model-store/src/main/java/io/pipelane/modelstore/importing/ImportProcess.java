@@ -43,7 +43,8 @@ final class ImportProcess {
       if (!process.waitFor(settings.timeLimit().toNanos(), TimeUnit.NANOSECONDS)) {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
-            "import was ended after the time limit of " + settings.timeLimit());
+            "import was ended after the time limit of %s; raise import.timeout to import this model"
+                .formatted(settings.timeLimit()));
       }
       checkOutcome(process.exitValue(), folder, log, settings);
     } catch (InterruptedException e) {
@@ -52,6 +53,7 @@ final class ImportProcess {
     } finally {
       process.destroyForcibly();
       process.getOutputStream().close();
+      process.onExit().join(); // Until then it may write into the folder, which is deleted next.
     }
     Files.deleteIfExists(log);
   }
@@ -65,15 +67,14 @@ final class ImportProcess {
     if (exit == ImportMain.REFUSED && Files.isRegularFile(refusal)) {
       throw explained(ImportMain.readRefusal(refusal), settings);
     }
+    String output = tail(log);
+    if (output.contains("OutOfMemoryError")) {
+      throw outOfMemory(output, settings);
+    }
     throw new StatusException(
         Status.INVALID_ARGUMENT,
-        "import ended with code %d (limits: %s heap, %s memory, %s a file): %s"
-            .formatted(
-                exit,
-                settings.heapLimit(),
-                settings.memoryLimit(),
-                settings.modelSizeLimit(),
-                tail(log)));
+        "import ended with code %d (import.memory %s, import.max-file-size %s): %s"
+            .formatted(exit, settings.memoryLimit(), settings.modelSizeLimit(), output));
   }
 
   /** ONNX Runtime says no more of a lack of memory than the C++ exception's name. */
@@ -82,10 +83,14 @@ final class ImportProcess {
     if (!message.contains("bad_alloc")) {
       return refusal;
     }
+    return outOfMemory(message, settings);
+  }
+
+  private static StatusException outOfMemory(String message, ImportSettings settings) {
     return new StatusException(
         Status.INSUFFICIENT_MEMORY,
-        "import ran out of memory (%s): import.memory is %s; raise it to import this model"
-            .formatted(message, settings.memoryLimit()));
+        "import ran out of memory: import.memory is %s, %s of it Java heap; raise it to import this model (%s)"
+            .formatted(settings.memoryLimit(), settings.heapLimit(), message));
   }
 
   private static List<String> command(Path modelFile, Path folder, ImportSettings settings) {

@@ -12,7 +12,6 @@ import java.time.Duration;
  * @param runtimeLibrary ONNX Runtime's native library
  * @param runtimeVersion its version; derived files of another version are not used
  * @param timeLimit an import that takes longer is ended
- * @param heapLimit the import process's Java heap
  * @param memoryLimit all the memory the import process may address, its heap and the files it maps
  *     included
  * @param modelSizeLimit all files of a model together; no file that import writes is larger
@@ -23,9 +22,16 @@ public record ImportSettings(
     Optimization optimization,
     CutSettings cuts,
     Duration timeLimit,
-    ByteSize heapLimit,
     ByteSize memoryLimit,
     ByteSize modelSizeLimit) {
+
+  private static final ByteSize LEAST_HEAP = ByteSize.ofMebibytes(256);
+  private static final int HEAP_SHARE = 4;
+
+  /** The import process's Java heap: a quarter of its memory, but no less than 256 MiB. */
+  public ByteSize heapLimit() {
+    return new ByteSize(Math.max(LEAST_HEAP.bytes(), memoryLimit.bytes() / HEAP_SHARE));
+  }
 
   /** Level ALL, a quarter of an hour, 16 GiB of addresses and models of up to 8 GiB. */
   public static ImportSettings defaults(Path runtimeLibrary, String runtimeVersion) {
@@ -35,7 +41,6 @@ public record ImportSettings(
         Optimization.ALL,
         CutSettings.DEFAULT,
         Duration.ofMinutes(15),
-        ByteSize.ofMebibytes(512),
         ByteSize.ofMebibytes(16 << 10),
         ByteSize.ofMebibytes(8 << 10));
   }

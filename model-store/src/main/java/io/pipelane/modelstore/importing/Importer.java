@@ -7,12 +7,12 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.cache.ContentHashes;
 import io.pipelane.modelstore.cache.ImportCache;
+import io.pipelane.modelstore.cache.ModelFolder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
-import java.util.stream.Stream;
 
 /**
  * Makes model versions servable: looks derived files up in the cache, or has them made by a process
@@ -48,8 +48,7 @@ public final class Importer {
    */
   public ImportedModel importModel(Path modelFile, ModelVersion version) {
     try {
-      checkSize(modelFile);
-      String key = key(modelFile);
+      String key = key(modelFile, checkedFolder(modelFile));
       Path folder = cache.obtain(key, draft -> ImportProcess.run(modelFile, draft, settings));
       Plan plan = PlanFile.read(folder.resolve(ImportJob.PLAN));
       return new ImportedModel(
@@ -65,30 +64,27 @@ public final class Importer {
     }
   }
 
-  private void checkSize(Path modelFile) throws IOException {
+  private ModelFolder checkedFolder(Path modelFile) throws IOException {
     if (!Files.isRegularFile(modelFile)) {
       throw new StatusException(Status.NOT_FOUND, "there is no file " + modelFile.getFileName());
     }
-    long bytes = 0;
-    try (Stream<Path> files = Files.walk(modelFile.toAbsolutePath().getParent(), 8)) {
-      for (Path file : (Iterable<Path>) files.filter(Files::isRegularFile)::iterator) {
-        bytes = Math.addExact(bytes, Files.size(file));
-      }
-    }
+    ModelFolder folder = ModelFolder.of(modelFile);
+    long bytes = folder.byteSize();
     if (bytes > settings.modelSizeLimit().bytes()) {
       throw new StatusException(
           Status.TOO_LARGE,
-          "its files have %d bytes together, the limit is %s; raise the limit to import it"
+          "its files have %d bytes together, the limit is %s; raise import.max-file-size to import it"
               .formatted(bytes, settings.modelSizeLimit()));
     }
+    return folder;
   }
 
-  private String key(Path modelFile) throws IOException {
+  private String key(Path modelFile, ModelFolder folder) throws IOException {
     return ContentHashes.ofText(
         String.join(
             "\n",
             "format " + FORMAT,
-            "content " + hashes.ofModel(modelFile),
+            "content " + hashes.ofModel(modelFile, folder),
             "provider cpu",
             "runtime " + settings.runtimeVersion(),
             "optimization " + settings.optimization(),

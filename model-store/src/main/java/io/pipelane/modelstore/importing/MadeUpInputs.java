@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.OrtEnvironment;
@@ -21,10 +22,11 @@ import java.util.Random;
 /** Inputs of the right types and some shape: normal random numbers, integers of 0 and 1. */
 final class MadeUpInputs {
   private static final long SEED = 20260101;
-  private static final long MAXIMUM_ELEMENTS = 1 << 24;
+  private static final ByteSize LIMIT = ByteSize.ofMebibytes(64);
 
   private final OrtEnvironment environment;
   private final Arena arena;
+  private long bytes;
 
   MadeUpInputs(OrtEnvironment environment, Arena arena) {
     this.environment = environment;
@@ -39,6 +41,7 @@ final class MadeUpInputs {
    */
   Map<String, OrtTensor> of(List<TensorSpec> specs, long openDimension) {
     Random random = new Random(SEED);
+    bytes = 0;
     Map<String, OrtTensor> inputs = new LinkedHashMap<>();
     for (TensorSpec spec : specs) {
       inputs.put(spec.name(), of(spec, openDimension, random));
@@ -53,11 +56,18 @@ final class MadeUpInputs {
     }
     Shape shape = Shape.of(dimensions);
     int width = spec.type().byteWidth();
-    if (width == 0 || elements(shape) > MAXIMUM_ELEMENTS) {
+    if (width == 0) {
       throw new StatusException(
           Status.UNIMPLEMENTED,
           "input \"%s\" (%s %s) cannot be made up".formatted(spec.name(), spec.type(), shape));
     }
+    if (elements(shape) > (LIMIT.bytes() - bytes) / width) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "inputs up to \"%s\" (%s %s) are more than the %s that are made up"
+              .formatted(spec.name(), spec.type(), shape, LIMIT));
+    }
+    bytes += shape.elements() * width;
     MemorySegment data = arena.allocate(Math.max(1, shape.elements() * width), 64);
     for (long i = 0; i < shape.elements(); i++) {
       switch (spec.type()) {

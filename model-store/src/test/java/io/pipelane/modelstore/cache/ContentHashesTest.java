@@ -51,6 +51,14 @@ class ContentHashesTest {
   }
 
   @Test
+  void ofModel_linkedFolder_isThatOfItsContent() throws IOException {
+    Path link = Files.createSymbolicLink(root.resolve("2"), root.resolve("1"));
+    ContentHashes hashes = hashes(Duration.ofMinutes(1));
+    String hash = hashes.ofModel(link.resolve("model.onnx"));
+    assertEquals(hashes.ofModel(model), hash);
+  }
+
+  @Test
   void open_damagedIndex_startsAnew() throws IOException {
     String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
     Files.writeString(root.resolve("hashes.json"), "{\"a\": [");

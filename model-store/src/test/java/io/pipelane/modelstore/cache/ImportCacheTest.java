@@ -11,6 +11,10 @@ import io.pipelane.modelstore.cache.ImportCache.StepHook;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -34,6 +38,8 @@ class ImportCacheTest {
         throw new AssertionError("built again");
       };
 
+  private static final Instant START = Instant.parse("2026-01-01T00:00:00Z");
+
   @TempDir Path root;
 
   @ParameterizedTest
@@ -45,7 +51,7 @@ class ImportCacheTest {
             throw new Crash();
           }
         };
-    ImportCache crashing = ImportCache.open(root, crash);
+    ImportCache crashing = ImportCache.open(root, crash, Clock.systemUTC());
     assertThrows(Crash.class, () -> crashing.obtain("key", BUILDER));
 
     ImportCache next = ImportCache.open(root);
@@ -117,6 +123,29 @@ class ImportCacheTest {
       }
     }
     assertEquals(1, builds.get());
+  }
+
+  @Test
+  void open_entryUnusedFor90DaysAtThePreviousOpening_isDeleted() throws IOException {
+    try (ImportCache first = open(0)) {
+      first.obtain("gone", BUILDER);
+      first.obtain("used", BUILDER);
+    }
+    try (ImportCache second = open(91)) {
+      assertWhole(second.obtain("used", UNREACHED));
+      assertTrue(Files.exists(root.resolve("entries/gone")), "its process may have lived so long");
+    }
+    try (ImportCache third = open(400)) {
+      assertFalse(Files.exists(root.resolve("entries/gone")));
+      assertWhole(third.obtain("used", UNREACHED));
+      open(1000).close();
+      assertWhole(third.obtain("used", UNREACHED));
+    }
+  }
+
+  private ImportCache open(int day) throws IOException {
+    Clock clock = Clock.fixed(START.plus(Duration.ofDays(day)), ZoneOffset.UTC);
+    return ImportCache.open(root, StepHook.NONE, clock);
   }
 
   private static void assertWhole(Path folder) throws IOException {

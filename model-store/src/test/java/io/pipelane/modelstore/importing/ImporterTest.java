@@ -56,7 +56,8 @@ class ImporterTest {
     StatusException error =
         assertThrows(
             StatusException.class, () -> importer(Duration.ZERO).importModel(file, VERSION));
-    assertTrue(String.valueOf(error.getMessage()).contains("time limit"), error.getMessage());
+    assertTrue(
+        String.valueOf(error.getMessage()).contains("raise import.timeout"), error.getMessage());
     assertEquals(
         imported.plan(), importer(Duration.ofSeconds(50)).importModel(file, VERSION).plan());
   }
@@ -105,14 +106,14 @@ class ImporterTest {
             sound.optimization(),
             sound.cuts(),
             sound.timeLimit(),
-            sound.heapLimit(),
             ByteSize.ofMebibytes(64),
             sound.modelSizeLimit());
     Importer importer = Importer.open(folder.resolve("cache"), tiny);
     StatusException error =
         assertThrows(StatusException.class, () -> importer.importModel(file, VERSION));
     assertEquals(Status.INVALID_ARGUMENT, error.status());
-    assertTrue(String.valueOf(error.getMessage()).contains("64MiB memory"), error.getMessage());
+    assertTrue(
+        String.valueOf(error.getMessage()).contains("import.memory 64MiB"), error.getMessage());
   }
 
   @Test
@@ -142,7 +143,6 @@ class ImporterTest {
         Optimization.ALL,
         new CutSettings(1, 16),
         timeLimit,
-        ByteSize.ofMebibytes(128),
         ByteSize.ofMebibytes(8 << 10),
         ByteSize.ofMebibytes(1));
   }

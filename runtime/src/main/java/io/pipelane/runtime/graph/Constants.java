@@ -1,10 +1,12 @@
 package io.pipelane.runtime.graph;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.FunctionProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.SparseTensorProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import ai.onnx.proto.OnnxMl.TrainingInfoProto;
 import com.google.protobuf.ByteString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -81,7 +83,7 @@ public final class Constants {
   }
 
   /**
-   * Checks every reference to external data, in bodies as well.
+   * Checks every reference to external data, in bodies and the model's own functions as well.
    *
    * @return the files that hold it
    * @throws StatusException {@link Status#INVALID_ARGUMENT} for one that leaves the model's folder
@@ -89,23 +91,42 @@ public final class Constants {
    */
   public static Set<Path> externalFiles(ModelFile file) {
     Set<Path> files = new LinkedHashSet<>();
-    collectExternal(file.graph(), file.folder(), files);
+    Path folder = file.folder();
+    collectExternal(file.graph(), folder, files);
+    for (FunctionProto function : file.model().getFunctionsList()) {
+      function.getNodeList().forEach(node -> collectExternal(node, folder, files));
+      function.getAttributeProtoList().forEach(value -> collectExternal(value, folder, files));
+    }
+    for (TrainingInfoProto training : file.model().getTrainingInfoList()) {
+      collectExternal(training.getInitialization(), folder, files);
+      collectExternal(training.getAlgorithm(), folder, files);
+    }
     return files;
   }
 
   private static void collectExternal(GraphProto graph, Path folder, Set<Path> files) {
     graph.getInitializerList().forEach(tensor -> collectExternal(tensor, folder, files));
-    for (SparseTensorProto sparse : graph.getSparseInitializerList()) {
-      collectExternal(sparse.getValues(), folder, files);
-      collectExternal(sparse.getIndices(), folder, files);
-    }
-    for (NodeProto node : graph.getNodeList()) {
-      for (AttributeProto attribute : node.getAttributeList()) {
-        collectExternal(attribute.getT(), folder, files);
-        attribute.getTensorsList().forEach(tensor -> collectExternal(tensor, folder, files));
-      }
-      Scopes.bodies(node).forEach(body -> collectExternal(body, folder, files));
-    }
+    graph.getSparseInitializerList().forEach(sparse -> collectExternal(sparse, folder, files));
+    graph.getNodeList().forEach(node -> collectExternal(node, folder, files));
+  }
+
+  private static void collectExternal(NodeProto node, Path folder, Set<Path> files) {
+    node.getAttributeList().forEach(attribute -> collectExternal(attribute, folder, files));
+  }
+
+  /** Looks at every field, whichever of them the attribute's type says is the one that counts. */
+  private static void collectExternal(AttributeProto attribute, Path folder, Set<Path> files) {
+    collectExternal(attribute.getT(), folder, files);
+    attribute.getTensorsList().forEach(tensor -> collectExternal(tensor, folder, files));
+    collectExternal(attribute.getSparseTensor(), folder, files);
+    attribute.getSparseTensorsList().forEach(sparse -> collectExternal(sparse, folder, files));
+    collectExternal(attribute.getG(), folder, files);
+    attribute.getGraphsList().forEach(body -> collectExternal(body, folder, files));
+  }
+
+  private static void collectExternal(SparseTensorProto sparse, Path folder, Set<Path> files) {
+    collectExternal(sparse.getValues(), folder, files);
+    collectExternal(sparse.getIndices(), folder, files);
   }
 
   private static void collectExternal(TensorProto tensor, Path folder, Set<Path> files) {

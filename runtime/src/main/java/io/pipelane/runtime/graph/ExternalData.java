@@ -14,7 +14,7 @@ import java.util.OptionalLong;
  * The part of a file that holds a constant's bytes.
  *
  * <p>A model names that file itself, so the name is not to be trusted: it must stay inside the
- * model's folder, links followed, and the range inside the file.
+ * model's folder, links followed and not too deep, and the range inside the file.
  */
 record ExternalData(Path file, long offset, long byteSize) {
   /** ONNX Runtime takes a tensor with this location for a pointer into its own memory. */
@@ -66,6 +66,11 @@ record ExternalData(Path file, long offset, long byteSize) {
       Path file = inside.resolve(relative).toRealPath();
       if (!file.startsWith(inside) || !Files.isRegularFile(file)) {
         throw refused(tensor, "is no file inside the model's folder: \"" + location + "\"");
+      }
+      if (inside.relativize(file).getNameCount() > ModelFile.MAXIMUM_DEPTH) {
+        throw refused(
+            tensor,
+            "lies more than %d levels deep: \"%s\"".formatted(ModelFile.MAXIMUM_DEPTH, location));
       }
       return file;
     } catch (IOException | InvalidPathException e) {

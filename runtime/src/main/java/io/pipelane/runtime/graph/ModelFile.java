@@ -28,6 +28,9 @@ public record ModelFile(ModelProto model, Path folder) {
   /** What a protobuf message can hold; larger models keep their constants as external data. */
   public static final long MAXIMUM_BYTES = Integer.MAX_VALUE;
 
+  /** How many levels below the model's folder external data may lie; 1 is beside the model. */
+  public static final int MAXIMUM_DEPTH = 8;
+
   /**
    * Reads a model; the file must not change while the result is in use.
    *

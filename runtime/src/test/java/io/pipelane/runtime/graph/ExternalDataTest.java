@@ -4,10 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.FunctionProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.SparseTensorProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import ai.onnx.proto.OnnxMl.TrainingInfoProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TestModels;
 import java.io.ByteArrayOutputStream;
@@ -15,6 +20,7 @@ import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -87,6 +93,51 @@ class ExternalDataTest {
   void content_lengthThatContradictsTheShape_isRefused() {
     TensorProto tensor = external("weights.data", "0", "100");
     assertThrows(StatusException.class, () -> TensorContent.of(tensor, folder));
+  }
+
+  @Test
+  void externalFiles_tooDeep_isRefused() throws IOException {
+    String deep = "1/2/3/4/5/6/7/8";
+    Files.createDirectories(folder.resolve(deep));
+    Files.copy(folder.resolve("weights.data"), folder.resolve("1/2/3/4/5/6/7/w"));
+    Files.copy(folder.resolve("weights.data"), folder.resolve(deep + "/w"));
+    assertEquals(1, Constants.externalFiles(model(external("1/2/3/4/5/6/7/w", "0", "1"))).size());
+    ModelFile tooDeep = model(external(deep + "/w", "0", "1"));
+    assertThrows(StatusException.class, () -> Constants.externalFiles(tooDeep));
+  }
+
+  @Test
+  void externalFiles_outsideInAnyAttribute_isRefused() {
+    TensorProto outside = external("../../secret", "0", "64");
+    GraphProto body = GraphProto.newBuilder().addInitializer(outside).build();
+    SparseTensorProto sparse = SparseTensorProto.newBuilder().setIndices(outside).build();
+    for (AttributeProto.Builder attribute :
+        List.of(
+            AttributeProto.newBuilder().setT(outside),
+            AttributeProto.newBuilder().addTensors(outside),
+            AttributeProto.newBuilder().setSparseTensor(sparse),
+            AttributeProto.newBuilder().addSparseTensors(sparse),
+            AttributeProto.newBuilder().setG(body),
+            AttributeProto.newBuilder().setG(GraphProto.getDefaultInstance()).addGraphs(body))) {
+      NodeProto node = NodeProto.newBuilder().addAttribute(attribute).build();
+      ModelProto empty = TestModels.model(GraphProto.newBuilder());
+      List<ModelProto> models =
+          List.of(
+              TestModels.model(GraphProto.newBuilder().addNode(node)),
+              empty.toBuilder().addFunctions(FunctionProto.newBuilder().addNode(node)).build(),
+              empty.toBuilder()
+                  .addFunctions(FunctionProto.newBuilder().addAttributeProto(attribute))
+                  .build(),
+              empty.toBuilder()
+                  .addTrainingInfo(
+                      TrainingInfoProto.newBuilder()
+                          .setAlgorithm(GraphProto.newBuilder().addNode(node)))
+                  .build());
+      for (ModelProto model : models) {
+        ModelFile file = new ModelFile(model, folder);
+        assertThrows(StatusException.class, () -> Constants.externalFiles(file), model::toString);
+      }
+    }
   }
 
   @Test
