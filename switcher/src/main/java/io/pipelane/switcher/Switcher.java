@@ -101,7 +101,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     }
     try {
       prepare(model);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       services.remove(version);
       throw e;
     }
@@ -113,7 +113,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     long address = daemon.register(model);
     try {
       worker.prepare(model, address);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       daemon.deregister(model.version());
       throw e;
     }

@@ -9,7 +9,7 @@ import java.util.Optional;
  * What an owner asks for a model, in {@code pipelane.yaml} beside its versions.
  *
  * @param buckets batch sizes to specialise the structure to, ascending; empty leaves the choice
- * @param warmUp whether to make the model resident and run it once before it is READY
+ * @param warmUp whether to make the model resident before it is READY
  */
 public record ModelOptions(
     List<Integer> buckets, boolean warmUp, Priority priority, Limits limits) {
