@@ -43,6 +43,20 @@ class HostTierTest {
   }
 
   @Test
+  void close_memoryThatCannotBeUnpinned_doesNotThrow() throws IOException {
+    MemoryPinner failing =
+        memory ->
+            () -> {
+              throw new IOException("unpin");
+            };
+    HostTier tier = new HostTier(new ByteSize(2 * FILE_BYTES), failing);
+    WeightSource source = open(tier, 1);
+    tier.close();
+    assertContent(source, 1);
+    source.close();
+  }
+
+  @Test
   void open_largerThanTheTier_isReadFromDisk() throws IOException {
     try (HostTier tier = tier(FILE_BYTES - 1);
         WeightSource source = open(tier, 1)) {

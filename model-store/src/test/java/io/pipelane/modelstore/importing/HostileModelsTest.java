@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.FunctionProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.protobuf.ByteString;
@@ -70,6 +72,32 @@ class HostileModelsTest {
               .build();
       assertRefused(withWeight(tensor).toByteArray());
     }
+  }
+
+  @Test
+  void run_externalDataOutsideInAFunction_isRefused() throws IOException {
+    TensorProto outside =
+        TensorProto.newBuilder()
+            .setName("secret")
+            .setDataType(1)
+            .addDims(4)
+            .setDataLocation(TensorProto.DataLocation.EXTERNAL)
+            .addExternalData(
+                StringStringEntryProto.newBuilder().setKey("location").setValue("/etc/passwd"))
+            .build();
+    NodeProto constant =
+        TestModels.node("Constant", List.of(), "y")
+            .addAttribute(
+                AttributeProto.newBuilder()
+                    .setName("value")
+                    .setType(AttributeProto.AttributeType.TENSOR)
+                    .setT(outside))
+            .build();
+    ModelProto model =
+        TestModels.chain(1, 32, 1).toBuilder()
+            .addFunctions(FunctionProto.newBuilder().setDomain("d").setName("f").addNode(constant))
+            .build();
+    assertRefused(model.toByteArray());
   }
 
   @Test

@@ -7,6 +7,7 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import com.google.protobuf.ByteString;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
@@ -19,6 +20,8 @@ import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.ModelFile;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -112,6 +115,28 @@ class ImportJobTest {
             .addOutput(TestModels.value("y", TensorType.FP32, 4));
     Plan plan = run(TestModels.model(graph), Files.createDirectories(folder.resolve("m/1")));
     assertEquals(List.of("not verified: answers differ from run to run"), plan.notes());
+  }
+
+  @Test
+  void run_largeAnswers_areNotVerified() throws IOException {
+    ByteBuffer shape = ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN);
+    TensorProto rows =
+        TensorProto.newBuilder()
+            .setName("shape")
+            .setDataType(TensorType.INT64.onnx())
+            .addDims(2)
+            .setRawData(ByteString.copyFrom(shape.putLong(5 << 20).putLong(4).flip()))
+            .build();
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInitializer(rows)
+            .addInput(TestModels.value("x", TensorType.FP32, 4))
+            .addNode(TestModels.node("Expand", List.of("x", "shape"), "y"))
+            .addOutput(TestModels.value("y", TensorType.FP32, 5 << 20, 4));
+    Plan plan = run(TestModels.model(graph), Files.createDirectories(folder.resolve("m/1")));
+    assertEquals(
+        List.of("not verified: outputs of 80MiB are more than the 64MiB that are compared"),
+        plan.notes());
   }
 
   @Test
