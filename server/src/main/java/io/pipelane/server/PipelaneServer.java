@@ -1,6 +1,5 @@
 package io.pipelane.server;
 
-import io.netty.util.NetUtil;
 import io.pipelane.config.DeviceConfig;
 import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.ImportConfig;
@@ -157,8 +156,9 @@ public final class PipelaneServer implements AutoCloseable {
     return http.address();
   }
 
+  /** The same as an address that clients take. */
   public String url() {
-    return "http://" + NetUtil.toSocketAddressString(address());
+    return http.url();
   }
 
   public ModelCatalog catalog() {

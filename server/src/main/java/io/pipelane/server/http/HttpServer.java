@@ -152,6 +152,11 @@ public final class HttpServer implements AutoCloseable {
     return (InetSocketAddress) listener.localAddress();
   }
 
+  /** The same as an address that clients take, such as {@code http://127.0.0.1:8000}. */
+  public String url() {
+    return "http://" + NetUtil.toSocketAddressString(address());
+  }
+
   /** The transport in use; never {@link Transport#AUTO}. */
   public Transport transport() {
     return transport;
