@@ -3,6 +3,7 @@ package io.pipelane.modelstore;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.GatedGraph;
 import java.util.List;
 
 /**
@@ -30,7 +31,7 @@ public record Plan(
     List<String> notes) {
 
   /** Every streamed weight begins at a multiple of this, in the file and on the device. */
-  public static final long WEIGHT_ALIGNMENT = 64;
+  public static final long WEIGHT_ALIGNMENT = GatedGraph.ALIGNMENT;
 
   public Plan {
     inputs = List.copyOf(inputs);
@@ -38,6 +39,23 @@ public record Plan(
     weights = List.copyOf(weights);
     segments = List.copyOf(segments);
     notes = List.copyOf(notes);
+  }
+
+  /** The weights of a graph that was cut, as a plan keeps them. */
+  public static List<StreamedWeight> weightsOf(GatedGraph gated) {
+    return gated.weights().stream()
+        .map(
+            w ->
+                new StreamedWeight(
+                    w.name(), w.type(), w.shape(), w.offset(), w.byteSize(), w.segment()))
+        .toList();
+  }
+
+  /** The segments of a graph that was cut, as a plan keeps them. */
+  public static List<Segment> segmentsOf(GatedGraph gated) {
+    return gated.segments().stream()
+        .map(s -> new Segment(s.offset(), s.byteSize(), s.layers()))
+        .toList();
   }
 
   /**

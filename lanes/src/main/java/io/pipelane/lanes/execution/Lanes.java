@@ -7,10 +7,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.assignment.Decision;
 import io.pipelane.lanes.assignment.Decision.Assigned;
-import io.pipelane.lanes.assignment.Decision.Joined;
-import io.pipelane.lanes.assignment.Decision.NotFound;
 import io.pipelane.lanes.assignment.Decision.Opened;
-import io.pipelane.lanes.assignment.Decision.Replaced;
 import io.pipelane.lanes.assignment.Departure;
 import io.pipelane.lanes.assignment.Job;
 import io.pipelane.lanes.assignment.LaneId;
@@ -256,10 +253,7 @@ public final class Lanes implements AutoCloseable {
     lock.lock();
     try {
       table.checkSafety();
-      if (parkedBytes() > table.headroomBytes()) {
-        throw new IllegalStateException(
-            "parked lanes hold " + parkedBytes() + ", free are " + table.headroomBytes());
-      }
+      requireRoomForParked();
     } finally {
       lock.unlock();
     }
@@ -272,12 +266,8 @@ public final class Lanes implements AutoCloseable {
   }
 
   private void act(Decision decision) {
-    switch (decision) {
-      case Opened opened ->
-          open.put(opened.lane(), new Lane(opened.lane(), takeParked(opened.job())));
-      case Joined joined -> {}
-      case Replaced replaced -> {}
-      case NotFound notFound -> {}
+    if (decision instanceof Opened opened) {
+      open.put(opened.lane(), new Lane(opened.lane(), takeParked(opened.job())));
     }
     if (decision instanceof Assigned found) {
       assigned.put(found.job().id(), found.lane());
@@ -328,9 +318,18 @@ public final class Lanes implements AutoCloseable {
       }
       region.limit(0);
     }
+    requireRoomForParked();
+  }
+
+  private void requireRoomForParked() {
     if (parkedBytes() > table.headroomBytes()) {
       throw new IllegalStateException(
-          "lanes hold more than device.working-memory: " + table.lanes());
+          "parked lanes hold "
+              + parkedBytes()
+              + ", free are "
+              + table.headroomBytes()
+              + " beside "
+              + table.lanes());
     }
   }
 }

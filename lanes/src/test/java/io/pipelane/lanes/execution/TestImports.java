@@ -71,15 +71,8 @@ public final class TestImports {
         "test",
         model.getGraph().getInputList().stream().map(TestImports::spec).toList(),
         model.getGraph().getOutputList().stream().map(TestImports::spec).toList(),
-        gated.weights().stream()
-            .map(
-                w ->
-                    new Plan.StreamedWeight(
-                        w.name(), w.type(), w.shape(), w.offset(), w.byteSize(), w.segment()))
-            .toList(),
-        gated.segments().stream()
-            .map(s -> new Plan.Segment(s.offset(), s.byteSize(), s.layers()))
-            .toList(),
+        Plan.weightsOf(gated),
+        Plan.segmentsOf(gated),
         gated.weightBytes(),
         0,
         gated.model().getGraph().getInitializerList().stream()

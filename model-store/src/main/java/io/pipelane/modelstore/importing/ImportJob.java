@@ -123,15 +123,8 @@ final class ImportJob {
         StructureHash.of(gated.model()),
         plain.inputs(),
         plain.outputs(),
-        gated.weights().stream()
-            .map(
-                w ->
-                    new Plan.StreamedWeight(
-                        w.name(), w.type(), w.shape(), w.offset(), w.byteSize(), w.segment()))
-            .toList(),
-        gated.segments().stream()
-            .map(s -> new Plan.Segment(s.offset(), s.byteSize(), s.layers()))
-            .toList(),
+        Plan.weightsOf(gated),
+        Plan.segmentsOf(gated),
         gated.weightBytes(),
         checksum,
         ConstantBytes.of(gated.model().getGraph()),

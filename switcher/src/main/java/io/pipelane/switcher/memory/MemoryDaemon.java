@@ -243,7 +243,7 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  void packed(Residency residency, PackedForm form, long bytes, Runnable drop) {
+  void packed(PackedForm form, long bytes, Runnable drop) {
     lock.lock();
     try {
       memory.recharge(form, bytes);

@@ -32,7 +32,7 @@ public final class PackingGrant {
    *     must not call the daemon
    */
   public void built(long actualBytes, Runnable drop) {
-    daemon.packed(residency, form, actualBytes, drop);
+    daemon.packed(form, actualBytes, drop);
   }
 
   /** The form was not built, and all its memory is free again. */
