@@ -1,6 +1,7 @@
 package io.pipelane.modelstore;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /**
  * A lease on the weights of one model, as a copy engine reads them: from the host tier, or from
@@ -15,6 +16,14 @@ public interface WeightSource extends AutoCloseable {
    * @throws java.io.UncheckedIOException when the file cannot be read
    */
   void read(long offset, MemorySegment destination);
+
+  /**
+   * The weights in host memory, prepared for the device's transfers; empty where they have to be
+   * read from disk.
+   */
+  default Optional<MemorySegment> memory() {
+    return Optional.empty();
+  }
 
   /** Gives the lease back; never throws. */
   @Override

@@ -44,13 +44,26 @@ final class GateOperator {
       ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(JAVA_LONG, 4));
 
   private final OrtApi api;
+  private final TensorMemory memory;
+  private final MemorySegment providerName;
   private final MemorySegment struct;
   private final MemorySegment name;
   private final MemorySegment indices;
   private final AtomicLong unknownDimensions = new AtomicLong();
 
-  GateOperator(OrtApi api, Arena arena) {
+  /**
+   * The operator for one provider.
+   *
+   * @param provider whose kernels its gates stand between
+   * @param memory what tensors lie in
+   */
+  GateOperator(OrtApi api, ExecutionProvider provider, TensorMemory memory, Arena arena) {
     this.api = api;
+    this.memory = memory;
+    providerName =
+        provider instanceof ExecutionProvider.Cpu
+            ? MemorySegment.NULL
+            : arena.allocateFrom(provider.name());
     name = arena.allocateFrom(NAME);
     indices = arena.allocate(JAVA_INT, MAXIMUM_TENSORS);
     for (int i = 0; i < MAXIMUM_TENSORS; i++) {
@@ -113,7 +126,7 @@ final class GateOperator {
     MemorySegment[] slots = new MemorySegment[SLOTS];
     slots[1] = MemorySegment.NULL; // CreateKernel, superseded by CreateKernelV2
     slots[2] = Upcall.of(lookup, this, "name", arena, p, p);
-    slots[3] = Upcall.of(lookup, this, "anyProvider", arena, p, p);
+    slots[3] = Upcall.of(lookup, this, "provider", arena, p, p);
     slots[4] = anyType; // GetInputType
     slots[5] = one; // GetInputTypeCount
     slots[6] = anyType; // GetOutputType
@@ -150,8 +163,8 @@ final class GateOperator {
   }
 
   @SuppressWarnings("unused") // an upcall
-  private long anyProvider(long operator) {
-    return 0;
+  private long provider(long operator) {
+    return providerName.address();
   }
 
   @SuppressWarnings("unused") // an upcall
@@ -269,9 +282,7 @@ final class GateOperator {
     if (from != to) {
       api.call(OrtApi.GET_TENSOR_SIZE_IN_BYTES, input, out);
       long bytes = words.get(JAVA_LONG, 0);
-      MemorySegment.ofAddress(to)
-          .reinterpret(bytes)
-          .copyFrom(MemorySegment.ofAddress(from).reinterpret(bytes));
+      memory.copy(from, to, bytes);
     }
   }
 

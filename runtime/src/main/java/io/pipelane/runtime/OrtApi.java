@@ -87,9 +87,15 @@ final class OrtApi {
   static final int GET_BOUND_OUTPUT_VALUES = 140;
   static final int CLEAR_BOUND_OUTPUTS = 142;
   static final int ADD_INITIALIZER = 150;
+  static final int ADD_RUN_CONFIG_ENTRY = 165;
   static final int REGISTER_ALLOCATOR = 176;
   static final int UNREGISTER_ALLOCATOR = 177;
+  static final int APPEND_CUDA_PROVIDER = 204;
+  static final int CREATE_CUDA_PROVIDER_OPTIONS = 205;
+  static final int UPDATE_CUDA_PROVIDER_OPTIONS = 206;
+  static final int RELEASE_CUDA_PROVIDER_OPTIONS = 208;
   static final int GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252;
+  static final int UPDATE_CUDA_PROVIDER_OPTION_WITH_VALUE = 263;
   static final int SHAPE_INFER_CONTEXT_GET_INPUT_COUNT = 267;
   static final int SHAPE_INFER_CONTEXT_GET_INPUT_TYPE_SHAPE = 268;
   static final int SHAPE_INFER_CONTEXT_SET_OUTPUT_TYPE_SHAPE = 270;

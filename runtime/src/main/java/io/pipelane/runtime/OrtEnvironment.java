@@ -20,34 +20,49 @@ public final class OrtEnvironment implements AutoCloseable {
   private static final int DEFAULT_MEMORY = 0;
 
   private final OrtApi api;
+  private final TensorMemory tensorMemory;
   private final Arena arena = Arena.ofShared();
   private final long environment;
   private final long memoryInfo;
   private final long gateDomain;
   private final long defaultAllocator;
 
-  private OrtEnvironment(OrtApi api, DeviceAllocator allocator) {
+  private OrtEnvironment(
+      OrtApi api, TensorMemory tensorMemory, ExecutionProvider gates, DeviceAllocator allocator) {
     this.api = api;
+    this.tensorMemory = tensorMemory;
     environment = api.get(OrtApi.CREATE_ENV, LOG_FATAL, arena.allocateFrom("pipelane").address());
     memoryInfo = createMemoryInfo();
     RegisteredAllocator registered = new RegisteredAllocator(allocator, memoryInfo, arena);
     api.call(OrtApi.REGISTER_ALLOCATOR, environment, registered.address());
     gateDomain =
         api.get(OrtApi.CREATE_CUSTOM_OP_DOMAIN, arena.allocateFrom(GateOperator.DOMAIN).address());
-    GateOperator gate = new GateOperator(api, arena);
+    GateOperator gate = new GateOperator(api, gates, tensorMemory, arena);
     api.call(OrtApi.CUSTOM_OP_DOMAIN_ADD, gateDomain, gate.address());
     defaultAllocator = api.create(OrtApi.GET_ALLOCATOR_WITH_DEFAULT_OPTIONS);
   }
 
   /**
-   * Loads the library and opens the environment.
+   * Loads the library and opens an environment whose sessions run on the processor.
    *
    * @param library see {@link OrtLibrary}
    * @param allocator serves every session opened with {@link SessionSettings#deviceAllocator}
    * @throws io.pipelane.config.StatusException when the library cannot be loaded or is too old
    */
   public static OrtEnvironment open(Path library, DeviceAllocator allocator) {
-    return new OrtEnvironment(OrtApi.load(library), allocator);
+    return open(library, TensorMemory.HOST, ExecutionProvider.CPU, allocator);
+  }
+
+  /**
+   * The same for any provider.
+   *
+   * @param tensorMemory where tensors are bound: a session whose provider has memory of its own
+   *     copies from and to ordinary memory by itself
+   * @param gates the provider that the gates of its sessions belong to
+   */
+  public static OrtEnvironment open(
+      Path library, TensorMemory tensorMemory, ExecutionProvider gates, DeviceAllocator allocator) {
+    return new OrtEnvironment(OrtApi.load(library), tensorMemory, gates, allocator);
   }
 
   /** ONNX Runtime's version, e.g. {@code 1.28.0}. */
@@ -97,13 +112,25 @@ public final class OrtEnvironment implements AutoCloseable {
   }
 
   private long createMemoryInfo() {
+    String memoryName;
+    int device;
+    switch (tensorMemory) {
+      case TensorMemory.Host host -> {
+        memoryName = "Cpu";
+        device = 0;
+      }
+      case TensorMemory.Cuda cuda -> {
+        memoryName = "Cuda";
+        device = cuda.device();
+      }
+    }
     try (Arena scratch = Arena.ofConfined()) {
       MemorySegment out = scratch.allocate(JAVA_LONG);
       api.call(
           OrtApi.CREATE_MEMORY_INFO,
-          scratch.allocateFrom("Cpu").address(),
+          scratch.allocateFrom(memoryName).address(),
           DEVICE_ALLOCATOR,
-          0,
+          device,
           DEFAULT_MEMORY,
           out.address());
       return out.get(JAVA_LONG, 0);

@@ -47,6 +47,9 @@ public final class OrtSession implements AutoCloseable {
       api.call(OrtApi.SET_INTRA_OP_NUM_THREADS, options, settings.intraOpThreads());
       api.call(OrtApi.ADD_CUSTOM_OP_DOMAIN, options, environment.gateDomain());
       settings.optimizedModel().ifPresent(file -> writeOptimized(api, options, arena, file));
+      if (settings.provider() instanceof ExecutionProvider.Cuda cuda) {
+        CudaProviderOptions.append(api, options, cuda);
+      }
       if (settings.deviceAllocator()) {
         configure(api, options, arena, "session.use_env_allocators", "1");
       }
@@ -64,18 +67,22 @@ public final class OrtSession implements AutoCloseable {
           arena.allocateFrom(model.toString()).address(),
           options,
           out.address());
-      return described(environment, out.get(JAVA_LONG, 0));
+      return described(environment, out.get(JAVA_LONG, 0), settings);
     } finally {
       api.invoke(OrtApi.RELEASE_SESSION_OPTIONS, options);
     }
   }
 
   /** Takes over a native session, which ends when it has something that cannot be served. */
-  private static OrtSession described(OrtEnvironment environment, long session) {
+  private static OrtSession described(
+      OrtEnvironment environment, long session, SessionSettings settings) {
     OrtApi api = environment.api();
     long runOptions = 0;
     try {
       runOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
+      if (settings.deviceAllocator() && !(settings.provider() instanceof ExecutionProvider.Cpu)) {
+        leaveAsynchronous(api, runOptions);
+      }
       return new OrtSession(environment, session, runOptions);
     } catch (RuntimeException e) {
       if (runOptions != 0) {
@@ -83,6 +90,17 @@ public final class OrtSession implements AutoCloseable {
       }
       api.invoke(OrtApi.RELEASE_SESSION, session);
       throw e;
+    }
+  }
+
+  /** A run on a device returns once its work is enqueued; its stream tells when it is done. */
+  private static void leaveAsynchronous(OrtApi api, long runOptions) {
+    try (Arena arena = Arena.ofConfined()) {
+      api.call(
+          OrtApi.ADD_RUN_CONFIG_ENTRY,
+          runOptions,
+          arena.allocateFrom("disable_synchronize_execution_providers").address(),
+          arena.allocateFrom("1").address());
     }
   }
 

@@ -7,6 +7,7 @@ import java.util.Optional;
 /**
  * How a session is built.
  *
+ * @param provider what its kernels run on
  * @param intraOpThreads threads that one run uses, its own included
  * @param optimizedModel where to write the optimised graph, if anywhere; constants of 1 KiB and
  *     more go to a file beside it whose name has {@code .data} added
@@ -16,6 +17,7 @@ import java.util.Optional;
  *     they are used in place and must outlive the session
  */
 public record SessionSettings(
+    ExecutionProvider provider,
     Optimization optimization,
     int intraOpThreads,
     Optional<Path> optimizedModel,
@@ -28,22 +30,29 @@ public record SessionSettings(
 
   /** A session as any user of ONNX Runtime would open it. */
   public static SessionSettings plain(int intraOpThreads) {
-    return new SessionSettings(Optimization.ALL, intraOpThreads, Optional.empty(), false, Map.of());
+    return new SessionSettings(
+        ExecutionProvider.CPU, Optimization.ALL, intraOpThreads, Optional.empty(), false, Map.of());
   }
 
   /** A session of a graph that has been optimised before, on the device's memory. */
   public static SessionSettings onDevice(int intraOpThreads) {
-    return new SessionSettings(Optimization.NONE, intraOpThreads, Optional.empty(), true, Map.of());
+    return new SessionSettings(
+        ExecutionProvider.CPU, Optimization.NONE, intraOpThreads, Optional.empty(), true, Map.of());
+  }
+
+  public SessionSettings withProvider(ExecutionProvider other) {
+    return new SessionSettings(
+        other, optimization, intraOpThreads, optimizedModel, deviceAllocator, initializers);
   }
 
   public SessionSettings withOptimizedModel(Optimization level, Path file) {
     return new SessionSettings(
-        level, intraOpThreads, Optional.of(file), deviceAllocator, initializers);
+        provider, level, intraOpThreads, Optional.of(file), deviceAllocator, initializers);
   }
 
   public SessionSettings withInitializers(Map<String, OrtTensor> values) {
     return new SessionSettings(
-        optimization, intraOpThreads, optimizedModel, deviceAllocator, values);
+        provider, optimization, intraOpThreads, optimizedModel, deviceAllocator, values);
   }
 
   /** ONNX Runtime's graph optimisation levels. */

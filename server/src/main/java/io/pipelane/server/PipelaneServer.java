@@ -9,6 +9,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.modelstore.host.MemoryPinner;
 import io.pipelane.modelstore.importing.ImportSettings;
@@ -54,12 +56,14 @@ public final class PipelaneServer implements AutoCloseable {
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
     try {
       Device device = open(openDevice(config));
+      DeviceMemory memory = new DeviceMemory(device.persistent());
       HostTier hostTier = open(new HostTier(config.hostTier().memory(), MemoryPinner.NONE));
       switcher =
           open(
               new Switcher(
                   device,
-                  library,
+                  memory,
+                  new CpuSessionFactory(library, memory, config.runtime().threads()),
                   switcherSettings(config),
                   model -> hostTier.open(model.weights(), model.plan().weightBytes())));
       Importer importer =
@@ -224,7 +228,6 @@ public final class PipelaneServer implements AutoCloseable {
         device.memory().bytes() / page * page,
         device.workingMemory().bytes(),
         device.lanes() == 0 ? Runtime.getRuntime().availableProcessors() : device.lanes(),
-        config.runtime().threads(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
         new EqualBytesGrouping(GROUPS, SMALLEST_GROUP),

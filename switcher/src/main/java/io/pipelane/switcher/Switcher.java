@@ -5,10 +5,10 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.TransferCounters;
@@ -19,7 +19,6 @@ import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.worker.InProcessWorker;
 import io.pipelane.switcher.worker.SessionConstants;
 import io.pipelane.switcher.worker.Worker;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -36,7 +35,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private static final Duration LONGEST_RUN = Duration.ofHours(1);
 
   private final DeviceMemory memory;
-  private final OrtEnvironment environment;
+  private final SessionFactory sessions;
   private final Lanes lanes;
   private final SessionConstants constants;
   private final MemoryDaemon daemon;
@@ -56,23 +55,23 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /**
    * Takes charge of a device, which stays the caller's to close afterwards.
    *
-   * @param library ONNX Runtime's native library
+   * @param memory what the factory's sessions allocate from
+   * @param sessions builds sessions on the device; closed with the switcher
    * @param hostTier opens a model's weights for a transfer
    */
   public Switcher(
       Device device,
-      Path library,
+      DeviceMemory memory,
+      SessionFactory sessions,
       SwitcherSettings settings,
       Function<ImportedModel, WeightSource> hostTier) {
     LongSupplier clock = System::nanoTime;
-    memory = new DeviceMemory(device.persistent());
-    environment = OrtEnvironment.open(library, memory);
+    this.memory = memory;
+    this.sessions = sessions;
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
     constants = new SessionConstants(device.persistent(), lanes);
     daemon = new MemoryDaemon(device, settings.weightBytes(), hostTier, settings.grouping(), clock);
-    worker =
-        new InProcessWorker(
-            environment, memory, device.persistent(), constants, settings.threadsPerRun());
+    worker = new InProcessWorker(sessions, device.persistent(), constants);
     queue =
         new RequestQueue(
             new FirstComeFirstServed(), settings.queuedRequests(), settings.queuedBytes(), clock);
@@ -171,7 +170,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /** ONNX Runtime's version. */
   public String runtimeVersion() {
-    return environment.version();
+    return sessions.runtimeVersion();
   }
 
   /** Who holds what of the device's memory, now. */
@@ -228,6 +227,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
     daemon.close();
     worker.close();
     lanes.close();
-    environment.close();
+    sessions.close();
   }
 }

@@ -8,7 +8,6 @@ import io.pipelane.switcher.memory.Grouping;
  * @param weightBytes device memory for weights in all forms
  * @param workingBytes device memory for lanes and session constants
  * @param lanes lanes that may be open at once
- * @param threadsPerRun threads of one run, its lane's own included
  * @param queuedRequests requests that may wait
  * @param queuedBytes bytes of their inputs
  * @param grouping how transfers are cut
@@ -19,7 +18,6 @@ public record SwitcherSettings(
     long weightBytes,
     long workingBytes,
     int lanes,
-    int threadsPerRun,
     int queuedRequests,
     long queuedBytes,
     Grouping grouping,

@@ -15,6 +15,8 @@ import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
@@ -62,9 +64,11 @@ class SwitcherTest {
   private Switcher open(boolean packing) {
     SwitcherSettings settings =
         new SwitcherSettings(
-            WEIGHTS, WORKING, 2, 1, 100, 1 << 20, new EqualBytesGrouping(8, 1), packing, 3);
-    return new Switcher(
-        device, OrtLibrary.locate(Optional.empty(), CACHE), settings, this::weights);
+            WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(8, 1), packing, 3);
+    DeviceMemory memory = new DeviceMemory(device.persistent());
+    CpuSessionFactory sessions =
+        new CpuSessionFactory(OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
+    return new Switcher(device, memory, sessions, settings, this::weights);
   }
 
   private WeightSource weights(ImportedModel model) {

@@ -1,242 +1,25 @@
 package io.pipelane.lanes.execution;
 
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.Plan.StreamedWeight;
-import io.pipelane.runtime.GateListener;
-import io.pipelane.runtime.IoBinding;
-import io.pipelane.runtime.OrtEnvironment;
-import io.pipelane.runtime.OrtSession;
-import io.pipelane.runtime.OrtTensor;
-import io.pipelane.runtime.SessionSettings;
-import io.pipelane.runtime.StringTensors;
-import io.pipelane.runtime.TensorType;
-import java.lang.foreign.MemorySegment;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 
-/**
- * A session whose weights lie in an address range of the device, ready to run in any lane.
- *
- * <p>It comes in two forms. <em>Gated</em>, its weights are inputs and need to be there only when
- * their gate lets the run pass. <em>Packed</em>, its weights are initializers that were repacked
- * for speed when the session was built; those that were not repacked are read in place, so the
- * whole range must stay mapped for as long as the session lives.
- *
- * <p>Runs are safe on several platform threads at once.
- */
-public final class ModelSession implements AutoCloseable {
-  private final OrtEnvironment environment;
-  private final DeviceMemory memory;
-  private final OrtSession session;
-  private final Map<String, OrtTensor> weights;
-  private final boolean gated;
-  private final Deque<IoBinding> idleBindings = new ArrayDeque<>();
-
-  private ModelSession(
-      OrtEnvironment environment,
-      DeviceMemory memory,
-      OrtSession session,
-      Map<String, OrtTensor> weights,
-      boolean gated) {
-    this.environment = environment;
-    this.memory = memory;
-    this.session = session;
-    this.weights = weights;
-    this.gated = gated;
-  }
-
+/** A session whose weights lie in an address range of the device. */
+public interface ModelSession extends AutoCloseable {
   /**
-   * Builds the gated form; the range need not be mapped.
+   * Runs once, on the calling platform thread, and returns when the outputs are placed.
    *
-   * @param address where the weights begin
-   * @param constants charged with the constants that stay inside the session
-   * @throws OutOfDeviceMemoryException when the constants do not fit
+   * @param region the lane's memory: everything that the run takes comes from it, and all of it is
+   *     free again at the end
+   * @param weights what the run waits for before it computes with them
+   * @throws OutOfDeviceMemoryException when the region has no room; nothing has been placed then
+   * @throws io.pipelane.config.StatusException when the run fails, or its weights do not arrive
    */
-  public static ModelSession gated(
-      OrtEnvironment environment,
-      DeviceMemory memory,
-      ImportedModel model,
-      long address,
-      int threads,
-      MemoryTarget constants) {
-    return open(environment, memory, model, address, threads, constants, true);
-  }
-
-  /**
-   * Builds the packed form; the range must be mapped, and filled, until the session is closed.
-   *
-   * @param packed charged with the repacked weights
-   * @throws OutOfDeviceMemoryException when they do not fit
-   */
-  public static ModelSession packed(
-      OrtEnvironment environment,
-      DeviceMemory memory,
-      ImportedModel model,
-      long address,
-      int threads,
-      MemoryTarget packed) {
-    return open(environment, memory, model, address, threads, packed, false);
-  }
-
-  private static ModelSession open(
-      OrtEnvironment environment,
-      DeviceMemory memory,
-      ImportedModel model,
-      long address,
-      int threads,
-      MemoryTarget target,
-      boolean gated) {
-    Map<String, OrtTensor> weights = new LinkedHashMap<>();
-    for (StreamedWeight weight : model.plan().weights()) {
-      weights.put(
-          weight.name(),
-          OrtTensor.over(
-              environment,
-              address + weight.offset(),
-              weight.byteSize(),
-              weight.type(),
-              weight.shape()));
-    }
-    try {
-      SessionSettings settings = SessionSettings.onDevice(threads);
-      OrtSession session =
-          memory.allocatingFrom(
-              target,
-              () ->
-                  gated
-                      ? environment.open(model.gatedModel(), settings)
-                      : environment.open(model.packedModel(), settings.withInitializers(weights)));
-      return new ModelSession(environment, memory, session, weights, gated);
-    } catch (RuntimeException e) {
-      weights.values().forEach(OrtTensor::close);
-      throw e;
-    }
-  }
-
-  /**
-   * Runs once, on the calling platform thread.
-   *
-   * @param region the lane's memory: inputs are copied into it, everything that the run allocates
-   *     comes from it, and all of it is free again at the end
-   * @param gates told at each gate of the gated form
-   * @throws OutOfDeviceMemoryException when the region has no room
-   * @throws StatusException when ONNX Runtime ends the run, or a gate does
-   */
-  public void run(
+  void run(
       Invocation invocation,
       EphemeralRegion region,
       MemoryTarget.Growth growth,
-      GateListener gates) {
-    MemoryTarget target = new MemoryTarget.Ephemeral(region, growth);
-    IoBinding binding = takeBinding();
-    boolean reusable = false;
-    try {
-      memory.allocatingFrom(
-          target,
-          () -> {
-            runBound(binding, invocation, gates);
-            return this;
-          });
-      reusable = true;
-    } finally {
-      giveBack(binding, reusable);
-    }
-  }
-
-  private void runBound(IoBinding binding, Invocation invocation, GateListener gates) {
-    List<Long> copies = new ArrayList<>(invocation.inputs().size());
-    try {
-      for (InputTensor input : invocation.inputs()) {
-        bind(binding, input, copies);
-      }
-      binding.clearOutputs();
-      invocation.outputs().forEach(binding::output);
-      binding.run(gates);
-      copyOut(binding, invocation);
-    } finally {
-      binding.clearOutputs();
-      copies.forEach(memory::free);
-    }
-  }
-
-  private void bind(IoBinding binding, InputTensor input, List<Long> copies) {
-    if (input.type() == TensorType.BYTES) {
-      try (OrtTensor strings = StringTensors.decode(environment, input.data(), input.shape())) {
-        binding.input(input.name(), strings);
-      }
-      return;
-    }
-    long bytes = input.data().byteSize();
-    // An empty tensor needs an address too.
-    long address = memory.allocate(Math.max(1, bytes));
-    if (address == 0) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "input \"" + input.name() + "\" of " + bytes + " bytes does not fit its lane");
-    }
-    copies.add(address);
-    MemorySegment.ofAddress(address).reinterpret(bytes).copyFrom(input.data());
-    try (OrtTensor tensor =
-        OrtTensor.over(environment, address, bytes, input.type(), input.shape())) {
-      binding.input(input.name(), tensor);
-    }
-  }
-
-  private static void copyOut(IoBinding binding, Invocation invocation) {
-    List<OrtTensor> results = binding.outputs();
-    try {
-      for (int i = 0; i < results.size(); i++) {
-        OrtTensor result = results.get(i);
-        String name = invocation.outputs().get(i);
-        TensorType type = result.type();
-        if (type == TensorType.BYTES) {
-          long bytes = StringTensors.encodedSize(result);
-          StringTensors.encode(result, invocation.place(name, type, result.shape(), bytes));
-        } else {
-          MemorySegment data = result.data();
-          invocation.place(name, type, result.shape(), data.byteSize()).copyFrom(data);
-        }
-      }
-    } finally {
-      results.forEach(OrtTensor::close);
-    }
-  }
-
-  private IoBinding takeBinding() {
-    synchronized (idleBindings) {
-      if (!idleBindings.isEmpty()) {
-        return idleBindings.pop();
-      }
-    }
-    IoBinding binding = session.newBinding();
-    if (gated) {
-      weights.forEach(binding::input);
-    }
-    return binding;
-  }
-
-  private void giveBack(IoBinding binding, boolean reusable) {
-    if (!reusable) {
-      binding.close();
-      return;
-    }
-    synchronized (idleBindings) {
-      idleBindings.push(binding);
-    }
-  }
+      WeightArrivals weights);
 
   /** Gives everything back; no run may be under way. */
   @Override
-  public void close() {
-    idleBindings.forEach(IoBinding::close);
-    session.close();
-    weights.values().forEach(OrtTensor::close);
-  }
+  void close();
 }

@@ -12,12 +12,13 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.GateListener;
-import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
@@ -25,6 +26,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -46,8 +48,8 @@ class ModelSessionTest {
   private final DeviceMemory memory = new DeviceMemory(device.persistent());
   private final EphemeralRegion region = device.ephemeral(16 * MIB);
   private final PersistentMemory.Account constants = device.persistent().open("test", 16 * MIB);
-  private final OrtEnvironment environment =
-      OrtEnvironment.open(OrtLibrary.locate(Optional.empty(), CACHE), memory);
+  private final SessionFactory sessions =
+      new CpuSessionFactory(OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
 
   ModelSessionTest() {
     memory.add(region);
@@ -58,7 +60,7 @@ class ModelSessionTest {
   void nothingIsLeft() {
     assertEquals(0, region.usedBytes());
     assertEquals(0, device.persistent().usedBytes());
-    environment.close();
+    sessions.close();
     device.close();
   }
 
@@ -82,8 +84,7 @@ class ModelSessionTest {
   }
 
   private ModelSession gated(ImportedModel model, AddressRange range) {
-    return ModelSession.gated(
-        environment, memory, model, range.address(), 1, new MemoryTarget.Persistent(constants));
+    return sessions.gated(model, range.address(), null, new MemoryTarget.Persistent(constants));
   }
 
   private float[] run(ModelSession session, float[] x) {
@@ -94,7 +95,7 @@ class ModelSessionTest {
       ModelSession session, float[] x, MemoryTarget.Growth growth, GateListener gates) {
     FloatInvocation invocation =
         new FloatInvocation(x, Shape.of(x.length / TestModels.WIDTH, TestModels.WIDTH));
-    session.run(invocation, region, growth, gates);
+    session.run(invocation, region, growth, new Listened(gates));
     return invocation.output();
   }
 
@@ -115,13 +116,7 @@ class ModelSessionTest {
     AddressRange range = filled(model);
     try (ModelSession gated = gated(model, range);
         ModelSession packed =
-            ModelSession.packed(
-                environment,
-                memory,
-                model,
-                range.address(),
-                1,
-                new MemoryTarget.Persistent(constants))) {
+            sessions.packed(model, range.address(), new MemoryTarget.Persistent(constants))) {
       for (int rows = 1; rows <= 3; rows++) {
         float[] x = random(rows, rows);
         float[] expected = run(packed, x);
@@ -224,5 +219,21 @@ class ModelSessionTest {
         assertArrayEquals(expected, run(session, x));
       }
     }
+  }
+
+  /** Weights that arrive when a listener says so. */
+  private record Listened(GateListener listener) implements WeightArrivals {
+    @Override
+    public void await(int segment) {
+      listener.reached(segment);
+    }
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      throw new AssertionError("the processor does not wait by itself");
+    }
+
+    @Override
+    public void stalled(long nanos) {}
   }
 }

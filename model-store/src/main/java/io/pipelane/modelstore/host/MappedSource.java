@@ -2,6 +2,7 @@ package io.pipelane.modelstore.host;
 
 import io.pipelane.modelstore.WeightSource;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A lease on mapped weights. */
@@ -24,6 +25,11 @@ final class MappedSource implements WeightSource {
       throw new IllegalStateException("the lease on these weights has been closed");
     }
     MemorySegment.copy(weights.memory(), offset, destination, 0, destination.byteSize());
+  }
+
+  @Override
+  public Optional<MemorySegment> memory() {
+    return Optional.of(weights.memory());
   }
 
   @Override

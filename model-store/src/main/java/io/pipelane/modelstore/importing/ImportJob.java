@@ -3,6 +3,7 @@ package io.pipelane.modelstore.importing;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
@@ -35,7 +36,8 @@ final class ImportJob {
   private static final String OPTIMIZED = "optimized.onnx";
   private static final int ATTEMPTS = 8;
   private static final SessionSettings GATED_SESSION =
-      new SessionSettings(Optimization.NONE, 1, Optional.empty(), false, Map.of());
+      new SessionSettings(
+          ExecutionProvider.CPU, Optimization.NONE, 1, Optional.empty(), false, Map.of());
 
   private final Path modelFile;
   private final Path folder;

@@ -3,6 +3,7 @@ package io.pipelane.runtime.graph;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.runtime.DeviceAllocator;
+import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.IoBinding;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
@@ -63,7 +64,8 @@ final class ArrivingWeights implements AutoCloseable {
     Path file = folder.resolve("gated.onnx");
     ModelFile.write(gated.model(), file);
     SessionSettings settings =
-        new SessionSettings(Optimization.NONE, 1, Optional.empty(), false, Map.of());
+        new SessionSettings(
+            ExecutionProvider.CPU, Optimization.NONE, 1, Optional.empty(), false, Map.of());
     try (OrtSession session = environment.open(file, settings);
         Arena arena = Arena.ofConfined()) {
       MemorySegment memory = arena.allocate(Math.max(64, gated.weightBytes()), 64);

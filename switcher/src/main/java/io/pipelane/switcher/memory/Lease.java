@@ -3,8 +3,10 @@ package io.pipelane.switcher.memory;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.memory.Residency.Arrival;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
 
@@ -12,13 +14,14 @@ import java.util.function.LongSupplier;
  * The right to run a model once: its weights are on the device or on their way, and stay until the
  * lease is closed. Belongs to the thread that runs.
  */
-public final class Lease implements AutoCloseable {
+public final class Lease implements WeightArrivals, AutoCloseable {
   private final MemoryDaemon daemon;
   private final Residency residency;
   private final boolean packed;
   private final List<Arrival> arrivals;
   private final LongSupplier nanoClock;
   private int awaited;
+  private int handedOut;
   private long stallNanos;
   private boolean failed;
 
@@ -35,18 +38,37 @@ public final class Lease implements AutoCloseable {
     return packed;
   }
 
-  /**
-   * Blocks until the weights of a segment, and of all before it, have arrived.
-   *
-   * @throws StatusException when they could not be brought in
-   */
+  @Override
   public void await(int segment) {
-    Plan plan = residency.model.plan();
-    long end = segment < plan.segments().size() ? plan.segments().get(segment).end() : 0;
+    long end = endOf(segment);
     while (awaited < arrivals.size() && arrivals.get(awaited).begin() < end) {
       await(arrivals.get(awaited).event());
       awaited++;
     }
+  }
+
+  @Override
+  public List<DeviceEvent> before(int segment) {
+    long end = endOf(segment);
+    List<DeviceEvent> events = new ArrayList<>();
+    while (handedOut < arrivals.size() && arrivals.get(handedOut).begin() < end) {
+      DeviceEvent event = arrivals.get(handedOut).event();
+      if (!event.isDone()) {
+        events.add(event);
+      }
+      handedOut++;
+    }
+    return events;
+  }
+
+  private long endOf(int segment) {
+    Plan plan = residency.model.plan();
+    return segment < plan.segments().size() ? plan.segments().get(segment).end() : 0;
+  }
+
+  @Override
+  public void stalled(long nanos) {
+    stallNanos += nanos;
   }
 
   private void await(DeviceEvent event) {
@@ -77,7 +99,7 @@ public final class Lease implements AutoCloseable {
     return residency.range;
   }
 
-  /** Time spent in {@link #await} so far. */
+  /** Time spent waiting for weights so far. */
   public long stallNanos() {
     return stallNanos;
   }

@@ -4,17 +4,16 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.runtime.GateListener;
-import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -28,24 +27,16 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** A worker that shares the server's process: nothing is copied to it, and a crash takes all. */
 public final class InProcessWorker implements Worker {
-  private final OrtEnvironment environment;
-  private final DeviceMemory memory;
+  private final SessionFactory sessions;
   private final SessionConstants constants;
   private final PersistentMemory persistent;
-  private final int threadsPerRun;
   private final Map<ModelVersion, WorkerModel> models = new ConcurrentHashMap<>();
 
   public InProcessWorker(
-      OrtEnvironment environment,
-      DeviceMemory memory,
-      PersistentMemory persistent,
-      SessionConstants constants,
-      int threadsPerRun) {
-    this.environment = environment;
-    this.memory = memory;
+      SessionFactory sessions, PersistentMemory persistent, SessionConstants constants) {
+    this.sessions = sessions;
     this.persistent = persistent;
     this.constants = constants;
-    this.threadsPerRun = threadsPerRun;
   }
 
   @Override
@@ -53,14 +44,7 @@ public final class InProcessWorker implements Worker {
     ModelSession gated =
         constants.charge(
             model,
-            account ->
-                ModelSession.gated(
-                    environment,
-                    memory,
-                    model,
-                    address,
-                    threadsPerRun,
-                    new MemoryTarget.Persistent(account)));
+            account -> sessions.gated(model, address, null, new MemoryTarget.Persistent(account)));
     models.put(model.version(), new WorkerModel(model, address, gated));
   }
 
@@ -70,12 +54,9 @@ public final class InProcessWorker implements Worker {
     Invocation invocation = new RequestInvocation(request, handler);
     try {
       if (lease.packed()) {
-        model.packed().run(invocation, lane.region(), lane::grow, gate -> {});
+        model.packed().run(invocation, lane.region(), lane::grow, WeightArrivals.PRESENT);
       } else {
-        ModelSession session = model.gated();
-        GateListener gates = lease::await;
-        lease.await(0);
-        session.run(invocation, lane.region(), lane::grow, gates);
+        model.gated().run(invocation, lane.region(), lane::grow, lease);
       }
     } catch (StatusException e) {
       boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
@@ -101,13 +82,7 @@ public final class InProcessWorker implements Worker {
     try {
       model.pack(
           account,
-          ModelSession.packed(
-              environment,
-              memory,
-              model.model(),
-              model.address(),
-              threadsPerRun,
-              new MemoryTarget.Persistent(account)));
+          sessions.packed(model.model(), model.address(), new MemoryTarget.Persistent(account)));
       account.limit(account.usedBytes());
       return account.usedBytes();
     } catch (OutOfDeviceMemoryException e) {

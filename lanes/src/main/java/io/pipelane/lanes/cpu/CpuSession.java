@@ -1,0 +1,241 @@
+package io.pipelane.lanes.cpu;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.Plan.StreamedWeight;
+import io.pipelane.runtime.GateListener;
+import io.pipelane.runtime.IoBinding;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.OrtSession;
+import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.StringTensors;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A session whose weights lie in an address range of the device, ready to run in any lane.
+ *
+ * <p>It comes in two forms. <em>Gated</em>, its weights are inputs and need to be there only when
+ * their gate lets the run pass. <em>Packed</em>, its weights are initializers that were repacked
+ * for speed when the session was built; those that were not repacked are read in place, so the
+ * whole range must stay mapped for as long as the session lives.
+ *
+ * <p>Runs are safe on several platform threads at once.
+ */
+final class CpuSession implements ModelSession {
+  private final OrtEnvironment environment;
+  private final DeviceMemory memory;
+  private final OrtSession session;
+  private final Map<String, OrtTensor> weights;
+  private final boolean gated;
+  private final Deque<IoBinding> idleBindings = new ArrayDeque<>();
+
+  private CpuSession(
+      OrtEnvironment environment,
+      DeviceMemory memory,
+      OrtSession session,
+      Map<String, OrtTensor> weights,
+      boolean gated) {
+    this.environment = environment;
+    this.memory = memory;
+    this.session = session;
+    this.weights = weights;
+    this.gated = gated;
+  }
+
+  /**
+   * Builds the gated form; the range need not be mapped.
+   *
+   * @param address where the weights begin
+   * @param constants charged with the constants that stay inside the session
+   * @throws OutOfDeviceMemoryException when the constants do not fit
+   */
+  static CpuSession gated(
+      OrtEnvironment environment,
+      DeviceMemory memory,
+      ImportedModel model,
+      long address,
+      int threads,
+      MemoryTarget constants) {
+    return open(environment, memory, model, address, threads, constants, true);
+  }
+
+  /**
+   * Builds the packed form; the range must be mapped, and filled, until the session is closed.
+   *
+   * @param packed charged with the repacked weights
+   * @throws OutOfDeviceMemoryException when they do not fit
+   */
+  static CpuSession packed(
+      OrtEnvironment environment,
+      DeviceMemory memory,
+      ImportedModel model,
+      long address,
+      int threads,
+      MemoryTarget packed) {
+    return open(environment, memory, model, address, threads, packed, false);
+  }
+
+  private static CpuSession open(
+      OrtEnvironment environment,
+      DeviceMemory memory,
+      ImportedModel model,
+      long address,
+      int threads,
+      MemoryTarget target,
+      boolean gated) {
+    Map<String, OrtTensor> weights = new LinkedHashMap<>();
+    for (StreamedWeight weight : model.plan().weights()) {
+      weights.put(
+          weight.name(),
+          OrtTensor.over(
+              environment,
+              address + weight.offset(),
+              weight.byteSize(),
+              weight.type(),
+              weight.shape()));
+    }
+    try {
+      SessionSettings settings = SessionSettings.onDevice(threads);
+      OrtSession session =
+          memory.allocatingFrom(
+              target,
+              () ->
+                  gated
+                      ? environment.open(model.gatedModel(), settings)
+                      : environment.open(model.packedModel(), settings.withInitializers(weights)));
+      return new CpuSession(environment, memory, session, weights, gated);
+    } catch (RuntimeException e) {
+      weights.values().forEach(OrtTensor::close);
+      throw e;
+    }
+  }
+
+  @Override
+  public void run(
+      Invocation invocation,
+      EphemeralRegion region,
+      MemoryTarget.Growth growth,
+      WeightArrivals weights) {
+    weights.await(0);
+    MemoryTarget target = new MemoryTarget.Ephemeral(region, growth);
+    IoBinding binding = takeBinding();
+    boolean reusable = false;
+    try {
+      memory.allocatingFrom(
+          target,
+          () -> {
+            runBound(binding, invocation, weights::await);
+            return this;
+          });
+      reusable = true;
+    } finally {
+      giveBack(binding, reusable);
+    }
+  }
+
+  private void runBound(IoBinding binding, Invocation invocation, GateListener gates) {
+    List<Long> copies = new ArrayList<>(invocation.inputs().size());
+    try {
+      for (InputTensor input : invocation.inputs()) {
+        bind(binding, input, copies);
+      }
+      binding.clearOutputs();
+      invocation.outputs().forEach(binding::output);
+      binding.run(gates);
+      copyOut(binding, invocation);
+    } finally {
+      binding.clearOutputs();
+      copies.forEach(memory::free);
+    }
+  }
+
+  private void bind(IoBinding binding, InputTensor input, List<Long> copies) {
+    if (input.type() == TensorType.BYTES) {
+      try (OrtTensor strings = StringTensors.decode(environment, input.data(), input.shape())) {
+        binding.input(input.name(), strings);
+      }
+      return;
+    }
+    long bytes = input.data().byteSize();
+    // An empty tensor needs an address too.
+    long address = memory.allocate(Math.max(1, bytes));
+    if (address == 0) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "input \"" + input.name() + "\" of " + bytes + " bytes does not fit its lane");
+    }
+    copies.add(address);
+    MemorySegment.ofAddress(address).reinterpret(bytes).copyFrom(input.data());
+    try (OrtTensor tensor =
+        OrtTensor.over(environment, address, bytes, input.type(), input.shape())) {
+      binding.input(input.name(), tensor);
+    }
+  }
+
+  private static void copyOut(IoBinding binding, Invocation invocation) {
+    List<OrtTensor> results = binding.outputs();
+    try {
+      for (int i = 0; i < results.size(); i++) {
+        OrtTensor result = results.get(i);
+        String name = invocation.outputs().get(i);
+        TensorType type = result.type();
+        if (type == TensorType.BYTES) {
+          long bytes = StringTensors.encodedSize(result);
+          StringTensors.encode(result, invocation.place(name, type, result.shape(), bytes));
+        } else {
+          MemorySegment data = result.data();
+          invocation.place(name, type, result.shape(), data.byteSize()).copyFrom(data);
+        }
+      }
+    } finally {
+      results.forEach(OrtTensor::close);
+    }
+  }
+
+  private IoBinding takeBinding() {
+    synchronized (idleBindings) {
+      if (!idleBindings.isEmpty()) {
+        return idleBindings.pop();
+      }
+    }
+    IoBinding binding = session.newBinding();
+    if (gated) {
+      weights.forEach(binding::input);
+    }
+    return binding;
+  }
+
+  private void giveBack(IoBinding binding, boolean reusable) {
+    if (!reusable) {
+      binding.close();
+      return;
+    }
+    synchronized (idleBindings) {
+      idleBindings.push(binding);
+    }
+  }
+
+  @Override
+  public void close() {
+    idleBindings.forEach(IoBinding::close);
+    session.close();
+    weights.values().forEach(OrtTensor::close);
+  }
+}

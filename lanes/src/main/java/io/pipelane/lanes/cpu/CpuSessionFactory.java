@@ -1,0 +1,56 @@
+package io.pipelane.lanes.cpu;
+
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.OrtEnvironment;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** Builds sessions that run on the processor, each in as many lanes at once as want to. */
+public final class CpuSessionFactory implements SessionFactory {
+  private final OrtEnvironment environment;
+  private final DeviceMemory memory;
+  private final int threadsPerRun;
+
+  /**
+   * Loads ONNX Runtime.
+   *
+   * @param memory serves what sessions allocate
+   * @param threadsPerRun threads of one run, its lane's own included
+   */
+  public CpuSessionFactory(Path library, DeviceMemory memory, int threadsPerRun) {
+    this.environment = OrtEnvironment.open(library, memory);
+    this.memory = memory;
+    this.threadsPerRun = threadsPerRun;
+  }
+
+  @Override
+  public boolean boundToLane() {
+    return false;
+  }
+
+  @Override
+  public ModelSession gated(
+      ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
+    return CpuSession.gated(environment, memory, model, address, threadsPerRun, constants);
+  }
+
+  @Override
+  public ModelSession packed(ImportedModel model, long address, MemoryTarget packed) {
+    return CpuSession.packed(environment, memory, model, address, threadsPerRun, packed);
+  }
+
+  @Override
+  public String runtimeVersion() {
+    return environment.version();
+  }
+
+  @Override
+  public void close() {
+    environment.close();
+  }
+}

@@ -1,0 +1,42 @@
+package io.pipelane.lanes.execution;
+
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.modelstore.ImportedModel;
+import org.jspecify.annotations.Nullable;
+
+/** Builds the sessions that models run in on one device. Safe for any platform thread. */
+public interface SessionFactory extends AutoCloseable {
+  /**
+   * Whether a session belongs to the lane it was built for, because it launches on its stream and
+   * knows its addresses; otherwise any lane may run it, several at once.
+   */
+  boolean boundToLane();
+
+  /**
+   * Builds a session whose weights arrive segment by segment; its range need not be mapped. Models
+   * of one structure may share it, if their weights take turns at the address.
+   *
+   * @param address where the weights lie
+   * @param lane the memory of the lane that it belongs to; null where sessions are bound to none
+   * @param constants charged with what stays in the session
+   * @throws OutOfDeviceMemoryException when that does not fit
+   * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model
+   */
+  ModelSession gated(
+      ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants);
+
+  /**
+   * Builds a faster session for weights that are there already and stay as long as it lives.
+   *
+   * @param packed charged with repacked weights
+   * @throws UnsupportedOperationException where the gated form is as fast
+   */
+  ModelSession packed(ImportedModel model, long address, MemoryTarget packed);
+
+  /** ONNX Runtime's version. */
+  String runtimeVersion();
+
+  /** Ends the runtime; its sessions are closed. */
+  @Override
+  void close();
+}

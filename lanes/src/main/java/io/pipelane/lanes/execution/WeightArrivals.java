@@ -1,0 +1,41 @@
+package io.pipelane.lanes.execution;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceEvent;
+import java.util.List;
+
+/** The weights of one run, some of which may still be on their way. Belongs to the run's thread. */
+public interface WeightArrivals {
+  /** Weights that are all there. */
+  WeightArrivals PRESENT =
+      new WeightArrivals() {
+        @Override
+        public void await(int segment) {}
+
+        @Override
+        public List<DeviceEvent> before(int segment) {
+          return List.of();
+        }
+
+        @Override
+        public void stalled(long nanos) {}
+      };
+
+  /**
+   * Blocks until the weights of a segment, and of all before it, have arrived.
+   *
+   * @param segment counted from 0
+   * @throws StatusException when they could not be brought in
+   */
+  void await(int segment);
+
+  /**
+   * For a device that waits by itself: what has to happen before a segment may compute, namely the
+   * arrivals of its weights and of all before it that no earlier call has returned and that are not
+   * there yet. Such a run calls {@link #await} with its last segment before it trusts its outputs.
+   */
+  List<DeviceEvent> before(int segment);
+
+  /** Tells how long a device that waits by itself has waited. */
+  void stalled(long nanos);
+}
