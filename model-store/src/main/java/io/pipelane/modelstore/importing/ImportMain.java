@@ -41,7 +41,7 @@ public final class ImportMain {
     };
   }
 
-  private static ImportTarget target(String provider, String identity) {
+  static ImportTarget target(String provider, String identity) {
     if (provider.equals(CPU)) {
       return new ImportTarget(ExecutionProvider.CPU, identity);
     }
