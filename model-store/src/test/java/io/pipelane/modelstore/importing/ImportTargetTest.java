@@ -15,7 +15,7 @@ class ImportTargetTest {
   void arguments_ofTheProcess_bringTheTargetAcross() {
     assertEquals(ImportTarget.processor(), across(ImportTarget.processor()));
     assertEquals(H200, across(H200));
-    ImportTarget exact = ImportTarget.cuda(0, false, "NVIDIA H100 sm_90");
+    ImportTarget exact = ImportTarget.cuda(0, false, true, "NVIDIA H100 sm_90");
     assertEquals(exact, across(exact));
   }
 
@@ -24,6 +24,7 @@ class ImportTargetTest {
     assertNotEquals(ImportTarget.processor().key(), H200.key());
     assertNotEquals(ImportTarget.cuda(1, false, H200.deviceIdentity()).key(), H200.key());
     assertNotEquals(ImportTarget.cuda(1, true, "NVIDIA A100 sm_80").key(), H200.key());
+    assertNotEquals(ImportTarget.cuda(1, true, true, H200.deviceIdentity()).key(), H200.key());
     assertEquals(ImportTarget.cuda(0, true, H200.deviceIdentity()).key(), H200.key());
   }
 
