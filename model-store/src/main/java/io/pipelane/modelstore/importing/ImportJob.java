@@ -39,6 +39,7 @@ final class ImportJob {
   static final String PLAN = "plan.json";
 
   private static final String OPTIMIZED = "optimized.onnx";
+  private static final String CHANNELS_LAST = "channels-last.onnx";
   private static final String PLACED = "placed.onnx";
   private static final int ATTEMPTS = 8;
 
@@ -82,28 +83,36 @@ final class ImportJob {
             OrtEnvironment.open(
                 runtimeLibrary, TensorMemory.HOST, target.provider(), new NoDeviceMemory());
         OrtSession plain = environment.open(modelFile, optimizing(false))) {
-      ModelFile optimized = takeOptimized();
       Answers answers = Answers.of(environment, plain, target);
       if (!target.mayTurnChannelsLast()
           || !Convolutions.isIn(source.graph())
           || !cutChannelsLast(environment, plain, answers)) {
-        cutUntilAccepted(environment, optimized, plain, answers, false);
+        cutUntilAccepted(environment, optimized(false), plain, answers, false);
       }
     }
+    deleteWithData(OPTIMIZED);
+    deleteWithData(CHANNELS_LAST);
+  }
+
+  private void deleteWithData(String name) throws IOException {
+    Files.deleteIfExists(folder.resolve(name));
+    Files.deleteIfExists(folder.resolve(name + ".data"));
   }
 
   private SessionSettings optimizing(boolean channelsLast) {
     return SessionSettings.plain(1)
         .withProvider(target.exact(channelsLast))
-        .withOptimizedModel(optimization, folder.resolve(OPTIMIZED));
+        .withOptimizedModel(optimization, optimizedFile(channelsLast));
   }
 
-  private ModelFile takeOptimized() throws IOException {
-    Path file = folder.resolve(OPTIMIZED);
-    ModelFile optimized = HostCopies.removed(Constants.toInitializers(ModelFile.read(file)));
-    Files.delete(file);
-    Files.deleteIfExists(folder.resolve(OPTIMIZED + ".data"));
-    return optimized;
+  private Path optimizedFile(boolean channelsLast) {
+    return folder.resolve(channelsLast ? CHANNELS_LAST : OPTIMIZED);
+  }
+
+  /** Its large constants stay in their file, which is read when they are taken out. */
+  private ModelFile optimized(boolean channelsLast) throws IOException {
+    return HostCopies.removed(
+        Constants.toInitializers(ModelFile.read(optimizedFile(channelsLast))));
   }
 
   /** Tries the faster layout of convolutions; false when its answers are not the plain ones. */
@@ -111,7 +120,7 @@ final class ImportJob {
       throws IOException {
     try {
       environment.open(modelFile, optimizing(true)).close();
-      cutUntilAccepted(environment, takeOptimized(), plain, answers, true);
+      cutUntilAccepted(environment, optimized(true), plain, answers, true);
       notes.add("convolutions run channels last");
       return true;
     } catch (StatusException | IllegalStateException e) {
@@ -187,10 +196,8 @@ final class ImportJob {
     if (target.graph() == GraphTarget.PROCESSOR) {
       return GraphProto.getDefaultInstance();
     }
-    Path file = folder.resolve(PLACED);
-    GraphProto placed = ModelFile.read(file).graph();
-    Files.delete(file);
-    Files.deleteIfExists(folder.resolve(PLACED + ".data"));
+    GraphProto placed = ModelFile.read(folder.resolve(PLACED)).graph();
+    deleteWithData(PLACED);
     return placed;
   }
 
