@@ -42,14 +42,11 @@ public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
   }
 
   /**
-   * What answers are compared on: the provider without its shortcuts, so that a difference means a
-   * wrong graph and not another rounding.
+   * What answers are compared on: the provider without roundings that are its own, so that a
+   * difference means a wrong graph.
+   *
+   * @param channelsLast the layout of convolutions
    */
-  ExecutionProvider reference() {
-    return exact(false);
-  }
-
-  /** The same in one of the layouts. */
   ExecutionProvider exact(boolean channelsLast) {
     return switch (provider) {
       case ExecutionProvider.Cpu cpu -> cpu;
