@@ -145,7 +145,7 @@ class BoundSessionsTest {
     ImportedModel model = registered(1);
     infer(model);
     var before = switcher.memory();
-    sessions.failures = 1;
+    sessions.failures.set(1);
     StatusException error = assertThrows(StatusException.class, () -> registered(2));
     assertEquals(Status.INVALID_ARGUMENT, error.status());
     assertEquals(before.constantBytes(), switcher.memory().constantBytes());
@@ -159,7 +159,7 @@ class BoundSessionsTest {
     for (int i = 0; i < 5; i++) {
       models.add(registered(i));
     }
-    sessions.failures = 1; // Met by the first of those whose sessions were evicted.
+    sessions.failures.set(1); // Met by the first of those whose sessions were evicted.
     int failed = 0;
     for (ImportedModel model : models) {
       try {
