@@ -401,6 +401,21 @@ final class SessionPool {
     return true;
   }
 
+  /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */
+  boolean hasRoomForRange(Structure structure) {
+    lock.lock();
+    try {
+      SessionBudget budget = budgets.get(structure);
+      if (budget == null) {
+        return false;
+      }
+      long lanesUsed = sessionsOf(structure).stream().map(s -> s.key.lane()).distinct().count();
+      return lanes.freeBytes() >= lanesUsed * budget.expectedBytes();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private long idleBytes() {
     lock.lock();
     try {
