@@ -17,18 +17,13 @@ public final class OpenParts implements AutoCloseable {
     return parts.isEmpty();
   }
 
-  /**
-   * Closes everything because of a failure, which is told what cannot be closed.
-   *
-   * @return the failure
-   */
-  public <E extends Throwable> E closeAfter(E failure) {
+  /** Closes everything because of a failure, which is told what cannot be closed. */
+  public void closeAfter(Throwable failure) {
     try {
       close();
     } catch (RuntimeException second) {
       failure.addSuppressed(second);
     }
-    return failure;
   }
 
   /** Stops at the first part that cannot be closed: those below it may still be in use. */

@@ -35,7 +35,8 @@ public sealed interface DeviceChoice {
      * Loads the driver, and looks for ONNX Runtime's part.
      *
      * @param library ONNX Runtime's
-     * @throws StatusException {@link Status#UNAVAILABLE} with the reason when one of them is missing
+     * @throws StatusException {@link Status#UNAVAILABLE} with the reason when one of them is
+     *     missing
      */
     static Cuda load(Path library) {
       CudaDriver driver = CudaDriver.load();
