@@ -12,11 +12,18 @@ import io.pipelane.runtime.graph.GraphTarget;
  */
 public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
   private static final double CPU_TOLERANCE = 1e-5;
-  private static final double TF32_TOLERANCE = 2e-3;
+
+  /** Kernels of different layouts add up in different orders. */
+  private static final double CUDA_TOLERANCE = 1e-3;
 
   /** This machine's processor. */
   public static ImportTarget processor() {
     return new ImportTarget(ExecutionProvider.CPU, Processor.identity());
+  }
+
+  /** A GPU through CUDA, in the layout that is faster. */
+  public static ImportTarget cuda(int device, boolean tf32, String deviceIdentity) {
+    return cuda(device, tf32, true, deviceIdentity);
   }
 
   /**
@@ -24,9 +31,36 @@ public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
    *
    * @param device the index of the one that imports; what it makes serves any with its identity
    * @param tf32 whether products may be rounded to TF32
+   * @param channelsLast whether convolutions may run channels last, see {@link
+   *     ExecutionProvider.Cuda}; import tries it and falls back to ONNX's own layout where answers
+   *     differ
    */
-  public static ImportTarget cuda(int device, boolean tf32, String deviceIdentity) {
-    return new ImportTarget(new ExecutionProvider.Cuda(device, 0, tf32), deviceIdentity);
+  public static ImportTarget cuda(
+      int device, boolean tf32, boolean channelsLast, String deviceIdentity) {
+    return new ImportTarget(
+        new ExecutionProvider.Cuda(device, 0, tf32, channelsLast), deviceIdentity);
+  }
+
+  /**
+   * What answers are compared on: the provider without its shortcuts, so that a difference means a
+   * wrong graph and not another rounding.
+   */
+  ExecutionProvider reference() {
+    return exact(false);
+  }
+
+  /** The same in one of the layouts. */
+  ExecutionProvider exact(boolean channelsLast) {
+    return switch (provider) {
+      case ExecutionProvider.Cpu cpu -> cpu;
+      case ExecutionProvider.Cuda cuda ->
+          new ExecutionProvider.Cuda(cuda.device(), 0, false, channelsLast);
+    };
+  }
+
+  /** Whether convolutions may run channels last. */
+  boolean mayTurnChannelsLast() {
+    return provider instanceof ExecutionProvider.Cuda cuda && cuda.channelsLast();
   }
 
   /** How graphs are cut for it. */
@@ -41,7 +75,7 @@ public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
   double tolerance() {
     return switch (provider) {
       case ExecutionProvider.Cpu cpu -> CPU_TOLERANCE;
-      case ExecutionProvider.Cuda cuda -> cuda.tf32() ? TF32_TOLERANCE : CPU_TOLERANCE;
+      case ExecutionProvider.Cuda cuda -> CUDA_TOLERANCE;
     };
   }
 
@@ -50,7 +84,8 @@ public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
     return switch (provider) {
       case ExecutionProvider.Cpu cpu -> "provider cpu\nprocessor " + deviceIdentity;
       case ExecutionProvider.Cuda cuda ->
-          "provider cuda\ntf32 " + cuda.tf32() + "\ndevice " + deviceIdentity;
+          "provider cuda\ntf32 %s\nchannels last %s\ndevice %s"
+              .formatted(cuda.tf32(), cuda.channelsLast(), deviceIdentity);
     };
   }
 }
