@@ -14,7 +14,7 @@ final class PooledSession {
   final Usage usage;
 
   /** Runs under way, the building of it included. */
-  int runs = 1;
+  int runs;
 
   /** What is reserved for it. */
   long bytes;
@@ -22,7 +22,7 @@ final class PooledSession {
   /** What building it took. */
   long buildNanos;
 
-  private @Nullable ModelSession session;
+  private volatile @Nullable ModelSession session;
   private @Nullable Account account;
 
   /**
