@@ -1,0 +1,44 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.runtime.ExecutionProvider;
+import java.lang.foreign.MemorySegment;
+import java.util.Map;
+
+/** A device that is opened for a benchmark, and what belongs to its kind. */
+interface Accelerator extends AutoCloseable {
+  Device device();
+
+  /** What the sessions of the device allocate from. */
+  DeviceMemory memory();
+
+  /** What a plain session on the same device runs on. */
+  ExecutionProvider provider();
+
+  /**
+   * Sessions on the device.
+   *
+   * @param captures whether runs are captured and replayed, where the device can
+   */
+  SessionFactory sessions(boolean captures);
+
+  /** Whether the device captures runs at all. */
+  boolean captures();
+
+  /** Host memory that the device copies from at the link's speed; lives as long as this. */
+  MemorySegment pinned(long bytes);
+
+  /** Device memory for lanes and sessions. */
+  long workingBytes();
+
+  /** What a figure has to be read with, by name. */
+  Map<String, String> description();
+
+  /** Settings of a server on the same device. */
+  Map<String, String> serverSettings();
+
+  @Override
+  void close();
+}

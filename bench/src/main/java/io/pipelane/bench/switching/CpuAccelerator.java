@@ -1,0 +1,79 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.runtime.ExecutionProvider;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.Map;
+
+/** The processor under a device's rules. */
+final class CpuAccelerator implements Accelerator {
+  private static final long WORKING_BYTES = 2L << 30;
+
+  private final Path library;
+  private final Device device;
+  private final DeviceMemory memory;
+
+  CpuAccelerator(Path library, ByteSize weights, ByteSize page) {
+    this.library = library;
+    device = CpuDevice.open(weights, page, Bandwidth.UNLIMITED);
+    memory = new DeviceMemory(device.persistent());
+  }
+
+  @Override
+  public Device device() {
+    return device;
+  }
+
+  @Override
+  public DeviceMemory memory() {
+    return memory;
+  }
+
+  @Override
+  public ExecutionProvider provider() {
+    return ExecutionProvider.CPU;
+  }
+
+  @Override
+  public SessionFactory sessions(boolean captures) {
+    return new CpuSessionFactory(library, memory, 1);
+  }
+
+  @Override
+  public boolean captures() {
+    return false;
+  }
+
+  @Override
+  public MemorySegment pinned(long bytes) {
+    return Arena.ofAuto().allocate(bytes, 64);
+  }
+
+  @Override
+  public long workingBytes() {
+    return WORKING_BYTES;
+  }
+
+  @Override
+  public Map<String, String> description() {
+    return Map.of("device", device.name());
+  }
+
+  @Override
+  public Map<String, String> serverSettings() {
+    return Map.of("device.kind", "cpu");
+  }
+
+  @Override
+  public void close() {
+    device.close();
+  }
+}
