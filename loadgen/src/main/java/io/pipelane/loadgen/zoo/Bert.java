@@ -70,10 +70,11 @@ final class Bert {
     String first = graph.integer("segment", 0);
     String segment = layers.embed("embeddings.token_type_embeddings", first, SEGMENTS);
     String length = layers.length(graph.node("Shape", "shape", List.of(ids)));
-    String positions = layers.positions("embeddings.position_embeddings", length, POSITIONS);
     String typed = layers.add("embeddings.typed", words, segment);
-    return layers.normalize(
-        "embeddings.LayerNorm", layers.add("embeddings.placed", typed, positions));
+    String placed =
+        layers.addPositions(
+            "embeddings.position_embeddings", "embeddings.placed", typed, length, POSITIONS);
+    return layers.normalize("embeddings.LayerNorm", placed);
   }
 
   private String attention(String name, String states, String mask) {

@@ -49,11 +49,8 @@ final class Gpt2 {
     String shape = graph.node("Shape", "shape", List.of(ids));
     String length = layers.length(shape);
     String mask = mask(length);
-    String states =
-        layers.add(
-            "embeddings",
-            layers.embed("wte", ids, VOCABULARY),
-            layers.positions("wpe", length, POSITIONS));
+    String words = layers.embed("wte", ids, VOCABULARY);
+    String states = layers.addPositions("wpe", "embeddings", words, length, POSITIONS);
     for (int i = 0; i < LAYERS; i++) {
       String name = "h." + i;
       states = attention(name, states, mask);

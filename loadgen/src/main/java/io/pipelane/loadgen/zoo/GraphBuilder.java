@@ -43,6 +43,11 @@ final class GraphBuilder {
     graph.addOutput(tensorType(name, DataType.FLOAT, dimensions));
   }
 
+  /** States the shape of a tensor whose dimensions ONNX's shape inference loses. */
+  void shape(String name, Object... dimensions) {
+    graph.addValueInfo(tensorType(name, DataType.FLOAT, dimensions));
+  }
+
   /** A node with one output, which it is named after. */
   String node(String operator, String output, List<String> inputs, Attribute... attributes) {
     return node(operator, List.of(output), inputs, attributes).getFirst();

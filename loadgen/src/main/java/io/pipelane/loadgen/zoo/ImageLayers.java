@@ -131,26 +131,27 @@ final class ImageLayers {
   /**
    * A fully connected layer.
    *
-   * @param values what its weights are drawn from
+   * @param output what the tensor that it writes is named
    */
-  String connect(String name, String output, String input, Range values, int inputs, int outputs) {
+  String connect(String name, String output, String input, int inputs, int outputs) {
     List<String> tensors =
         List.of(
             input,
-            graph.weight(name + ".weight", values, outputs, inputs),
+            graph.weight(name + ".weight", Range.afterRectifier(inputs), outputs, inputs),
             graph.weight(name + ".bias", BIAS, outputs));
     return graph.node("Gemm", output, tensors, integer("transB", 1));
   }
 
   /** The last layer: a score for each class. */
   void classify(String name, String input, int inputs) {
-    connect(name, "output", input, Range.linear(inputs), inputs, CLASSES);
+    connect(name, "output", input, inputs, CLASSES);
     graph.output("output", GraphBuilder.BATCH, CLASSES);
   }
 
   private String filters(String name, Features input, int channels, Kernel kernel) {
-    Range values =
-        Range.beforeRectifier((long) input.channels() * kernel.height() * kernel.width());
+    int inputs = input.channels() * kernel.height() * kernel.width();
+    boolean isImage = input.channels() == COLOURS;
+    Range values = isImage ? Range.linear(inputs) : Range.afterRectifier(inputs);
     return graph.weight(
         name + ".weight", values, channels, input.channels(), kernel.height(), kernel.width());
   }

@@ -54,13 +54,14 @@ final class TextLayers {
     return graph.node("Gather", name, List.of(table, ids), integer("axis", 0));
   }
 
-  /** The vectors of the positions that are in use, [sequence, hidden]. */
-  String positions(String name, String length, int positions) {
+  /** Adds to each token's vector that of its position. */
+  String addPositions(String name, String output, String states, String length, int positions) {
     String table = graph.weight(name + ".weight", Range.linear(hidden), positions, hidden);
-    List<String> inputs =
-        List.of(
-            table, graph.integers(name + ".first", 0), length, graph.integers(name + ".axis", 0));
-    return graph.node("Slice", name, inputs);
+    String first = graph.integers(name + ".first", 0);
+    String axis = graph.integers(name + ".axis", 0);
+    String used = graph.node("Slice", name, List.of(table, first, length, axis));
+    graph.shape(output, GraphBuilder.BATCH, SEQUENCE, hidden);
+    return add(output, states, used);
   }
 
   String add(String name, String one, String other) {

@@ -46,8 +46,7 @@ final class Vgg {
 
   private static String hidden(
       GraphBuilder graph, ImageLayers layers, String name, String relu, String input, int inputs) {
-    Range values = Range.beforeRectifier(inputs);
-    String connected = layers.connect(name, name, input, values, inputs, HIDDEN);
+    String connected = layers.connect(name, name, input, inputs, HIDDEN);
     return graph.node("Relu", relu, List.of(connected));
   }
 }

@@ -10,12 +10,16 @@ import java.util.SplittableRandom;
  * gives a variant of the same structure, and a model's file is the same whenever it is written.
  */
 final class WeightSource {
-  private static final int CHUNK = 1 << 20;
+  /** Values at a time; even, and more than any group. */
+  private static final int CHUNK = 1 << 18;
+
   private static final int FRACTION_BITS = 24;
   private static final float FRACTION_UNIT = 0x1p-24f;
 
   private final long seed;
-  private final ByteBuffer chunk = ByteBuffer.allocate(CHUNK).order(ByteOrder.LITTLE_ENDIAN);
+  private final float[] values = new float[CHUNK];
+  private final ByteBuffer bytes =
+      ByteBuffer.allocate(CHUNK * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
 
   WeightSource(long seed) {
     this.seed = seed;
@@ -30,25 +34,40 @@ final class WeightSource {
   void draw(Weight weight, Sink sink) throws IOException {
     SplittableRandom random =
         new SplittableRandom(seed * 0x9E3779B97F4A7C15L + hash(weight.name()));
-    float low = weight.values().low();
-    float unit = (weight.values().high() - low) * FRACTION_UNIT;
+    Range range = weight.values();
+    int group = Math.max(1, range.group());
+    int piece = CHUNK / group * group;
     for (long left = weight.elements(); left > 0; ) {
-      int count = (int) Math.min(left, CHUNK / Float.BYTES);
-      fill(random, count, low, unit);
-      sink.write(chunk.array(), count * Float.BYTES);
+      int count = (int) Math.min(left, piece);
+      fill(random, range, count);
+      for (int first = 0; range.group() > 0 && first < count; first += group) {
+        centre(first, first + group);
+      }
+      bytes.asFloatBuffer().put(values, 0, count);
+      sink.write(bytes.array(), count * Float.BYTES);
       left -= count;
     }
   }
 
   /** Each random number serves two values. */
-  private void fill(SplittableRandom random, int count, float low, float unit) {
+  private void fill(SplittableRandom random, Range range, int count) {
+    float low = range.low();
+    float unit = (range.high() - low) * FRACTION_UNIT;
     for (int i = 0; i < count; i += 2) {
       long bits = random.nextLong();
-      chunk.putFloat(i * Float.BYTES, low + unit * (bits >>> (Long.SIZE - FRACTION_BITS)));
-      if (i + 1 < count) {
-        int lower = (int) bits >>> (Integer.SIZE - FRACTION_BITS);
-        chunk.putFloat((i + 1) * Float.BYTES, low + unit * lower);
-      }
+      values[i] = low + unit * (bits >>> (Long.SIZE - FRACTION_BITS));
+      values[i + 1] = low + unit * ((int) bits >>> (Integer.SIZE - FRACTION_BITS));
+    }
+  }
+
+  private void centre(int first, int end) {
+    double sum = 0;
+    for (int i = first; i < end; i++) {
+      sum += values[i];
+    }
+    float mean = (float) (sum / (end - first));
+    for (int i = first; i < end; i++) {
+      values[i] -= mean;
     }
   }
 
