@@ -17,6 +17,8 @@ import java.util.List;
  * @param weightBytes the size of the weights file
  * @param weightChecksum CRC-32C of the weights file
  * @param constantBytes bytes of the constants that stay inside a session
+ * @param batchPadding whether batches may be filled up; inputs' open dimensions are -1 in their
+ *     specs
  * @param notes what an owner should know, e.g. which constants could not be streamed and why
  */
 public record Plan(
@@ -28,6 +30,7 @@ public record Plan(
     long weightBytes,
     long weightChecksum,
     long constantBytes,
+    Padding batchPadding,
     List<String> notes) {
 
   /** Every streamed weight begins at a multiple of this, in the file and on the device. */
@@ -39,6 +42,30 @@ public record Plan(
     weights = List.copyOf(weights);
     segments = List.copyOf(segments);
     notes = List.copyOf(notes);
+  }
+
+  /** A plan of a model whose batches are never padded. */
+  public Plan(
+      String structureHash,
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      List<StreamedWeight> weights,
+      List<Segment> segments,
+      long weightBytes,
+      long weightChecksum,
+      long constantBytes,
+      List<String> notes) {
+    this(
+        structureHash,
+        inputs,
+        outputs,
+        weights,
+        segments,
+        weightBytes,
+        weightChecksum,
+        constantBytes,
+        Padding.notApplicable("nobody has tried"),
+        notes);
   }
 
   /** The weights of a graph that was cut, as a plan keeps them. */

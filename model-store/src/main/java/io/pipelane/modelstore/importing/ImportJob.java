@@ -2,17 +2,20 @@ package io.pipelane.modelstore.importing;
 
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
-import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.SessionSettings.Optimization;
+import io.pipelane.runtime.TensorMemory;
 import io.pipelane.runtime.graph.ConstantBytes;
 import io.pipelane.runtime.graph.Constants;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.GraphTarget;
+import io.pipelane.runtime.graph.HostCopies;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.PackedGraph;
 import io.pipelane.runtime.graph.StructureHash;
@@ -34,16 +37,15 @@ final class ImportJob {
   static final String PLAN = "plan.json";
 
   private static final String OPTIMIZED = "optimized.onnx";
+  private static final String PLACED = "placed.onnx";
   private static final int ATTEMPTS = 8;
-  private static final SessionSettings GATED_SESSION =
-      new SessionSettings(
-          ExecutionProvider.CPU, Optimization.NONE, 1, Optional.empty(), false, Map.of());
 
   private final Path modelFile;
   private final Path folder;
   private final Path runtimeLibrary;
   private final Optimization optimization;
   private final CutSettings cuts;
+  private final ImportTarget target;
   private final List<String> notes = new ArrayList<>();
 
   /**
@@ -56,12 +58,14 @@ final class ImportJob {
       Path folder,
       Path runtimeLibrary,
       Optimization optimization,
-      CutSettings cuts) {
+      CutSettings cuts,
+      ImportTarget target) {
     this.modelFile = modelFile;
     this.folder = folder;
     this.runtimeLibrary = runtimeLibrary;
     this.optimization = optimization;
     this.cuts = cuts;
+    this.target = target;
   }
 
   /**
@@ -73,11 +77,16 @@ final class ImportJob {
     Constants.externalFiles(ModelFile.read(modelFile));
     Path optimizedFile = folder.resolve(OPTIMIZED);
     SessionSettings optimizing =
-        SessionSettings.plain(1).withOptimizedModel(optimization, optimizedFile);
-    try (OrtEnvironment environment = OrtEnvironment.open(runtimeLibrary, new NoDeviceMemory());
+        SessionSettings.plain(1)
+            .withProvider(target.provider())
+            .withOptimizedModel(optimization, optimizedFile);
+    try (OrtEnvironment environment =
+            OrtEnvironment.open(
+                runtimeLibrary, TensorMemory.HOST, target.provider(), new NoDeviceMemory());
         OrtSession plain = environment.open(modelFile, optimizing)) {
-      ModelFile optimized = Constants.toInitializers(ModelFile.read(optimizedFile));
-      Answers answers = Answers.of(environment, plain);
+      ModelFile optimized =
+          HostCopies.removed(Constants.toInitializers(ModelFile.read(optimizedFile)));
+      Answers answers = Answers.of(environment, plain, target);
       cutUntilAccepted(environment, optimized, plain, answers);
     }
     Files.delete(optimizedFile);
@@ -87,21 +96,24 @@ final class ImportJob {
   private void cutUntilAccepted(
       OrtEnvironment environment, ModelFile optimized, OrtSession plain, Answers answers)
       throws IOException {
-    WeightSelection selection = WeightSelection.DEFAULT;
+    WeightSelection selection = target.graph().selection();
     for (int attempt = 1; ; attempt++) {
       Map<String, TensorProto> weights = selection.select(optimized.graph());
       Set<String> keep;
       try {
-        GatedGraph gated = GateCutter.cut(optimized, weights, cuts);
+        GatedGraph gated = GateCutter.cut(optimized, weights, cuts, target.graph());
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
         String verdict;
-        try (OrtSession session = environment.open(folder.resolve(GATED), GATED_SESSION)) {
+        try (OrtSession session = environment.open(folder.resolve(GATED), gatedSession())) {
           verdict = answers.compare(session, gated, folder.resolve(WEIGHTS));
         }
         ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
         notes.add(verdict);
-        PlanFile.write(plan(gated, plain, checksum), folder.resolve(PLAN));
+        noteHostCopies();
+        Padding padding = answers.padding(plain);
+        notes.add(padding.toString());
+        PlanFile.write(plan(gated, plain, checksum, padding), folder.resolve(PLAN));
         return;
       } catch (StatusException | IllegalStateException e) {
         if (weights.isEmpty()) {
@@ -120,7 +132,26 @@ final class ImportJob {
     }
   }
 
-  private Plan plan(GatedGraph gated, OrtSession plain, long checksum) {
+  /** Of a GPU's session the graph is written as its nodes were placed. */
+  private SessionSettings gatedSession() {
+    SessionSettings settings =
+        new SessionSettings(
+            target.provider(), Optimization.NONE, 1, Optional.empty(), false, Map.of());
+    return target.graph() == GraphTarget.GPU
+        ? settings.withOptimizedModel(Optimization.NONE, folder.resolve(PLACED))
+        : settings;
+  }
+
+  private void noteHostCopies() throws IOException {
+    if (target.graph() == GraphTarget.GPU) {
+      Path placed = folder.resolve(PLACED);
+      notes.add("host copies: " + HostCopies.count(ModelFile.read(placed).graph()));
+      Files.delete(placed);
+      Files.deleteIfExists(folder.resolve(PLACED + ".data"));
+    }
+  }
+
+  private Plan plan(GatedGraph gated, OrtSession plain, long checksum, Padding padding) {
     return new Plan(
         StructureHash.of(gated.model()),
         plain.inputs(),
@@ -130,6 +161,7 @@ final class ImportJob {
         gated.weightBytes(),
         checksum,
         ConstantBytes.of(gated.model().getGraph()),
+        padding,
         notes);
   }
 }

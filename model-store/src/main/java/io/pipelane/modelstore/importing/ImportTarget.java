@@ -1,0 +1,56 @@
+package io.pipelane.modelstore.importing;
+
+import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.runtime.graph.GraphTarget;
+
+/**
+ * What models are imported for: optimised graphs depend on it.
+ *
+ * @param provider what optimises and checks graphs; a stream in it is not used
+ * @param deviceIdentity tells devices apart for which ONNX Runtime may optimise differently, e.g.
+ *     {@code NVIDIA H200 sm_90}
+ */
+public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
+  private static final double CPU_TOLERANCE = 1e-5;
+  private static final double TF32_TOLERANCE = 2e-3;
+
+  /** This machine's processor. */
+  public static ImportTarget processor() {
+    return new ImportTarget(ExecutionProvider.CPU, Processor.identity());
+  }
+
+  /**
+   * A GPU through CUDA.
+   *
+   * @param device the index of the one that imports; what it makes serves any with its identity
+   * @param tf32 whether products may be rounded to TF32
+   */
+  public static ImportTarget cuda(int device, boolean tf32, String deviceIdentity) {
+    return new ImportTarget(new ExecutionProvider.Cuda(device, 0, tf32), deviceIdentity);
+  }
+
+  /** How graphs are cut for it. */
+  GraphTarget graph() {
+    return switch (provider) {
+      case ExecutionProvider.Cpu cpu -> GraphTarget.PROCESSOR;
+      case ExecutionProvider.Cuda cuda -> GraphTarget.GPU;
+    };
+  }
+
+  /** The relative error up to which answers count as equal. */
+  double tolerance() {
+    return switch (provider) {
+      case ExecutionProvider.Cpu cpu -> CPU_TOLERANCE;
+      case ExecutionProvider.Cuda cuda -> cuda.tf32() ? TF32_TOLERANCE : CPU_TOLERANCE;
+    };
+  }
+
+  /** The part of a cache key that tells targets apart. */
+  String key() {
+    return switch (provider) {
+      case ExecutionProvider.Cpu cpu -> "provider cpu\nprocessor " + deviceIdentity;
+      case ExecutionProvider.Cuda cuda ->
+          "provider cuda\ntf32 " + cuda.tf32() + "\ndevice " + deviceIdentity;
+    };
+  }
+}
