@@ -3,6 +3,7 @@ package io.pipelane.bench.switching;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
@@ -23,6 +24,9 @@ interface Accelerator extends AutoCloseable {
    * @param captures whether runs are captured and replayed, where the device can
    */
   SessionFactory sessions(boolean captures);
+
+  /** What models are imported for. */
+  ImportTarget target();
 
   /** Whether the device captures runs at all. */
   boolean captures();

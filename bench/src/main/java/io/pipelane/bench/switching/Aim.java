@@ -13,10 +13,7 @@ import java.util.Optional;
  * @param coldToBound cold divided by the lower bound, at most
  */
 record Aim(
-    double warm,
-    Optional<Double> coldOverWarm,
-    Optional<Double> coldOverCopy,
-    double coldToBound) {
+    double warm, Optional<Double> coldOverWarm, Optional<Double> coldOverCopy, double coldToBound) {
   private static final Map<String, Aim> AIMS =
       Map.of(
           "resnet152", overWarm(4.2, 0.35, 1.06),

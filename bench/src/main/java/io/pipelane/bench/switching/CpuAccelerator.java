@@ -7,6 +7,7 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -45,6 +46,11 @@ final class CpuAccelerator implements Accelerator {
   @Override
   public SessionFactory sessions(boolean captures) {
     return new CpuSessionFactory(library, memory, 1);
+  }
+
+  @Override
+  public ImportTarget target() {
+    return ImportTarget.processor();
   }
 
   @Override

@@ -35,7 +35,7 @@ final class ModelRounds {
    */
   ModelRounds(
       Accelerator accelerator,
-      SwitchCase switchCase,
+      List<Tensor> inputs,
       ImportedModel grouped,
       ImportedModel layered,
       int warmup,
@@ -48,7 +48,7 @@ final class ModelRounds {
     this.warmup = warmup;
     this.iterations = iterations;
     this.measured = measured;
-    inputs = switchCase.inputs(grouped);
+    this.inputs = inputs;
     weights = HeldWeights.read(grouped, accelerator::pinned);
     layeredWeights = HeldWeights.read(layered, accelerator::pinned);
     measured.fact("weights_mb", grouped.plan().weightBytes() / 1e6);

@@ -45,8 +45,7 @@ final class PlainSession implements Run, AutoCloseable {
       MemorySegment data = inputMemory.apply(input.data().remaining());
       data.copyFrom(MemorySegment.ofBuffer(input.data()));
       OrtTensor tensor =
-          OrtTensor.over(
-              environment, data.address(), data.byteSize(), input.type(), input.shape());
+          OrtTensor.over(environment, data.address(), data.byteSize(), input.type(), input.shape());
       binding.input(input.name(), tensor);
       this.inputs.add(tensor);
     }

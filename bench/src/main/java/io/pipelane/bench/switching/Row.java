@@ -11,10 +11,10 @@ import java.util.Locale;
  */
 record Row(String key, String label) {
   static final Row PLAIN = new Row("plain_warm", "plain session, warm");
-  static final Row GATED_WARM = new Row("gated_warm", "gated, not captured, warm");
-  static final Row GATED_COLD = new Row("gated_cold", "gated, not captured, cold");
-  static final Row WARM = new Row("warm", "captured, warm");
-  static final Row RUN_WARM = new Row("run_warm", "captured, warm, without queue and hops");
+  static final Row GATED_WARM = new Row("gated_warm", "warm, not captured");
+  static final Row GATED_COLD = new Row("gated_cold", "cold, not captured");
+  static final Row WARM = new Row("warm", "warm");
+  static final Row RUN_WARM = new Row("run_warm", "warm, the run alone, without queue and hops");
   static final Row COLD = new Row("cold", "cold, pipelined in groups");
   static final Row COLD_LAYERS = new Row("cold_layers", "cold, pipelined layer by layer");
   static final Row COLD_WHOLE = new Row("cold_whole", "cold, one copy, then run");

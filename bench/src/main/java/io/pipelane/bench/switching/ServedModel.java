@@ -83,8 +83,7 @@ final class ServedModel {
   }
 
   private byte[] ask(ChildProcess server) throws IOException {
-    return RawAnswer.ask(
-        server.url(), switchCase.name(), InferenceMessages.binaryRequest(inputs));
+    return RawAnswer.ask(server.url(), switchCase.name(), InferenceMessages.binaryRequest(inputs));
   }
 
   private ChildProcess startNetty(ChildProcess server) throws IOException, InterruptedException {

@@ -1,15 +1,10 @@
 package io.pipelane.bench.switching;
 
-import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.report.Provenance;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.ConfigLoader;
 import io.pipelane.config.DeviceSelection;
-import io.pipelane.config.PipelaneConfig;
-import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.importing.ImportSettings;
-import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.runtime.OrtLibrary;
-import io.pipelane.runtime.graph.CutSettings;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -19,6 +14,7 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -38,11 +34,6 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class SwitchCommand implements Callable<Integer> {
-  /** Finer than any model's layers. */
-  private static final CutSettings PER_LAYER = new CutSettings(1, 10_000);
-
-  private static final long HEADROOM_PAGES = 2;
-
   /** What there is to measure. */
   enum Part {
     PLAIN,
@@ -133,20 +124,85 @@ public final class SwitchCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     work = Files.createDirectories(work.toAbsolutePath().normalize());
     Path library = OrtLibrary.locate(configuredLibrary(), work.resolve("cache"));
+    Path folder = repository.toAbsolutePath().normalize();
+    List<SwitchCase> cases =
+        models.stream().map(name -> SwitchCase.of(folder, name, batch, sequence)).toList();
     Measurements measurements = new Measurements();
-    Map<String, String> provenance = new LinkedHashMap<>();
-    for (String name : models) {
-      SwitchCase switchCase =
-          SwitchCase.of(repository.toAbsolutePath().normalize(), name, batch, sequence);
-      say("importing " + name);
-      Imports imports = importModel(library, switchCase);
-      measure(library, switchCase, imports, measurements.of(name), provenance);
+    Map<String, String> provenance;
+    Map<SwitchCase, List<Tensor>> inputs = new LinkedHashMap<>();
+    Map<String, String> serverSettings;
+    try (Accelerator accelerator = open(library, cases)) {
+      SwitchBenchmark benchmark =
+          new SwitchBenchmark(accelerator, library, work, parts, warmup, iterations);
+      provenance = new LinkedHashMap<>(accelerator.description());
+      provenance.putAll(Provenance.now(benchmark.runtimeVersion()));
+      serverSettings = accelerator.serverSettings();
+      for (SwitchCase switchCase : cases) {
+        say("measuring " + switchCase.name());
+        inputs.put(switchCase, benchmark.measure(switchCase, measurements.of(switchCase.name())));
+      }
+    }
+    for (SwitchCase switchCase : cases) {
+      measureServed(switchCase, inputs, serverSettings, measurements.of(switchCase.name()));
     }
     if (peer != null) {
       Peer.read(peer, measurements);
     }
-    provenance.put("command", String.join(" ", spec.commandLine().getParseResult().originalArgs()));
+    provenance.put("command", "bin/loadgen " + String.join(" ", arguments()));
     publish(new SwitchReport(measurements, provenance));
     return 0;
+  }
+
+  private List<String> arguments() {
+    return spec.root().commandLine().getParseResult().originalArgs();
+  }
+
+  /** A configured folder wins over the class path, as for a server. */
+  private static Optional<Path> configuredLibrary() {
+    return ConfigLoader.load(null, System.getenv(), Map.of()).config().runtime().library();
+  }
+
+  private Accelerator open(Path library, List<SwitchCase> cases) throws IOException {
+    long largest = 0;
+    for (SwitchCase switchCase : cases) {
+      largest = Math.max(largest, Files.size(switchCase.file()));
+    }
+    return Accelerators.open(DeviceSelection.parse(device), library, pageSize, largest);
+  }
+
+  private void measureServed(
+      SwitchCase switchCase,
+      Map<SwitchCase, List<Tensor>> inputs,
+      Map<String, String> settings,
+      Measured measured)
+      throws Exception {
+    if (!parts.contains(Part.HTTP) && !parts.contains(Part.START)) {
+      return;
+    }
+    say("serving " + switchCase.name());
+    List<Tensor> request = Objects.requireNonNull(inputs.get(switchCase));
+    ServedModel served = new ServedModel(switchCase, request, work, settings);
+    if (parts.contains(Part.HTTP)) {
+      served.measureHttp(measured);
+    }
+    if (parts.contains(Part.START)) {
+      served.measureStarts(measured);
+    }
+  }
+
+  private void publish(SwitchReport report) throws IOException {
+    report.print(spec.commandLine().getOut());
+    if (json != null) {
+      report.writeJson(json);
+    }
+    if (markdown != null) {
+      report.writeMarkdown(markdown);
+    }
+  }
+
+  private void say(String line) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(line);
+    out.flush();
   }
 }

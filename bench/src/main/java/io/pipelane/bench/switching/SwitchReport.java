@@ -21,13 +21,14 @@ final class SwitchReport {
       List.of(
           "Latencies are what a caller in the process sees, from submission to the answer in host"
               + " memory: medians, with means in brackets.",
+          "Runs are captured once per shape and replayed, where the device can do that, unless it"
+              + " says otherwise.",
           "Cold: the weights lie in host memory that the device copies from directly, and no page"
               + " of device memory is mapped for them; mapping counts.",
           "Rows of one form take turns within a run, so that drift hits all alike.",
           "Lower bound: no segment computes before its weights have come at the link's peak rate,"
               + " nor before the segment before it is done; segments take the time they take alone.",
-          "Plain session: ONNX Runtime as any user would run it, inputs and outputs in host memory."
-      );
+          "Plain session: ONNX Runtime as any user would run it, inputs and outputs in host memory.");
 
   private final Measurements measurements;
   private final SwitchTables tables;
@@ -43,7 +44,8 @@ final class SwitchReport {
   void print(PrintWriter out) {
     out.println(TITLE);
     provenance.forEach((name, value) -> out.println("  " + name + ": " + value));
-    for (List<List<String>> table : List.of(tables.latencies(row -> true), tables.comparison(), tables.facts())) {
+    for (List<List<String>> table :
+        List.of(tables.latencies(row -> true), tables.comparison(), tables.facts())) {
       out.println();
       TextTable.lines(table).forEach(out::println);
     }

@@ -7,9 +7,14 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Predicate;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /** The measurements as tables: a row a way, a column a model. */
 final class SwitchTables {
+  /** The figure's name of the lower bound. */
+  static final String LOWER_BOUND = "lower_bound_ms";
+
   private static final String NONE = "-";
 
   private final Measurements all;
@@ -29,7 +34,7 @@ final class SwitchTables {
     return table;
   }
 
-  private static String latency(@org.jspecify.annotations.Nullable Samples samples) {
+  private static String latency(@Nullable Samples samples) {
     return samples == null || samples.count() == 0
         ? NONE
         : number(samples.median()) + " (" + number(samples.mean()) + ")";
@@ -38,7 +43,7 @@ final class SwitchTables {
   /** What follows from the latencies, beside what is aimed at where something is. */
   List<List<String>> comparison() {
     List<List<String>> table = heading("");
-    table.add(line("captured, warm, ms", (name, m) -> cell(m.median(Row.WARM), aim(name, "≤", Aim::warm))));
+    table.add(line("warm, ms", (name, m) -> cell(m.median(Row.WARM), aim(name, "≤", Aim::warm))));
     table.add(
         line(
             "cold, nothing resident, minus warm, ms",
@@ -53,7 +58,10 @@ final class SwitchTables {
                 cell(
                     minus(m.median(Row.COLD), m.median(Row.COPY)),
                     Aim.of(name).flatMap(Aim::coldOverCopy).map(v -> "≤ " + number(v)))));
-    table.add(line("lower bound of any pipeline, ms", (name, m) -> cell(m.fact(LOWER_BOUND), Optional.empty())));
+    table.add(
+        line(
+            "lower bound of any pipeline, ms",
+            (name, m) -> cell(m.fact(LOWER_BOUND), Optional.empty())));
     table.add(
         line(
             "cold / lower bound",
@@ -63,7 +71,7 @@ final class SwitchTables {
                     aim(name, "≤", Aim::coldToBound))));
     table.add(
         line(
-            "captured / plain session, warm",
+            "warm / plain session, warm",
             (name, m) -> cell(ratio(m.median(Row.WARM), m.median(Row.PLAIN)), Optional.empty())));
     table.add(
         line(
@@ -88,9 +96,6 @@ final class SwitchTables {
     return table;
   }
 
-  /** The figure's name of the lower bound. */
-  static final String LOWER_BOUND = "lower_bound_ms";
-
   private List<List<String>> heading(String first) {
     List<String> heading = new ArrayList<>(List.of(first));
     heading.addAll(all.names());
@@ -105,8 +110,7 @@ final class SwitchTables {
     return line;
   }
 
-  private static Optional<String> aim(
-      String model, String sign, java.util.function.ToDoubleFunction<Aim> value) {
+  private static Optional<String> aim(String model, String sign, ToDoubleFunction<Aim> value) {
     return Aim.of(model).map(aim -> sign + " " + number(value.applyAsDouble(aim)));
   }
 
