@@ -65,7 +65,7 @@ final class WeightSource {
     for (int i = first; i < end; i++) {
       sum += values[i];
     }
-    float mean = (float) (sum / (end - first));
+    float mean = (float) (Range.CENTRING * sum / (end - first));
     for (int i = first; i < end; i++) {
       values[i] -= mean;
     }
