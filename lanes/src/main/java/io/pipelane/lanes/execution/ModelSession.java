@@ -19,6 +19,14 @@ public interface ModelSession extends AutoCloseable {
       MemoryTarget.Growth growth,
       WeightArrivals weights);
 
+  /**
+   * The device memory that it keeps between runs, memory of frameworks included that no allocator
+   * of ours was asked for; it may change with a run. 0 when that is what its account shows.
+   */
+  default long deviceBytes() {
+    return 0;
+  }
+
   /** Gives everything back; no run may be under way. */
   @Override
   void close();

@@ -19,8 +19,10 @@ final class DevicesCommand implements Subcommand {
     PrintWriter out = spec.commandLine().getOut();
     out.printf("%-8s %s%n", "DEVICE", "WHAT IT IS");
     out.printf(
-        "%-8s %s; device.memory is %s, in pages of %s%n",
-        "cpu", Processor.description(), config.device().memory(), config.device().pageSize());
+        "%-8s %s; %s%n",
+        "cpu",
+        Processor.description(),
+        config.device().forCpu(Runtime.getRuntime().availableProcessors()));
     out.println("cuda     not served by this version");
     out.flush();
     return 0;

@@ -1,7 +1,6 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.Plan;
@@ -94,8 +93,8 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     await(residency.model.plan().segments().size() - 1);
   }
 
-  /** Where the weights lie. */
-  AddressRange range() {
+  /** Where the weights lie, for as long as the lease is open. */
+  public StructureRange range() {
     return residency.range;
   }
 

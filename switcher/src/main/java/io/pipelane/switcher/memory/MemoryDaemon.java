@@ -80,10 +80,10 @@ public final class MemoryDaemon implements AutoCloseable {
   /**
    * Makes a model known; nothing is transferred.
    *
-   * @return the address its weights will lie at, for as long as it is registered
+   * @return where its weights will lie, for as long as it is registered
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
    */
-  public long register(ImportedModel model) {
+  public StructureRange register(ImportedModel model) {
     long weightBytes = model.plan().weightBytes();
     long needed = Math.ceilDiv(weightBytes, pages.pageBytes()) * pages.pageBytes();
     if (needed > capacityBytes) {
@@ -105,14 +105,20 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency =
           new Residency(
               model,
-              device.reserve(Math.max(1, weightBytes)),
+              rangeFor(model),
               grouping.groups(model.plan(), 0).size(),
               new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
       memory.residencies.put(model.version(), residency);
-      return residency.range.address();
+      return residency.range;
     } finally {
       lock.unlock();
     }
+  }
+
+  private StructureRange rangeFor(ImportedModel model) {
+    Structure structure = new Structure(model.plan().structureHash());
+    long bytes = Math.max(1, model.plan().weightBytes());
+    return new StructureRange(structure, device.reserve(bytes));
   }
 
   /**
@@ -126,7 +132,7 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       residency.retired = true;
       emptyOut(residency, 0);
-      residency.range.close();
+      residency.range.addresses.close();
       memory.residencies.remove(version);
       changed.signalAll();
     } finally {
@@ -357,7 +363,12 @@ public final class MemoryDaemon implements AutoCloseable {
       DeviceEvent arrived =
           device
               .copies()
-              .copy(source, group.offset(), residency.range, group.offset(), group.byteSize());
+              .copy(
+                  source,
+                  group.offset(),
+                  residency.range.addresses,
+                  group.offset(),
+                  group.byteSize());
       residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
     } catch (RuntimeException e) {
       long end = residency.model.plan().weightBytes();

@@ -1,7 +1,6 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.modelstore.ImportedModel;
 import java.util.ArrayList;
@@ -15,7 +14,7 @@ final class Residency {
    * which are in order, contiguous, and end with the model; they are kept until all are done.
    */
   final ImportedModel model;
-  final AddressRange range;
+  final StructureRange range;
   final Usage usage;
 
   /** Copies that bring the whole model in. */
@@ -27,7 +26,7 @@ final class Residency {
   boolean retired;
   @Nullable PackedForm packed;
 
-  Residency(ImportedModel model, AddressRange range, int groups, Usage usage) {
+  Residency(ImportedModel model, StructureRange range, int groups, Usage usage) {
     this.groups = groups;
     this.model = model;
     this.range = range;
@@ -51,7 +50,7 @@ final class Residency {
 
   /** Pages that the whole model takes. */
   int slotsNeeded() {
-    return model.plan().weightBytes() == 0 ? 0 : range.slots();
+    return model.plan().weightBytes() == 0 ? 0 : range.addresses.slots();
   }
 
   int missingSlots() {

@@ -103,7 +103,7 @@ final class WeightMemory {
     while (residentBytes(residency) < end) {
       Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
       try {
-        residency.range.map(residency.mappedSlots, page);
+        residency.range.addresses.map(residency.mappedSlots, page);
       } catch (RuntimeException e) {
         pages.giveBack(page);
         throw e;
@@ -116,7 +116,7 @@ final class WeightMemory {
   void unmap(Residency residency, int slots) {
     for (int i = 0; i < slots; i++) {
       residency.mappedSlots--;
-      pages.giveBack(residency.range.unmap(residency.mappedSlots));
+      pages.giveBack(residency.range.addresses.unmap(residency.mappedSlots));
       counters.pagesEvicted++;
     }
   }

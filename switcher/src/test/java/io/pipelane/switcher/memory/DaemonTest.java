@@ -51,7 +51,7 @@ abstract class DaemonTest {
   }
 
   ImportedModel register(ImportedModel model) {
-    rangeOf.put(model.version(), device.range(daemon.register(model)));
+    rangeOf.put(model.version(), device.range(daemon.register(model).address()));
     return model;
   }
 
@@ -67,7 +67,7 @@ abstract class DaemonTest {
   void requireContent(Lease lease, ImportedModel model) {
     for (int segment = 0; segment < model.plan().segments().size(); segment++) {
       lease.await(segment);
-      requireContent((FakeDevice.Range) lease.range(), model, segment);
+      requireContent((FakeDevice.Range) lease.range().addresses, model, segment);
     }
   }
 

@@ -1,0 +1,27 @@
+package io.pipelane.server.device;
+
+import io.pipelane.config.DeviceBudget;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.runtime.ExecutionProvider;
+import java.nio.file.Path;
+
+/** Opens the processor as a device. */
+final class CpuServing {
+  private CpuServing() {}
+
+  static ServingDevice open(PipelaneConfig config, Path library) {
+    DeviceBudget budget = config.device().forCpu(Runtime.getRuntime().availableProcessors());
+    Device device = CpuDevice.open(budget.weights(), budget.page(), config.link().bandwidth());
+    return new ServingDevice(
+        device.name(),
+        "",
+        ExecutionProvider.CPU,
+        device,
+        budget,
+        memory -> new CpuSessionFactory(library, memory, config.runtime().threads()),
+        config.runtime().prepack());
+  }
+}
