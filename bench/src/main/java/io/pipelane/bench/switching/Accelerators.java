@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** Opens the accelerator that is to be measured. */
 final class Accelerators {
   private static final String CPU_PAGE = "2MiB";
+  private static final String GPU_PAGE = "16MiB";
 
   /** A model in two forms, and what rounding to pages adds to each. */
   private static final int COPIES = 2;
@@ -26,8 +27,11 @@ final class Accelerators {
         ByteSize page = ByteSize.parse(pageSize == null ? CPU_PAGE : pageSize);
         yield new CpuAccelerator(library, weights(page, largestModel), page);
       }
-      case DeviceSelection.Cuda cuda ->
-          throw new IllegalArgumentException("--device: " + cuda + " cannot be measured yet");
+      case DeviceSelection.Cuda cuda -> {
+        ByteSize page = ByteSize.parse(pageSize == null ? GPU_PAGE : pageSize);
+        int index = cuda.ordinals().getFirst();
+        yield new CudaAccelerator(library, index, weights(page, largestModel), page);
+      }
       case DeviceSelection.Auto auto ->
           throw new IllegalArgumentException("--device: say which, " + auto + " is not measured");
     };

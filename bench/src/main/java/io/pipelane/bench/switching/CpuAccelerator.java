@@ -6,6 +6,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
@@ -13,6 +14,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 
 /** The processor under a device's rules. */
 final class CpuAccelerator implements Accelerator {
@@ -20,12 +22,10 @@ final class CpuAccelerator implements Accelerator {
 
   private final Path library;
   private final Device device;
-  private final DeviceMemory memory;
 
   CpuAccelerator(Path library, ByteSize weights, ByteSize page) {
     this.library = library;
     device = CpuDevice.open(weights, page, Bandwidth.UNLIMITED);
-    memory = new DeviceMemory(device.persistent());
   }
 
   @Override
@@ -34,17 +34,12 @@ final class CpuAccelerator implements Accelerator {
   }
 
   @Override
-  public DeviceMemory memory() {
-    return memory;
-  }
-
-  @Override
   public ExecutionProvider provider() {
     return ExecutionProvider.CPU;
   }
 
   @Override
-  public SessionFactory sessions(boolean captures) {
+  public SessionFactory sessions(DeviceMemory memory, boolean captures) {
     return new CpuSessionFactory(library, memory, 1);
   }
 
@@ -56,6 +51,16 @@ final class CpuAccelerator implements Accelerator {
   @Override
   public boolean captures() {
     return false;
+  }
+
+  @Override
+  public Optional<double[]> segmentMillis(ModelSession session) {
+    return Optional.empty();
+  }
+
+  @Override
+  public void settle() {
+    // Pages are mapped and unmapped at once.
   }
 
   @Override

@@ -8,14 +8,18 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.EqualBytesGrouping;
 import io.pipelane.switcher.memory.Grouping;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /** Measures one model on one accelerator, through the product's own switcher. */
 final class ModelRounds {
   private static final double[] RESIDENT_SHARES = {0.125, 0.25, 0.5, 0.75};
   private static final int[] GROUP_COUNTS = {4, 8, 16, 24, 32};
   private static final int STRUCTURE_ROUNDS = 10;
+  private static final String LINK = "link_gb_per_s";
   private static final Run NOTHING = () -> {};
 
   private final Accelerator accelerator;
@@ -62,7 +66,7 @@ final class ModelRounds {
       Contestant copy = new Contestant(Row.COPY, NOTHING, link.copy(weights));
       Contestant.measure(List.of(copy), warmup, iterations, measured);
     }
-    measured.fact("link_gb_per_s", weights.byteSize() / measured.of(Row.COPY).quantile(0) / 1e6);
+    measured.fact(LINK, weights.byteSize() / measured.of(Row.COPY).quantile(0) / 1e6);
   }
 
   /** Runs that are not captured. */
@@ -73,7 +77,7 @@ final class ModelRounds {
       Contestant.measure(
           List.of(
               new Contestant(Row.GATED_WARM, NOTHING, caller),
-              new Contestant(Row.GATED_COLD, cold(stage, 0, Stage.GROUPS), caller)),
+              new Contestant(Row.GATED_COLD, cold(stage, Stage.GROUPS), caller)),
           warmup,
           iterations,
           measured);
@@ -89,21 +93,76 @@ final class ModelRounds {
       LocalCaller layers = stage.caller(layered, inputs);
       List<Contestant> all = new ArrayList<>();
       all.add(new Contestant(Row.WARM, () -> stage.warmUp(grouped.version()), caller));
-      all.add(new Contestant(Row.COLD, cold(stage, 0, Stage.GROUPS), caller));
-      all.add(new Contestant(Row.COLD_WHOLE, cold(stage, 0, Stage.WHOLE), caller));
-      all.add(new Contestant(Row.COLD_LAYERS, coldLayers(stage), layers));
+      all.add(new Contestant(Row.COLD, cold(stage, Stage.GROUPS), caller));
+      all.add(new Contestant(Row.COLD_WHOLE, cold(stage, Stage.WHOLE), caller));
+      all.add(new Contestant(Row.COLD_LAYERS, cold(stage, Stage.LAYERS), layers));
       Run arrival = () -> stage.warmUp(grouped.version());
-      all.add(new Contestant(Row.ARRIVAL, cold(stage, 0, Stage.GROUPS), arrival));
+      all.add(new Contestant(Row.ARRIVAL, cold(stage, Stage.GROUPS), arrival));
       for (double share : RESIDENT_SHARES) {
         long kept = (long) (share * weights.byteSize());
         all.add(new Contestant(Row.resident(share), coldBeyond(stage, kept), caller));
       }
       for (int count : GROUP_COUNTS) {
         Grouping groups = new EqualBytesGrouping(count, 1);
-        all.add(new Contestant(Row.groups(count), cold(stage, 0, groups), caller));
+        all.add(new Contestant(Row.groups(count), cold(stage, groups), caller));
       }
       Contestant.measure(all, warmup, iterations, measured);
       measureRunAlone(caller);
+      noteLowerBound(stage);
+    }
+  }
+
+  /** The segments' own times, where the device tells them, beside the link's rate. */
+  private void noteLowerBound(Stage stage) {
+    Optional<double[]> times =
+        stage.sessions().of(grouped.version()).flatMap(accelerator::segmentMillis);
+    Optional<Double> rate = measured.fact(LINK);
+    if (times.isEmpty() || rate.isEmpty()) {
+      return;
+    }
+    long[] ends = grouped.plan().segments().stream().mapToLong(s -> s.end()).toArray();
+    double bytesPerMilli = rate.get() * 1e6;
+    measured.fact("segments_sum_ms", Arrays.stream(times.get()).sum());
+    measured.fact(
+        SwitchTables.LOWER_BOUND, LowerBound.millis(ends, times.get(), bytesPerMilli));
+  }
+
+  /** Copies done otherwise. */
+  void measureOtherCopies() throws Exception {
+    try (Stage stage = new Stage(accelerator, true)) {
+      stage.register(layered, layeredWeights);
+      LocalCaller layers = stage.caller(layered, inputs);
+      Run copiesThenRun =
+          () -> {
+            stage.warmUp(layered.version());
+            layers.run();
+          };
+      Contestant.measure(
+          List.of(new Contestant(Row.LAYER_COPIES, cold(stage, Stage.LAYERS), copiesThenRun)),
+          warmup,
+          iterations,
+          measured);
+    }
+    try (Stage stage = new Stage(accelerator, true)) {
+      stage.register(grouped, weights);
+      LocalCaller caller = stage.caller(grouped, inputs);
+      stage.synchroniseEachGroup(true);
+      Contestant.measure(
+          List.of(new Contestant(Row.SYNCHRONISED, cold(stage, Stage.GROUPS), caller)),
+          warmup,
+          iterations,
+          measured);
+    }
+    try (Stage stage = new Stage(accelerator, true)) {
+      HeldWeights ordinary =
+          HeldWeights.read(grouped, bytes -> Arena.ofAuto().allocate(bytes, 64));
+      stage.register(grouped, ordinary);
+      LocalCaller caller = stage.caller(grouped, inputs);
+      Contestant.measure(
+          List.of(new Contestant(Row.PAGEABLE, cold(stage, Stage.GROUPS), caller)),
+          warmup,
+          iterations,
+          measured);
     }
   }
 
@@ -132,12 +191,8 @@ final class ModelRounds {
     }
   }
 
-  private Run cold(Stage stage, long kept, Grouping groups) {
-    ModelVersion version = grouped.version();
-    return () -> {
-      stage.evict(layered.version(), 0, groups);
-      stage.evict(version, kept, groups);
-    };
+  private static Run cold(Stage stage, Grouping groups) {
+    return () -> stage.evictAll(groups);
   }
 
   private Run coldBeyond(Stage stage, long kept) {
@@ -149,10 +204,4 @@ final class ModelRounds {
     };
   }
 
-  private Run coldLayers(Stage stage) {
-    return () -> {
-      stage.evict(grouped.version(), 0, Stage.LAYERS);
-      stage.evict(layered.version(), 0, Stage.LAYERS);
-    };
-  }
 }

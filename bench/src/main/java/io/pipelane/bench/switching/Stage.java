@@ -2,6 +2,7 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
@@ -29,11 +30,14 @@ final class Stage implements AutoCloseable {
 
   private final Accelerator accelerator;
   private final Switcher switcher;
+  private final WatchedSessions sessions;
   private final ChosenGrouping grouping = new ChosenGrouping(GROUPS);
   private final Map<ModelVersion, WeightSource> weights = new ConcurrentHashMap<>();
 
   Stage(Accelerator accelerator, boolean captures) {
     this.accelerator = accelerator;
+    DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
+    sessions = new WatchedSessions(accelerator.sessions(memory, captures));
     long pages = accelerator.device().pages().total();
     SwitcherSettings settings =
         new SwitcherSettings(
@@ -48,8 +52,8 @@ final class Stage implements AutoCloseable {
     switcher =
         new Switcher(
             accelerator.device(),
-            accelerator.memory(),
-            accelerator.sessions(captures),
+            memory,
+            sessions,
             settings,
             model -> Objects.requireNonNull(weights.get(model.version())));
   }
@@ -60,19 +64,23 @@ final class Stage implements AutoCloseable {
     switcher.register(model);
   }
 
-  void deregister(ModelVersion version) {
-    switcher.deregister(version);
-  }
-
   LocalCaller caller(ImportedModel model, List<Tensor> inputs) {
     List<String> outputs = model.plan().outputs().stream().map(TensorSpec::name).toList();
     return new LocalCaller(switcher, model.version(), inputs, outputs, accelerator::pinned);
+  }
+
+  /** Takes everything off the device, to come again in groups. */
+  void evictAll(Grouping groups) {
+    grouping.choose(groups);
+    weights.keySet().forEach(version -> switcher.evict(version));
+    accelerator.settle();
   }
 
   /** Leaves a model's first bytes on the device and has the others come in groups. */
   void evict(ModelVersion version, long keptBytes, Grouping groups) {
     grouping.choose(groups);
     switcher.evict(version, keptBytes);
+    accelerator.settle();
   }
 
   /** Maps pages and brings all weights in; nothing runs. */
@@ -80,8 +88,14 @@ final class Stage implements AutoCloseable {
     switcher.warmUp(version);
   }
 
-  String runtimeVersion() {
-    return switcher.runtimeVersion();
+  /** Whether the processor waits for each group before it lets the device go on. */
+  void synchroniseEachGroup(boolean synchronise) {
+    sessions.synchroniseEachGroup(synchronise);
+  }
+
+  /** The sessions that models run in at present. */
+  WatchedSessions sessions() {
+    return sessions;
   }
 
   @Override

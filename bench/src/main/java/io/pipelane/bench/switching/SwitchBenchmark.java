@@ -2,6 +2,7 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.bench.switching.SwitchCommand.Part;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.importing.ImportSettings;
@@ -34,7 +35,8 @@ final class SwitchBenchmark {
     this.parts = parts;
     this.warmup = warmup;
     this.iterations = iterations;
-    try (SessionFactory sessions = accelerator.sessions(false)) {
+    DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
+    try (SessionFactory sessions = accelerator.sessions(memory, false)) {
       runtimeVersion = sessions.runtimeVersion();
     }
     ImportSettings settings =
@@ -73,6 +75,14 @@ final class SwitchBenchmark {
     }
     if (parts.contains(Part.STRUCTURE)) {
       rounds.measureStructureCold();
+    }
+    if (parts.contains(Part.ABLATIONS)) {
+      rounds.measureOtherCopies();
+      if (accelerator instanceof CudaAccelerator cuda) {
+        try (CudaAblations ablations = new CudaAblations(cuda, groups, inputs, warmup, iterations)) {
+          ablations.measure(measured);
+        }
+      }
     }
     return inputs;
   }
