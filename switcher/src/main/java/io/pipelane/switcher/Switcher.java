@@ -69,8 +69,15 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.memory = memory;
     this.sessions = sessions;
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
-    daemon = new MemoryDaemon(device, settings.weightBytes(), hostTier, settings.grouping(), clock);
     worker = new InProcessWorker(sessions, device.persistent(), lanes, clock);
+    daemon =
+        new MemoryDaemon(
+            device,
+            settings.weightBytes(),
+            hostTier,
+            settings.grouping(),
+            worker::hasRoomForRange,
+            clock);
     queue =
         new RequestQueue(
             new FirstComeFirstServed(), settings.queuedRequests(), settings.queuedBytes(), clock);

@@ -19,9 +19,11 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +38,7 @@ final class BoundSessions implements SessionFactory {
   final AtomicInteger built = new AtomicInteger();
   final AtomicInteger open = new AtomicInteger();
   final ConcurrentMap<String, AtomicInteger> openBySeat = new ConcurrentHashMap<>();
-  volatile int failures;
+  final AtomicInteger failures = new AtomicInteger();
   volatile long growthPerRun;
 
   BoundSessions(DeviceMemory memory, long deviceBytes) {
@@ -68,8 +70,7 @@ final class BoundSessions implements SessionFactory {
     if (lane == null) {
       throw new IllegalStateException("no lane");
     }
-    if (failures > 0) {
-      failures--;
+    if (failures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
       throw new StatusException(Status.INVALID_ARGUMENT, "refused on purpose");
     }
     memory.allocatingFrom(constants, () -> memory.allocate(CONSTANT_BYTES));
@@ -105,7 +106,7 @@ final class BoundSessions implements SessionFactory {
     private final EphemeralRegion lane;
     private final String seat;
     private final AtomicInteger running = new AtomicInteger();
-    private volatile long bytes = deviceBytes;
+    private final AtomicLong bytes = new AtomicLong(deviceBytes);
     private volatile boolean closed;
 
     Session(Plan plan, long address, EphemeralRegion lane, String seat) {
@@ -121,7 +122,7 @@ final class BoundSessions implements SessionFactory {
         EphemeralRegion region,
         MemoryTarget.Growth growth,
         WeightArrivals weights) {
-      if (region != lane || closed || running.getAndIncrement() != 0) {
+      if (region.address() != lane.address() || closed || running.getAndIncrement() != 0) {
         throw new IllegalStateException("misused: " + seat);
       }
       long scratch =
@@ -137,13 +138,13 @@ final class BoundSessions implements SessionFactory {
           .place("y", TensorType.FP32, Shape.of(2), 8)
           .copyFrom(MemorySegment.ofArray(new float[] {first, last}));
       memory.free(scratch);
-      bytes += growthPerRun;
+      bytes.addAndGet(growthPerRun);
       running.decrementAndGet();
     }
 
     @Override
     public long deviceBytes() {
-      return bytes;
+      return bytes.get();
     }
 
     @Override
@@ -153,7 +154,7 @@ final class BoundSessions implements SessionFactory {
       }
       closed = true;
       open.decrementAndGet();
-      openBySeat.get(seat).decrementAndGet();
+      Objects.requireNonNull(openBySeat.get(seat)).decrementAndGet();
     }
   }
 }

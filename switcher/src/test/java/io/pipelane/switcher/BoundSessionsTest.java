@@ -141,11 +141,30 @@ class BoundSessionsTest {
   }
 
   @Test
+  void variants_interleaved_shareSessionsAndEveryAnswerIsRight() throws Exception {
+    List<ImportedModel> models = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      models.add(registered(i, "shared"));
+    }
+    assertEquals(1, sessions.built.get());
+    inferFromManyThreads(models.subList(0, 2), 1_000);
+    inferFromManyThreads(models, 500); // Together they are larger than the memory.
+    MemoryOverview overview = switcher.memory();
+    assertEquals(1, overview.sessions().entries().size());
+    assertEquals(5, overview.sessions().entries().getFirst().variants());
+    assertTrue(switcher.transfers().remaps() > 0);
+    assertTrue(switcher.transfers().pagesTakenBack() > 0);
+    models.forEach(model -> switcher.deregister(model.version()));
+    assertEquals(0, sessions.open.get());
+    assertEquals(0, switcher.memory().weights().lentBytes());
+  }
+
+  @Test
   void register_refusedModel_leavesNothing() {
     ImportedModel model = registered(1);
     infer(model);
     var before = switcher.memory();
-    sessions.failures = 1;
+    sessions.failures.set(1);
     StatusException error = assertThrows(StatusException.class, () -> registered(2));
     assertEquals(Status.INVALID_ARGUMENT, error.status());
     assertEquals(before.constantBytes(), switcher.memory().constantBytes());
@@ -159,7 +178,7 @@ class BoundSessionsTest {
     for (int i = 0; i < 5; i++) {
       models.add(registered(i));
     }
-    sessions.failures = 1; // Met by the first of those whose sessions were evicted.
+    sessions.failures.set(1); // Met by the first of those whose sessions were evicted.
     int failed = 0;
     for (ImportedModel model : models) {
       try {

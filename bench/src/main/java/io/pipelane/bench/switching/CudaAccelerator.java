@@ -60,7 +60,7 @@ final class CudaAccelerator implements Accelerator {
     CaptureSettings settings = captures ? CaptureSettings.DEFAULT : CaptureSettings.NEVER;
     ExecutionSettings execution =
         new ExecutionSettings(TF32, ExecutionSettings.DEFAULT.cublasWorkspace(), settings);
-    return new CudaSessionFactory(library, context(), memory, execution);
+    return new CudaSessionFactory(library, device, memory, execution);
   }
 
   @Override

@@ -47,7 +47,6 @@ final class ServedModel {
     device.forEach((key, value) -> settings.add(key + "=" + value));
     settings.add("repository.path=" + repository);
     settings.add("repository.cache=" + work.resolve("cache"));
-    settings.add("server.max-request-size=1GiB");
     settings.add("server.http-port=0");
   }
 

@@ -16,6 +16,7 @@ import java.util.function.LongSupplier;
 public final class Lease implements WeightArrivals, AutoCloseable {
   private final MemoryDaemon daemon;
   private final Residency residency;
+  private final StructureRange range;
   private final boolean packed;
   private final List<Arrival> arrivals;
   private final LongSupplier nanoClock;
@@ -27,6 +28,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   Lease(MemoryDaemon daemon, Residency residency, boolean packed, LongSupplier nanoClock) {
     this.daemon = daemon;
     this.residency = residency;
+    this.range = residency.range();
     this.packed = packed;
     this.arrivals = List.copyOf(residency.arrivals);
     this.nanoClock = nanoClock;
@@ -95,7 +97,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
 
   /** Where the weights lie, for as long as the lease is open. */
   public StructureRange range() {
-    return residency.range;
+    return range;
   }
 
   /** Time spent waiting for weights so far. */

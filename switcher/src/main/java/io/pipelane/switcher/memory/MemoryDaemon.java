@@ -16,11 +16,14 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * Decides which weights are on the device (PipeSwitch §4.3): makes a model resident group by group,
@@ -41,19 +44,24 @@ public final class MemoryDaemon implements AutoCloseable {
    * - one transfer serves all that wait for a model: its arrivals are shared by every lease.
    *
    * Those that need pages stand in one line, so that a large model is not starved by small ones;
-   * while the line is not empty, everybody joins it.
+   * while the line is not empty, everybody joins it. Before that, those that need a structure's
+   * range, or pages, stand in the structure's line: only its first stands in the other one, too.
    */
   private static final Duration USAGE_HALF_LIFE = Duration.ofMinutes(1);
 
+  /** So many waits for a range within about a minute pay for a range and sessions more. */
+  private static final double CONTENDED = 3;
+
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final Deque<Turn> line = new ArrayDeque<>();
+  private final Deque<Object> line = new ArrayDeque<>();
   private final Device device;
   private final PagePool pages;
   private final WeightMemory memory;
   private final long capacityBytes;
   private final Function<ImportedModel, WeightSource> hostTier;
   private final Grouping grouping;
+  private final Predicate<Structure> roomForRange;
   private final LongSupplier nanoClock;
 
   /**
@@ -61,18 +69,21 @@ public final class MemoryDaemon implements AutoCloseable {
    *
    * @param capacityBytes for weights in all forms, at most the device's pages
    * @param hostTier opens a model's weights for a transfer
+   * @param roomForRange whether the sessions that one more range of a structure needs would fit
    */
   public MemoryDaemon(
       Device device,
       long capacityBytes,
       Function<ImportedModel, WeightSource> hostTier,
       Grouping grouping,
+      Predicate<Structure> roomForRange,
       LongSupplier nanoClock) {
     this.device = device;
     this.pages = device.pages();
     this.capacityBytes = capacityBytes;
     this.hostTier = hostTier;
     this.grouping = grouping;
+    this.roomForRange = roomForRange;
     this.nanoClock = nanoClock;
     this.memory = new WeightMemory(pages, capacityBytes, nanoClock);
   }
@@ -80,7 +91,7 @@ public final class MemoryDaemon implements AutoCloseable {
   /**
    * Makes a model known; nothing is transferred.
    *
-   * @return where its weights will lie, for as long as it is registered
+   * @return a range that its weights will lie in, shared with the other models of its structure
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
    */
   public StructureRange register(ImportedModel model) {
@@ -102,23 +113,34 @@ public final class MemoryDaemon implements AutoCloseable {
       if (memory.residencies.containsKey(model.version())) {
         throw new IllegalStateException(model.version() + " is registered already");
       }
-      Residency residency =
-          new Residency(
-              model,
-              rangeFor(model),
-              grouping.groups(model.plan(), 0).size(),
-              new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
+      Usage usage = new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong());
+      int groups = grouping.groups(model.plan(), 0).size();
+      Structure structure = structureOf(model);
+      structure.variants++;
+      Residency residency = new Residency(model, structure, groups, usage);
       memory.residencies.put(model.version(), residency);
-      return residency.range;
+      return structure.ranges.getFirst();
     } finally {
       lock.unlock();
     }
   }
 
-  private StructureRange rangeFor(ImportedModel model) {
-    Structure structure = new Structure(model.plan().structureHash());
-    long bytes = Math.max(1, model.plan().weightBytes());
-    return new StructureRange(structure, device.reserve(bytes));
+  private Structure structureOf(ImportedModel model) {
+    Structure.Key key = Structure.Key.of(model.plan());
+    for (Residency other : memory.residencies.values()) {
+      if (other.structure.key().equals(key)) {
+        return other.structure;
+      }
+    }
+    Structure structure =
+        new Structure(key, new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
+    addRange(structure);
+    return structure;
+  }
+
+  private void addRange(Structure structure) {
+    long bytes = Math.max(1, structure.key().weightBytes());
+    structure.ranges.add(new StructureRange(structure, device.reserve(bytes)));
   }
 
   /**
@@ -132,11 +154,22 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       residency.retired = true;
       emptyOut(residency, 0);
-      residency.range.addresses.close();
+      leave(residency);
       memory.residencies.remove(version);
       changed.signalAll();
     } finally {
       lock.unlock();
+    }
+  }
+
+  private static void leave(Residency residency) {
+    if (residency.isMounted()) {
+      residency.range().dismount();
+    }
+    Structure structure = residency.structure;
+    structure.variants--;
+    if (structure.variants == 0) {
+      structure.ranges.forEach(range -> range.addresses.close());
     }
   }
 
@@ -165,8 +198,8 @@ public final class MemoryDaemon implements AutoCloseable {
       changed.awaitUninterruptibly();
     }
     residency.arrivals.clear();
-    int kept = (int) Math.min(residency.mappedSlots, keptBytes / pages.pageBytes());
-    memory.unmap(residency, residency.mappedSlots - kept);
+    int kept = (int) Math.min(residency.pages.size(), keptBytes / pages.pageBytes());
+    memory.takeBack(residency, residency.pages.size() - kept);
   }
 
   /**
@@ -180,9 +213,10 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       Residency residency = known(version);
       residency.usage.used(nanoClock.getAsLong());
-      if (!line.isEmpty() || !residency.isComplete()) {
+      boolean mustWait = !line.isEmpty() || !residency.structure.line.isEmpty();
+      if (mustWait || !residency.isMounted() || !residency.isComplete()) {
         memory.counters.waits++;
-        waitInLine(residency);
+        makeReady(residency);
       }
       PackedForm packed = residency.packed;
       boolean usePacked = packed != null && packed.isReady();
@@ -196,16 +230,49 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  private void waitInLine(Residency residency) {
-    Turn turn = new Turn();
-    line.addLast(turn);
+  private void makeReady(Residency residency) {
+    AtomicBoolean waited = new AtomicBoolean();
+    inTurn(residency.structure.line, residency, () -> mount(residency, waited));
+  }
+
+  /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
+  private boolean mount(Residency residency, AtomicBoolean waited) {
+    if (!memory.mount(residency) && !mountInNewRange(residency, waited)) {
+      return false;
+    }
+    if (!line.isEmpty() || !residency.isComplete()) {
+      inTurn(line, residency, () -> bringIn(residency));
+    }
+    return true;
+  }
+
+  /** Where variants wait for each other again and again, they get a range more. */
+  private boolean mountInNewRange(Residency residency, AtomicBoolean waited) {
+    Structure structure = residency.structure;
+    long now = nanoClock.getAsLong();
+    if (!waited.getAndSet(true)) {
+      structure.contention.used(now);
+    }
+    if (structure.contention.at(now) < CONTENDED
+        || structure.ranges.size() >= structure.variants
+        || !roomForRange.test(structure)) {
+      return false;
+    }
+    addRange(structure);
+    return memory.mount(residency);
+  }
+
+  /** Waits until it is the caller's turn, and what it does then succeeds. */
+  private void inTurn(Deque<Object> turns, Residency residency, BooleanSupplier work) {
+    Object turn = new Object();
+    turns.addLast(turn);
     try {
-      while (line.peekFirst() != turn || !bringIn(residency)) {
+      while (turns.peekFirst() != turn || !work.getAsBoolean()) {
         changed.awaitUninterruptibly();
         requireInService(residency);
       }
     } finally {
-      line.remove(turn);
+      turns.remove(turn);
       changed.signalAll();
     }
   }
@@ -238,6 +305,8 @@ public final class MemoryDaemon implements AutoCloseable {
       if (residency == null
           || residency.retired
           || residency.packed != null
+          || residency.structure.variants > 1
+          || !residency.isMounted()
           || residency.missingSlots() > 0
           || !residency.arrivals.isEmpty()
           || !line.isEmpty()
@@ -366,7 +435,7 @@ public final class MemoryDaemon implements AutoCloseable {
               .copy(
                   source,
                   group.offset(),
-                  residency.range.addresses,
+                  residency.range().addresses,
                   group.offset(),
                   group.byteSize());
       residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
@@ -402,7 +471,4 @@ public final class MemoryDaemon implements AutoCloseable {
       lock.unlock();
     }
   }
-
-  /** A place in the line. */
-  private static final class Turn {}
 }

@@ -21,6 +21,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -57,7 +58,7 @@ public final class InProcessWorker implements Worker {
     boolean built = false;
     try {
       build(model, range);
-      models.put(model.version(), new WorkerModel(model, range));
+      models.put(model.version(), new WorkerModel(model, range.structure()));
       built = true;
     } finally {
       if (!built) {
@@ -95,6 +96,11 @@ public final class InProcessWorker implements Worker {
   @Override
   public SessionRoom makeRoom(Lease lease, long laneBytes) {
     return pool.makeRoom(lease.range().structure(), laneBytes);
+  }
+
+  @Override
+  public boolean hasRoomForRange(Structure structure) {
+    return pool.hasRoomForRange(structure);
   }
 
   @Override
@@ -154,14 +160,14 @@ public final class InProcessWorker implements Worker {
   }
 
   @Override
-  public long pack(ModelVersion version, long maximumBytes) {
+  public long pack(ModelVersion version, StructureRange range, long maximumBytes) {
     WorkerModel model = known(version);
     PersistentMemory.Account account = persistent.open("packed " + version, maximumBytes);
     try {
       model.pack(
           account,
           sessions.packed(
-              model.model(), model.range().address(), new MemoryTarget.Persistent(account)));
+              model.model(), range.address(), new MemoryTarget.Persistent(account)));
       account.limit(account.usedBytes());
       return account.usedBytes();
     } catch (OutOfDeviceMemoryException e) {
@@ -186,7 +192,7 @@ public final class InProcessWorker implements Worker {
     WorkerModel model = models.remove(version);
     if (model != null) {
       model.close();
-      pool.leave(model.range().structure());
+      pool.leave(model.structure());
     }
   }
 

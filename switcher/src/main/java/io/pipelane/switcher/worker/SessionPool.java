@@ -15,7 +15,6 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.Usage;
-import io.pipelane.switcher.worker.PooledSession.Key;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -52,13 +51,14 @@ final class SessionPool {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final ReentrantLock gate = new ReentrantLock(true);
-  private final Map<Key, PooledSession> sessions = new HashMap<>();
+  private final Map<PooledSession.Key, PooledSession> sessions = new HashMap<>();
   private final Map<Structure, SessionBudget> budgets = new HashMap<>();
   private final SessionFactory factory;
   private final PersistentMemory persistent;
   private final Lanes lanes;
   private final LongSupplier nanoClock;
   private int closing;
+  private long changes;
   private long built;
   private long evicted;
 
@@ -112,7 +112,7 @@ final class SessionPool {
     Set<EphemeralRegion> found = new HashSet<>();
     lock.lock();
     try {
-      for (Key key : sessions.keySet()) {
+      for (PooledSession.Key key : sessions.keySet()) {
         if (key.range() == range && key.lane() != null) {
           found.add(key.lane());
         }
@@ -131,7 +131,7 @@ final class SessionPool {
    * @throws StatusException when ONNX Runtime refuses the model; nothing is left then
    */
   PooledSession take(ImportedModel model, StructureRange range, @Nullable EphemeralRegion lane) {
-    Key key = new Key(range, factory.boundToLane() ? Objects.requireNonNull(lane) : null);
+    PooledSession.Key key = new PooledSession.Key(range, factory.boundToLane() ? Objects.requireNonNull(lane) : null);
     PooledSession session;
     lock.lock();
     try {
@@ -173,7 +173,7 @@ final class SessionPool {
       if (tooLarge) {
         retire(session);
       }
-      changed.signalAll();
+      signal();
     } finally {
       lock.unlock();
     }
@@ -290,7 +290,7 @@ final class SessionPool {
       try {
         session.built(made, account, nanos);
         built++;
-        changed.signalAll();
+        signal();
       } finally {
         lock.unlock();
       }
@@ -342,7 +342,7 @@ final class SessionPool {
     lock.lock();
     try {
       session.bytes = bytes;
-      changed.signalAll();
+      signal();
     } finally {
       lock.unlock();
     }
@@ -373,7 +373,7 @@ final class SessionPool {
     lock.lock();
     try {
       sessions.remove(session.key);
-      changed.signalAll();
+      signal();
     } finally {
       lock.unlock();
     }
@@ -401,6 +401,21 @@ final class SessionPool {
     return true;
   }
 
+  /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */
+  boolean hasRoomForRange(Structure structure) {
+    lock.lock();
+    try {
+      SessionBudget budget = budgets.get(structure);
+      if (budget == null) {
+        return false;
+      }
+      long lanesUsed = sessionsOf(structure).stream().map(s -> s.key.lane()).distinct().count();
+      return lanes.freeBytes() >= lanesUsed * budget.expectedBytes();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private long idleBytes() {
     lock.lock();
     try {
@@ -422,17 +437,20 @@ final class SessionPool {
     try {
       boolean inUse = sessions.values().stream().anyMatch(session -> session.runs > 0);
       boolean roomTaken = gate.isLocked() && !gate.isHeldByCurrentThread();
-      if (sessions.values().stream().anyMatch(PooledSession::canGo)) {
-        return true;
+      boolean canGo = sessions.values().stream().anyMatch(PooledSession::canGo);
+      long seen = changes;
+      while (!canGo && (closing > 0 || inUse || roomTaken) && changes == seen) {
+        changed.awaitUninterruptibly();
       }
-      if (closing == 0 && !inUse && !roomTaken) {
-        return false;
-      }
-      changed.awaitUninterruptibly();
-      return true;
+      return canGo || changes != seen;
     } finally {
       lock.unlock();
     }
+  }
+
+  private void signal() {
+    changes++;
+    changed.signalAll();
   }
 
   private void retire(PooledSession session) {
@@ -454,7 +472,7 @@ final class SessionPool {
       lock.lock();
       try {
         closing--;
-        changed.signalAll();
+        signal();
       } finally {
         lock.unlock();
       }
@@ -465,7 +483,7 @@ final class SessionPool {
     gate.unlock();
     lock.lock();
     try {
-      changed.signalAll();
+      signal();
     } finally {
       lock.unlock();
     }

@@ -7,6 +7,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import java.util.Set;
 
@@ -35,6 +36,9 @@ public interface Worker extends AutoCloseable {
    */
   SessionRoom makeRoom(Lease lease, long laneBytes);
 
+  /** Whether the sessions that one more range of a structure needs would fit now. */
+  boolean hasRoomForRange(Structure structure);
+
   /**
    * Closes idle sessions until a lane of so many bytes can be had. Called outside of lanes.
    *
@@ -56,11 +60,12 @@ public interface Worker extends AutoCloseable {
   /**
    * Builds a model's packed form, which runs whose lease says so will use.
    *
+   * @param range where its weights lie as long as the form exists
    * @param maximumBytes what it may take
    * @return bytes that it takes
    * @throws io.pipelane.config.StatusException when it cannot be built; nothing is left then
    */
-  long pack(ModelVersion version, long maximumBytes);
+  long pack(ModelVersion version, StructureRange range, long maximumBytes);
 
   /** Drops a packed form that no run uses. */
   void unpack(ModelVersion version);

@@ -3,32 +3,32 @@ package io.pipelane.switcher.worker;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.memory.Structure;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A model as a worker knows it: the range its sessions are for, and its packed form.
+ * A model as a worker knows it: the structure whose sessions it runs in, and its packed form.
  *
  * <p>The memory daemon orders access: the packed form is built, used and dropped under its grant
  * and leases, never two of these at once.
  */
 final class WorkerModel implements AutoCloseable {
   private final ImportedModel model;
-  private final StructureRange range;
+  private final Structure structure;
   private volatile @Nullable PackedSession packed;
 
-  WorkerModel(ImportedModel model, StructureRange range) {
+  WorkerModel(ImportedModel model, Structure structure) {
     this.model = model;
-    this.range = range;
+    this.structure = structure;
   }
 
   ImportedModel model() {
     return model;
   }
 
-  StructureRange range() {
-    return range;
+  Structure structure() {
+    return structure;
   }
 
   ModelSession packed() {

@@ -26,9 +26,10 @@ abstract class DaemonTest {
   final FakeModels models = new FakeModels();
   final FakeDevice device = new FakeDevice(PAGES);
   final Map<ModelVersion, FakeDevice.Range> rangeOf = new ConcurrentHashMap<>();
+  volatile boolean roomForRange;
   final MemoryDaemon daemon =
       new MemoryDaemon(
-          device, (long) PAGES * PAGE, models::open, new EqualBytesGrouping(100, 1), clock::get);
+          device, (long) PAGES * PAGE, models::open, new EqualBytesGrouping(100, 1), structure -> roomForRange, clock::get);
   final ExecutorService threads = Executors.newCachedThreadPool();
 
   @AfterEach
@@ -48,6 +49,11 @@ abstract class DaemonTest {
 
   ImportedModel registered(String name, int... pagesPerSegment) {
     return register(FakeModels.model(name, pagesPerSegment));
+  }
+
+  /** Registers a variant of a structure of two segments of two pages each. */
+  ImportedModel variant(String name) {
+    return register(FakeModels.variant(name, "shared", 2L * PAGE, 2L * PAGE));
   }
 
   ImportedModel register(ImportedModel model) {
