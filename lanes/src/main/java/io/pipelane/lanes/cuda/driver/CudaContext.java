@@ -97,11 +97,20 @@ public final class CudaContext implements AutoCloseable {
 
   /** Device memory that nobody uses, of this process or another. */
   public long freeBytes() {
+    return memoryInfo(true);
+  }
+
+  /** Device memory that is in use, by this process or another. */
+  public long usedBytes() {
+    return memoryInfo(false);
+  }
+
+  private long memoryInfo(boolean ofFree) {
     bind();
     long[] free = new long[1];
     long[] total = new long[1];
     check(JCudaDriver.cuMemGetInfo(free, total), "cuMemGetInfo");
-    return free[0];
+    return ofFree ? free[0] : total[0] - free[0];
   }
 
   /** Whether host memory is pinned (page-locked and known to CUDA) at an address. */

@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
  *
  * <p>Safe for any thread; binds the context itself. Nothing here waits for work on the device.
  */
-public final class VirtualMemory {
+public final class VirtualMemory implements Mappings {
   private static final long PROPERTIES_BYTES = 32;
   private static final long ACCESS_BYTES = 12;
   private static final int PINNED = 1;
@@ -89,19 +89,19 @@ public final class VirtualMemory {
     functions.release.call(handle);
   }
 
-  /** Puts memory under reserved addresses; {@link #allowAccess} must follow. */
+  @Override
   public void map(long address, long bytes, long handle) {
     context.bind();
     functions.map.call(address, bytes, 0, handle, 0);
   }
 
-  /** Lets the device read and write mapped addresses. One call for many mappings is cheaper. */
+  @Override
   public void allowAccess(long address, long bytes) {
     context.bind();
     functions.setAccess.call(address, bytes, access.address(), 1);
   }
 
-  /** Takes the memory from under addresses, of one or several whole mappings. */
+  @Override
   public void unmap(long address, long bytes) {
     context.bind();
     functions.unmap.call(address, bytes);

@@ -13,8 +13,7 @@ class CudaDriverTest {
   @Test
   void load_withoutTheDriver_saysSo() {
     StatusException refused = refused("Linux amd64", "libcuda.so.no-such-version");
-    assertEquals(
-        "libcuda.so.no-such-version is not there: no NVIDIA driver", refused.getMessage());
+    assertEquals("libcuda.so.no-such-version is not there: no NVIDIA driver", refused.getMessage());
   }
 
   @Test
