@@ -39,7 +39,7 @@ public final class Calibrator {
    * @param source {@link #LARGEST_COPY} of host memory, prepared as the device wants it
    */
   public Calibration calibrate(
-      Device device, String driver, MemorySegment source, ComputeProbe compute) {
+      Device device, String driver, MemorySegment source, DeviceProbe probe) {
     PagePool pool = device.pages();
     List<Page> pages = new ArrayList<>();
     AddressRange range = device.reserve(LARGEST_COPY);
@@ -52,8 +52,10 @@ public final class Calibrator {
       for (int i = 0; i < MAPPINGS; i++) {
         long begin = nanoClock.getAsLong();
         map(range, pages);
+        probe.awaitMappings();
         long mapped = nanoClock.getAsLong();
         unmap(range);
+        probe.awaitMappings();
         long end = nanoClock.getAsLong();
         map = Math.min(map, (double) (mapped - begin) / pages.size());
         unmap = Math.min(unmap, (double) (end - mapped) / pages.size());
@@ -68,8 +70,8 @@ public final class Calibrator {
           pool.pageBytes(),
           map,
           unmap,
-          compute.launchNanos(),
-          compute.products());
+          probe.launchNanos(),
+          probe.products());
     } finally {
       range.close();
       pages.forEach(pool::giveBack);

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /** Measures a GPU: launches through the driver, products through cuBLAS or else ONNX Runtime. */
-public final class CudaProbe implements ComputeProbe {
+public final class CudaProbe implements DeviceProbe {
   private static final System.Logger LOG = System.getLogger(CudaProbe.class.getName());
   private static final int LAUNCHES = 200;
   private static final int ROUNDS = 3;
@@ -22,6 +22,7 @@ public final class CudaProbe implements ComputeProbe {
 
   private final CudaContext context;
   private final PersistentMemory memory;
+  private final Runnable mappings;
   private final MatrixProducts onnxRuntime;
   private final LongSupplier nanoClock;
 
@@ -29,17 +30,25 @@ public final class CudaProbe implements ComputeProbe {
    * Measures later.
    *
    * @param memory of the same device
+   * @param mappings blocks until the device's mappings have been carried out
    * @param onnxRuntime multiplies where cuBLAS cannot be loaded
    */
   public CudaProbe(
       CudaContext context,
       PersistentMemory memory,
+      Runnable mappings,
       MatrixProducts onnxRuntime,
       LongSupplier nanoClock) {
     this.context = context;
     this.memory = memory;
+    this.mappings = mappings;
     this.onnxRuntime = onnxRuntime;
     this.nanoClock = nanoClock;
+  }
+
+  @Override
+  public void awaitMappings() {
+    mappings.run();
   }
 
   /** A graph of one memory fill, launched many times in a row. */

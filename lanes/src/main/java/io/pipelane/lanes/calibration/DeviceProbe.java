@@ -3,8 +3,11 @@ package io.pipelane.lanes.calibration;
 import io.pipelane.lanes.calibration.Calibration.ProductRate;
 import java.util.Optional;
 
-/** Measures a device's arithmetic, each device in its own way. */
-public interface ComputeProbe {
+/** What is measured of each kind of device in its own way. */
+public interface DeviceProbe {
+  /** Blocks until every mapping asked for has been carried out. */
+  void awaitMappings();
+
   /** What launching work costs, in nanoseconds; empty where nothing is launched. */
   Optional<Double> launchNanos();
 
