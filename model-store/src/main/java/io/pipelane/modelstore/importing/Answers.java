@@ -79,7 +79,7 @@ final class Answers {
   Padding padding(OrtSession plain) {
     return known
         .map(it -> PaddingCheck.of(environment, plain, it.dimension(), target.tolerance()))
-        .orElseGet(() -> Padding.notApplicable(reason));
+        .orElseGet(() -> Padding.notApplicable("its answers cannot be compared"));
   }
 
   /**

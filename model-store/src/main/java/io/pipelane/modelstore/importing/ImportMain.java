@@ -37,16 +37,21 @@ public final class ImportMain {
   private static String argument(ExecutionProvider provider) {
     return switch (provider) {
       case ExecutionProvider.Cpu cpu -> CPU;
-      case ExecutionProvider.Cuda cuda -> cuda.device() + (cuda.tf32() ? ":tf32" : ":fp32");
+      case ExecutionProvider.Cuda cuda ->
+          "%d:%s:%s".formatted(cuda.device(), cuda.tf32(), cuda.channelsLast());
     };
   }
 
-  private static ImportTarget target(String provider, String identity) {
+  static ImportTarget target(String provider, String identity) {
     if (provider.equals(CPU)) {
       return new ImportTarget(ExecutionProvider.CPU, identity);
     }
-    int device = Integer.parseInt(provider.substring(0, provider.indexOf(':')));
-    return ImportTarget.cuda(device, provider.endsWith(":tf32"), identity);
+    List<String> parts = List.of(provider.split(":", -1));
+    return ImportTarget.cuda(
+        Integer.parseInt(parts.get(0)),
+        Boolean.parseBoolean(parts.get(1)),
+        Boolean.parseBoolean(parts.get(2)),
+        identity);
   }
 
   public static void main(String[] arguments) throws IOException {

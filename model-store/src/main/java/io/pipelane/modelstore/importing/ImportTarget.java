@@ -19,14 +19,23 @@ public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
     return new ImportTarget(ExecutionProvider.CPU, Processor.identity());
   }
 
+  /** A GPU through CUDA, convolutions in ONNX's own layout. */
+  public static ImportTarget cuda(int device, boolean tf32, String deviceIdentity) {
+    return cuda(device, tf32, false, deviceIdentity);
+  }
+
   /**
    * A GPU through CUDA.
    *
    * @param device the index of the one that imports; what it makes serves any with its identity
    * @param tf32 whether products may be rounded to TF32
+   * @param channelsLast see {@link ExecutionProvider.Cuda}; the layout belongs to the derived graph
+   *     and to its weights
    */
-  public static ImportTarget cuda(int device, boolean tf32, String deviceIdentity) {
-    return new ImportTarget(new ExecutionProvider.Cuda(device, 0, tf32), deviceIdentity);
+  public static ImportTarget cuda(
+      int device, boolean tf32, boolean channelsLast, String deviceIdentity) {
+    return new ImportTarget(
+        new ExecutionProvider.Cuda(device, 0, tf32, channelsLast), deviceIdentity);
   }
 
   /** How graphs are cut for it. */
@@ -50,7 +59,8 @@ public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
     return switch (provider) {
       case ExecutionProvider.Cpu cpu -> "provider cpu\nprocessor " + deviceIdentity;
       case ExecutionProvider.Cuda cuda ->
-          "provider cuda\ntf32 " + cuda.tf32() + "\ndevice " + deviceIdentity;
+          "provider cuda\ntf32 %s\nchannels last %s\ndevice %s"
+              .formatted(cuda.tf32(), cuda.channelsLast(), deviceIdentity);
     };
   }
 }

@@ -31,6 +31,7 @@ class GatedAnswersTest {
         Arguments.of("constantNodes", TestModels.constantNodes(4, 6), 4),
         Arguments.of("conditional", TestModels.conditional(7), 3),
         Arguments.of("middleOutput", TestModels.middleOutput(8), 4),
+        Arguments.of("reshaped", TestModels.reshaped(4, 10), 4),
         Arguments.of("islands", TestModels.islands(9), 4),
         Arguments.of("identity", TestModels.identity(), 1));
   }

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
@@ -21,7 +20,7 @@ class HostValuesTest {
 
   @Test
   void of_shapeComputedFromASize_isOnTheHostUpToItsReader() {
-    HostValues host = of(reshapes(1));
+    HostValues host = of(TestModels.reshaped(1, 1).getGraph());
     assertEquals(Set.of("shape", "rows", "wanted"), host.ungated());
     assertEquals(Set.of("first", "rest"), host.constants());
   }
@@ -36,7 +35,7 @@ class HostValuesTest {
             .addNode(TestModels.node("Size", List.of("x"), "size"))
             .addNode(
                 TestModels.node("Cast", List.of("size"), "number")
-                    .addAttribute(integer("to", TensorType.FP32.onnx())))
+                    .addAttribute(TestModels.integer("to", TensorType.FP32.onnx())))
             .addNode(TestModels.node("Pow", List.of("number", "half"), "root"))
             .addNode(TestModels.node("Tanh", List.of("x"), "t"))
             .addNode(TestModels.node("Div", List.of("t", "root"), "scaled"))
@@ -81,7 +80,7 @@ class HostValuesTest {
             .addNode(TestModels.node("Shape", List.of("x"), "shape"))
             .addNode(
                 TestModels.node("Cast", List.of("shape"), "half")
-                    .addAttribute(integer("to", TensorType.FP16.onnx())))
+                    .addAttribute(TestModels.integer("to", TensorType.FP16.onnx())))
             .addNode(TestModels.node("Neg", List.of("half"), "y"))
             .addOutput(TestModels.value("y", TensorType.FP16, 2));
     assertEquals(Set.of("shape", "half"), of(graph.build()).ungated());
@@ -89,7 +88,7 @@ class HostValuesTest {
 
   @Test
   void cut_forGpu_letsNoShapePassAGate() {
-    GraphProto graph = reshapes(6);
+    GraphProto graph = TestModels.reshaped(6, 1).getGraph();
     GatedGraph gated = cut(graph, GraphTarget.GPU);
     assertEquals(6, gated.segments().size());
     assertFalse(passes(gated, "rows") || passes(gated, "wanted") || passes(gated, "shape"));
@@ -134,30 +133,6 @@ class HostValuesTest {
     assertEquals("x", removed.getNode(0).getInput(0));
   }
 
-  /** Layers that each reshape to a shape computed from the input's: [rows, 32]. */
-  private static GraphProto reshapes(int layers) {
-    Random random = new Random(1);
-    GraphProto.Builder graph =
-        GraphProto.newBuilder()
-            .addInput(TestModels.batch("x", 32))
-            .addInitializer(indices("first", 0))
-            .addInitializer(indices("rest", 32))
-            .addNode(TestModels.node("Shape", List.of("x"), "shape"))
-            .addNode(TestModels.node("Gather", List.of("shape", "first"), "rows"))
-            .addNode(
-                TestModels.node("Concat", List.of("rows", "rest"), "wanted")
-                    .addAttribute(integer("axis", 0)));
-    String last = "x";
-    for (int i = 0; i < layers; i++) {
-      String next = i == layers - 1 ? "y" : "r" + i;
-      graph.addInitializer(TestModels.weight("w" + i, random, 32, 32));
-      graph.addNode(TestModels.node("MatMul", List.of(last, "w" + i), "m" + i));
-      graph.addNode(TestModels.node("Reshape", List.of("m" + i, "wanted"), next));
-      last = next;
-    }
-    return graph.addOutput(TestModels.batch("y", 32)).build();
-  }
-
   private static HostValues of(GraphProto graph) {
     List<NodeProto> order = NodeOrder.of(graph);
     return HostValues.of(graph, order, ElementTypes.of(graph, order));
@@ -176,28 +151,11 @@ class HostValuesTest {
         .anyMatch(name -> name.startsWith(value + "@"));
   }
 
-  private static TensorProto indices(String name, long index) {
-    return TensorProto.newBuilder()
-        .setName(name)
-        .setDataType(TensorType.INT64.onnx())
-        .addDims(1)
-        .addInt64Data(index)
-        .build();
-  }
-
   private static TensorProto scalar(String name, float number) {
     return TensorProto.newBuilder()
         .setName(name)
         .setDataType(TensorType.FP32.onnx())
         .addFloatData(number)
-        .build();
-  }
-
-  private static AttributeProto integer(String name, long number) {
-    return AttributeProto.newBuilder()
-        .setName(name)
-        .setType(AttributeProto.AttributeType.INT)
-        .setI(number)
         .build();
   }
 }
