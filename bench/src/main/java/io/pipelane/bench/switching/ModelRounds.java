@@ -9,9 +9,11 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.EqualBytesGrouping;
 import io.pipelane.switcher.memory.Grouping;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Measures one model on one accelerator, through the product's own switcher. */
@@ -31,6 +33,7 @@ final class ModelRounds {
   private final int warmup;
   private final int iterations;
   private final Measured measured;
+  private Map<String, byte[]> expected = Map.of();
 
   /**
    * Reads the weights into memory that the accelerator copies from.
@@ -109,7 +112,27 @@ final class ModelRounds {
       Contestant.measure(all, warmup, iterations, measured);
       measureRunAlone(caller);
       noteLowerBound(stage);
+      noteDifference(caller);
     }
+  }
+
+  /** Answers to compare with, by output. */
+  void expect(Map<String, byte[]> answer) {
+    expected = answer;
+  }
+
+  private void noteDifference(LocalCaller caller) {
+    caller.run();
+    caller
+        .outputs()
+        .forEach(
+            (name, actual) -> {
+              byte[] plain = expected.get(name);
+              if (plain != null) {
+                double difference = Difference.relative(actual, MemorySegment.ofArray(plain));
+                measured.fact("difference_to_plain_ppm", difference * 1e6);
+              }
+            });
   }
 
   /** The segments' own times, where the device tells them, beside the link's rate. */

@@ -11,6 +11,7 @@ import io.pipelane.runtime.graph.CutSettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** Imports models and measures the parts wanted, one model after another, in this process. */
@@ -65,7 +66,7 @@ final class SwitchBenchmark {
       rounds.measureLink();
     }
     if (parts.contains(Part.PLAIN)) {
-      measurePlain(switchCase, inputs, measured);
+      rounds.expect(measurePlain(switchCase, inputs, measured));
     }
     if (parts.contains(Part.GATED) && accelerator.captures()) {
       rounds.measureUncaptured();
@@ -87,13 +88,14 @@ final class SwitchBenchmark {
     return inputs;
   }
 
-  private void measurePlain(SwitchCase switchCase, List<Tensor> inputs, Measured measured)
-      throws Exception {
+  private Map<String, byte[]> measurePlain(
+      SwitchCase switchCase, List<Tensor> inputs, Measured measured) throws Exception {
     try (PlainSession plain =
         new PlainSession(
             library, switchCase.file(), accelerator.provider(), inputs, accelerator::pinned)) {
       Contestant contestant = new Contestant(Row.PLAIN, () -> {}, plain);
       Contestant.measure(List.of(contestant), warmup, iterations, measured);
+      return plain.answer();
     }
   }
 }

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** The suite that every device passes, on a GPU, and what is CUDA's own. */
 @Tag("gpu")
+@SuppressWarnings("NullAway.Init") // open() fills the fields.
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class CudaDeviceTest extends DeviceContract {
   private static final long MIB = 1 << 20;

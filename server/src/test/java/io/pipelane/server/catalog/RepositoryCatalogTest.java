@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TestModels;
@@ -50,7 +51,7 @@ class RepositoryCatalogTest {
   private PipelaneServer start() {
     return PipelaneServer.start(
         PipelaneConfig.of(
-            Map.of(
+            TestDevices.settings(Map.of(
                 "repository.path",
                 repository.toString(),
                 "repository.cache",
@@ -58,7 +59,7 @@ class RepositoryCatalogTest {
                 "device.memory",
                 "4MiB",
                 "server.http-port",
-                "0")));
+                "0"))));
   }
 
   private static Entry entry(PipelaneServer server, String model) {
