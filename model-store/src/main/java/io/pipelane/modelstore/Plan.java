@@ -19,6 +19,8 @@ import java.util.List;
  * @param constantBytes bytes of the constants that stay inside a session
  * @param batchPadding whether batches may be filled up; inputs' open dimensions are -1 in their
  *     specs
+ * @param channelsLast whether the graph's convolutions run channels last, which its sessions have
+ *     to be told
  * @param notes what an owner should know, e.g. which constants could not be streamed and why
  */
 public record Plan(
@@ -31,6 +33,7 @@ public record Plan(
     long weightChecksum,
     long constantBytes,
     Padding batchPadding,
+    boolean channelsLast,
     List<String> notes) {
 
   /** Every streamed weight begins at a multiple of this, in the file and on the device. */
@@ -65,6 +68,7 @@ public record Plan(
         weightChecksum,
         constantBytes,
         Padding.notApplicable("nobody has tried"),
+        false,
         notes);
   }
 

@@ -51,7 +51,7 @@ public final class PipelaneServer implements AutoCloseable {
       Importer importer =
           Importer.open(
               config.repository().cache(),
-              importSettings(config, library, devices.runtimeVersion()));
+              importSettings(config, library, devices.runtimeVersion()).withTarget(open.target()));
       catalog =
           opened.add(
               new RepositoryCatalog(

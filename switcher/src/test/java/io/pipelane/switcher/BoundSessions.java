@@ -143,7 +143,7 @@ final class BoundSessions implements SessionFactory {
     }
 
     @Override
-    public long deviceBytes() {
+    public long frameworkBytes() {
       return bytes.get();
     }
 

@@ -24,6 +24,6 @@ public final class CpuProbe implements DeviceProbe {
 
   @Override
   public Optional<ProductRate> products() {
-    return Optional.of(products.measure(WIDTH, PRODUCTS));
+    return products.measure(WIDTH, PRODUCTS);
   }
 }

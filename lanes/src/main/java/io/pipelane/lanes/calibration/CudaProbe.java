@@ -1,6 +1,5 @@
 package io.pipelane.lanes.calibration;
 
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.calibration.Calibration.ProductRate;
 import io.pipelane.lanes.cuda.driver.CapturedGraph;
@@ -85,11 +84,6 @@ public final class CudaProbe implements DeviceProbe {
     } catch (LinkageError | IllegalStateException e) {
       LOG.log(Level.DEBUG, "cuBLAS is not used: {0}", e.getMessage());
     }
-    try {
-      return Optional.of(onnxRuntime.measure(WIDTH, PRODUCTS));
-    } catch (StatusException e) {
-      LOG.log(Level.WARNING, "matrix products are not measured: {0}", e.getMessage());
-      return Optional.empty();
-    }
+    return onnxRuntime.measure(WIDTH, PRODUCTS);
   }
 }

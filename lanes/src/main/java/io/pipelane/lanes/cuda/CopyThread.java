@@ -60,12 +60,10 @@ final class CopyThread implements Runnable {
     context.bind();
     boolean stopped = false;
     while (!stopped) {
-      Command command = commands.poll();
-      if (command == null && !unsettled.isEmpty() && !closed.getAsBoolean()) {
-        settleSome(unsettled.iterator().next());
-        continue;
-      }
-      switch (command == null ? commands.take() : command) {
+      boolean idle = unsettled.isEmpty() || closed.getAsBoolean();
+      Command command = idle ? commands.take() : commands.lookOut();
+      switch (command) {
+        case null -> settleSome(unsettled.iterator().next());
         case Command.Plan plan -> {
           plan.mappings().plan(plan.slot(), plan.handle());
           note(plan.mappings());

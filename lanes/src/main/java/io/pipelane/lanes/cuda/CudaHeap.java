@@ -5,7 +5,10 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.FreeList;
 import io.pipelane.lanes.allocation.OwnedMemory;
 
-/** Blocks of device memory that grows with what is allocated, and shrinks where its end is free. */
+/**
+ * Blocks of device memory that grows with what is allocated, and shrinks where its end is free.
+ * Work on the device must be done with a block before it is released.
+ */
 final class CudaHeap implements OwnedMemory.Heap, AutoCloseable {
   /** What is left free at the end before memory is given back: neighbours may soon ask again. */
   private static final long SLACK_BYTES = 32L << 20;

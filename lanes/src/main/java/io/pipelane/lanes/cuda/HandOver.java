@@ -33,11 +33,6 @@ final class HandOver<T> {
     }
   }
 
-  /** What has waited longest, or null; for the taking thread. */
-  @Nullable T poll() {
-    return queue.poll();
-  }
-
   /** What has waited longest, waiting for it; for the taking thread, which nobody can interrupt. */
   T take() {
     while (true) {
@@ -55,7 +50,8 @@ final class HandOver<T> {
     }
   }
 
-  private @Nullable T lookOut() {
+  /** What has waited longest, or null when nothing comes for a while; for the taking thread. */
+  @Nullable T lookOut() {
     long begin = System.nanoTime();
     T item = queue.poll();
     while (item == null && System.nanoTime() - begin < spinNanos) {

@@ -20,10 +20,10 @@ public interface ModelSession extends AutoCloseable {
       WeightArrivals weights);
 
   /**
-   * The device memory that it keeps between runs, memory of frameworks included that no allocator
-   * of ours was asked for; it may change with a run. 0 when that is what its account shows.
+   * Device memory that libraries hold for the session, beside what it was charged with; it may
+   * change with a run.
    */
-  default long deviceBytes() {
+  default long frameworkBytes() {
     return 0;
   }
 

@@ -36,7 +36,7 @@ class HandOverTest {
       int[] item = handOver.take();
       assertEquals(next[item[0]]++, item[1]);
     }
-    assertNull(handOver.poll());
+    assertNull(handOver.lookOut());
     for (Thread giver : givers) {
       giver.join();
     }

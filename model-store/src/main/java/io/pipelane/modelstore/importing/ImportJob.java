@@ -1,5 +1,6 @@
 package io.pipelane.modelstore.importing;
 
+import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.Padding;
@@ -11,6 +12,7 @@ import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.TensorMemory;
 import io.pipelane.runtime.graph.ConstantBytes;
 import io.pipelane.runtime.graph.Constants;
+import io.pipelane.runtime.graph.Convolutions;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
@@ -37,6 +39,7 @@ final class ImportJob {
   static final String PLAN = "plan.json";
 
   private static final String OPTIMIZED = "optimized.onnx";
+  private static final String CHANNELS_LAST = "channels-last.onnx";
   private static final String PLACED = "placed.onnx";
   private static final int ATTEMPTS = 8;
 
@@ -74,84 +77,132 @@ final class ImportJob {
    * @throws StatusException when the model is refused
    */
   void run() throws IOException {
-    Constants.externalFiles(ModelFile.read(modelFile));
-    Path optimizedFile = folder.resolve(OPTIMIZED);
-    SessionSettings optimizing =
-        SessionSettings.plain(1)
-            .withProvider(target.provider())
-            .withOptimizedModel(optimization, optimizedFile);
+    ModelFile source = ModelFile.read(modelFile);
+    Constants.externalFiles(source);
     try (OrtEnvironment environment =
             OrtEnvironment.open(
                 runtimeLibrary, TensorMemory.HOST, target.provider(), new NoDeviceMemory());
-        OrtSession plain = environment.open(modelFile, optimizing)) {
-      ModelFile optimized =
-          HostCopies.removed(Constants.toInitializers(ModelFile.read(optimizedFile)));
+        OrtSession plain = environment.open(modelFile, optimizing(false))) {
       Answers answers = Answers.of(environment, plain, target);
-      cutUntilAccepted(environment, optimized, plain, answers);
+      if (!target.mayTurnChannelsLast()
+          || !Convolutions.isIn(source.graph())
+          || !cutChannelsLast(environment, plain, answers)) {
+        cutUntilAccepted(environment, optimized(false), plain, answers, false);
+      }
     }
-    Files.delete(optimizedFile);
-    Files.deleteIfExists(folder.resolve(OPTIMIZED + ".data"));
+    deleteWithData(OPTIMIZED);
+    deleteWithData(CHANNELS_LAST);
+  }
+
+  private void deleteWithData(String name) throws IOException {
+    Files.deleteIfExists(folder.resolve(name));
+    Files.deleteIfExists(folder.resolve(name + ".data"));
+  }
+
+  private SessionSettings optimizing(boolean channelsLast) {
+    return SessionSettings.plain(1)
+        .withProvider(target.exact(channelsLast))
+        .withOptimizedModel(optimization, optimizedFile(channelsLast));
+  }
+
+  private Path optimizedFile(boolean channelsLast) {
+    return folder.resolve(channelsLast ? CHANNELS_LAST : OPTIMIZED);
+  }
+
+  /** Its large constants stay in their file, which is read when they are taken out. */
+  private ModelFile optimized(boolean channelsLast) throws IOException {
+    return HostCopies.removed(
+        Constants.toInitializers(ModelFile.read(optimizedFile(channelsLast))));
+  }
+
+  /** Tries the faster layout of convolutions; false when its answers are not the plain ones. */
+  private boolean cutChannelsLast(OrtEnvironment environment, OrtSession plain, Answers answers)
+      throws IOException {
+    try {
+      environment.open(modelFile, optimizing(true)).close();
+      cutUntilAccepted(environment, optimized(true), plain, answers, true);
+      notes.add("convolutions run channels last");
+      return true;
+    } catch (StatusException | IllegalStateException e) {
+      notes.clear();
+      notes.add("convolutions do not run channels last: " + e.getMessage());
+      return false;
+    }
   }
 
   private void cutUntilAccepted(
-      OrtEnvironment environment, ModelFile optimized, OrtSession plain, Answers answers)
+      OrtEnvironment environment,
+      ModelFile optimized,
+      OrtSession plain,
+      Answers answers,
+      boolean channelsLast)
       throws IOException {
     WeightSelection selection = target.graph().selection();
     for (int attempt = 1; ; attempt++) {
       Map<String, TensorProto> weights = selection.select(optimized.graph());
       Set<String> keep;
+      String reason;
       try {
         GatedGraph gated = GateCutter.cut(optimized, weights, cuts, target.graph());
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
         String verdict;
-        try (OrtSession session = environment.open(folder.resolve(GATED), gatedSession())) {
+        try (OrtSession session =
+            environment.open(folder.resolve(GATED), gatedSession(channelsLast))) {
           verdict = answers.compare(session, gated, folder.resolve(WEIGHTS));
         }
-        ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
-        notes.add(verdict);
-        noteHostCopies();
-        Padding padding = answers.padding(plain);
-        notes.add(padding.toString());
-        PlanFile.write(plan(gated, plain, checksum, padding), folder.resolve(PLAN));
-        return;
+        GraphProto placed = takePlaced();
+        keep = HostCopies.weightsRead(placed, weights.keySet());
+        if (keep.isEmpty()) {
+          ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
+          notes.add(verdict);
+          if (target.graph() == GraphTarget.GPU) {
+            notes.add("host copies: " + HostCopies.count(placed));
+          }
+          Padding padding = answers.padding(plain);
+          notes.add(padding.toString());
+          PlanFile.write(plan(gated, plain, checksum, padding, channelsLast), folder.resolve(PLAN));
+          return;
+        }
+        reason = "the processor computes with them";
       } catch (StatusException | IllegalStateException e) {
-        if (weights.isEmpty()) {
+        reason = String.valueOf(e.getMessage());
+        keep = Culprits.of(optimized.graph(), weights.keySet(), reason);
+        if (weights.isEmpty() || (channelsLast && keep.isEmpty())) {
           throw e;
         }
-        String reason = String.valueOf(e.getMessage());
-        keep = Culprits.of(optimized.graph(), weights.keySet(), reason);
         if (keep.isEmpty() || attempt == ATTEMPTS) {
           keep = weights.keySet();
         }
-        notes.add(
-            "%d of %d weights stay in the session: %s"
-                .formatted(keep.size(), weights.size(), reason));
       }
+      notes.add(
+          "%d of %d weights stay in the session: %s"
+              .formatted(keep.size(), weights.size(), reason));
       selection = selection.keeping(keep);
     }
   }
 
   /** Of a GPU's session the graph is written as its nodes were placed. */
-  private SessionSettings gatedSession() {
+  private SessionSettings gatedSession(boolean channelsLast) {
     SessionSettings settings =
         new SessionSettings(
-            target.provider(), Optimization.NONE, 1, Optional.empty(), false, Map.of());
+            target.exact(channelsLast), Optimization.NONE, 1, Optional.empty(), false, Map.of());
     return target.graph() == GraphTarget.GPU
         ? settings.withOptimizedModel(Optimization.NONE, folder.resolve(PLACED))
         : settings;
   }
 
-  private void noteHostCopies() throws IOException {
-    if (target.graph() == GraphTarget.GPU) {
-      Path placed = folder.resolve(PLACED);
-      notes.add("host copies: " + HostCopies.count(ModelFile.read(placed).graph()));
-      Files.delete(placed);
-      Files.deleteIfExists(folder.resolve(PLACED + ".data"));
+  private GraphProto takePlaced() throws IOException {
+    if (target.graph() == GraphTarget.PROCESSOR) {
+      return GraphProto.getDefaultInstance();
     }
+    GraphProto placed = ModelFile.read(folder.resolve(PLACED)).graph();
+    deleteWithData(PLACED);
+    return placed;
   }
 
-  private Plan plan(GatedGraph gated, OrtSession plain, long checksum, Padding padding) {
+  private Plan plan(
+      GatedGraph gated, OrtSession plain, long checksum, Padding padding, boolean channelsLast) {
     return new Plan(
         StructureHash.of(gated.model()),
         plain.inputs(),
@@ -162,6 +213,7 @@ final class ImportJob {
         checksum,
         ConstantBytes.of(gated.model().getGraph()),
         padding,
+        channelsLast,
         notes);
   }
 }

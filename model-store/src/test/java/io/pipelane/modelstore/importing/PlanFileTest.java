@@ -72,6 +72,7 @@ class PlanFileTest {
         0xffff_ffffL,
         12,
         new Padding(Padding.Verdict.CHANGES_ANSWERS, "relative error 2.0e-01"),
+        true,
         List.of("verified"));
   }
 }

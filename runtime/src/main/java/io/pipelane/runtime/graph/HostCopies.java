@@ -13,7 +13,8 @@ import java.util.Set;
  * where kernels of both meet, and writes them into the graphs that it stores.
  */
 public final class HostCopies {
-  private static final Set<String> OPERATORS = Set.of("MemcpyFromHost", "MemcpyToHost");
+  private static final String TO_HOST = "MemcpyToHost";
+  private static final Set<String> OPERATORS = Set.of("MemcpyFromHost", TO_HOST);
 
   private HostCopies() {}
 
@@ -27,6 +28,31 @@ public final class HostCopies {
       }
     }
     return copies;
+  }
+
+  /**
+   * The weights that are copied to the host in every run, because a node there reads them, straight
+   * or behind gates.
+   *
+   * @param weights names of the graph's inputs that are weights
+   */
+  public static Set<String> weightsRead(GraphProto graph, Set<String> weights) {
+    Map<String, String> origins = new HashMap<>();
+    weights.forEach(name -> origins.put(name, name));
+    Set<String> read = new HashSet<>();
+    for (NodeProto node : graph.getNodeList()) {
+      if (node.getDomain().equals(GatedGraph.GATE_DOMAIN)) {
+        for (int i = 0; i < node.getInputCount(); i++) {
+          String origin = origins.get(node.getInput(i));
+          if (origin != null) {
+            origins.put(node.getOutput(i), origin);
+          }
+        }
+      } else if (node.getOpType().equals(TO_HOST) && origins.containsKey(node.getInput(0))) {
+        read.add(origins.getOrDefault(node.getInput(0), ""));
+      }
+    }
+    return read;
   }
 
   /** The graph without those at its top level: a session adds what it needs by itself. */

@@ -5,7 +5,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
-import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.modelstore.importing.ImportTarget;
 import java.nio.file.Path;
 
 /** Opens the processor as a device. */
@@ -16,9 +16,7 @@ final class CpuServing {
     DeviceBudget budget = config.device().forCpu(Runtime.getRuntime().availableProcessors());
     Device device = CpuDevice.open(budget.weights(), budget.page(), config.link().bandwidth());
     return new ServingDevice(
-        device.name(),
-        "",
-        ExecutionProvider.CPU,
+        ImportTarget.processor(),
         device,
         budget,
         memory -> new CpuSessionFactory(library, memory, config.runtime().threads()),

@@ -2,9 +2,14 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.CudaHostMemory;
+import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
@@ -56,16 +61,36 @@ public final class DeviceOpening {
         devices.add(opened.add(CpuServing.open(config, library)));
         hostTier = opened.add(HostTier.mapping(hostBytes));
       }
-      case DeviceChoice.Gpus gpus -> throw new UnsupportedOperationException(gpus.toString());
+      case DeviceChoice.Gpus(DeviceChoice.Cuda cuda, List<Integer> ordinals) -> {
+        // Pinned memory belongs to a context, and must be gone before the last device is.
+        CudaContext context = opened.add(CudaContext.open(cuda.driver(), ordinals.getFirst()));
+        for (int ordinal : ordinals) {
+          throw new UnsupportedOperationException("cuda:" + ordinal);
+        }
+        hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
+      }
     }
     List<ServingDevices.Place> places = new ArrayList<>();
     for (ServingDevice device : devices) {
       announcements.accept(device.description());
-      places.add(new ServingDevices.Place(device.name(), switcher(device, hostTier)));
+      places.add(new ServingDevices.Place(device.device().name(), switcher(device, hostTier)));
     }
-    ServingDevice first = devices.getFirst();
-    return new OpenDevices(
-        new ServingDevices(places, hostTier), first.provider(), first.identity());
+    return new OpenDevices(new ServingDevices(places, hostTier), commonTarget(devices));
+  }
+
+  /** Models are imported once for all devices. */
+  private static ImportTarget commonTarget(List<ServingDevice> devices) {
+    ImportTarget target = devices.getFirst().target();
+    for (ServingDevice device : devices) {
+      String identity = device.target().deviceIdentity();
+      if (!identity.equals(target.deviceIdentity())) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "device.kind names GPUs of different kinds, %s and %s; start a server for each kind"
+                .formatted(target.deviceIdentity(), identity));
+      }
+    }
+    return target;
   }
 
   private Switcher switcher(ServingDevice device, HostTier hostTier) {

@@ -1,12 +1,10 @@
 package io.pipelane.server.device;
 
-import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.modelstore.importing.ImportTarget;
 
 /**
  * What a server needs to know of the devices it has opened.
  *
- * @param provider what models are imported for
- * @param identity the kind of device that they are imported for; empty on the processor, which
- *     import knows by itself
+ * @param target what models are imported for
  */
-public record OpenDevices(ServingDevices serving, ExecutionProvider provider, String identity) {}
+public record OpenDevices(ServingDevices serving, ImportTarget target) {}

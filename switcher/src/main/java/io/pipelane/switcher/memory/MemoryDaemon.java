@@ -4,20 +4,16 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
-import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.switcher.memory.Grouping.Group;
-import io.pipelane.switcher.memory.Residency.Arrival;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -49,19 +45,15 @@ public final class MemoryDaemon implements AutoCloseable {
    */
   private static final Duration USAGE_HALF_LIFE = Duration.ofMinutes(1);
 
-  /** So many waits for a range within about a minute pay for a range and sessions more. */
-  private static final double CONTENDED = 3;
-
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final Deque<Object> line = new ArrayDeque<>();
-  private final Device device;
   private final PagePool pages;
   private final WeightMemory memory;
   private final long capacityBytes;
-  private final Function<ImportedModel, WeightSource> hostTier;
   private final Grouping grouping;
-  private final Predicate<Structure> roomForRange;
+  private final Transfers transfers;
+  private final Structures structures;
   private final LongSupplier nanoClock;
 
   /**
@@ -78,14 +70,13 @@ public final class MemoryDaemon implements AutoCloseable {
       Grouping grouping,
       Predicate<Structure> roomForRange,
       LongSupplier nanoClock) {
-    this.device = device;
     this.pages = device.pages();
     this.capacityBytes = capacityBytes;
-    this.hostTier = hostTier;
     this.grouping = grouping;
-    this.roomForRange = roomForRange;
     this.nanoClock = nanoClock;
     this.memory = new WeightMemory(pages, capacityBytes, nanoClock);
+    this.transfers = new Transfers(device.copies(), memory, hostTier, grouping, this::signal);
+    this.structures = new Structures(device, memory, roomForRange, nanoClock);
   }
 
   /**
@@ -115,32 +106,13 @@ public final class MemoryDaemon implements AutoCloseable {
       }
       Usage usage = new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong());
       int groups = grouping.groups(model.plan(), 0).size();
-      Structure structure = structureOf(model);
-      structure.variants++;
+      Structure structure = structures.join(model.plan());
       Residency residency = new Residency(model, structure, groups, usage);
       memory.residencies.put(model.version(), residency);
       return structure.ranges.getFirst();
     } finally {
       lock.unlock();
     }
-  }
-
-  private Structure structureOf(ImportedModel model) {
-    Structure.Key key = Structure.Key.of(model.plan());
-    for (Residency other : memory.residencies.values()) {
-      if (other.structure.key().equals(key)) {
-        return other.structure;
-      }
-    }
-    Structure structure =
-        new Structure(key, new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
-    addRange(structure);
-    return structure;
-  }
-
-  private void addRange(Structure structure) {
-    long bytes = Math.max(1, structure.key().weightBytes());
-    structure.ranges.add(new StructureRange(structure, device.reserve(bytes)));
   }
 
   /**
@@ -154,22 +126,11 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       residency.retired = true;
       emptyOut(residency, 0);
-      leave(residency);
+      structures.leave(residency);
       memory.residencies.remove(version);
       changed.signalAll();
     } finally {
       lock.unlock();
-    }
-  }
-
-  private static void leave(Residency residency) {
-    if (residency.isMounted()) {
-      residency.range().dismount();
-    }
-    Structure structure = residency.structure;
-    structure.variants--;
-    if (structure.variants == 0) {
-      structure.ranges.forEach(range -> range.addresses.close());
     }
   }
 
@@ -237,29 +198,13 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
   private boolean mount(Residency residency, AtomicBoolean waited) {
-    if (!memory.mount(residency) && !mountInNewRange(residency, waited)) {
+    if (!structures.mount(residency, waited.getAndSet(true))) {
       return false;
     }
     if (!line.isEmpty() || !residency.isComplete()) {
       inTurn(line, residency, () -> bringIn(residency));
     }
     return true;
-  }
-
-  /** Where variants wait for each other again and again, they get a range more. */
-  private boolean mountInNewRange(Residency residency, AtomicBoolean waited) {
-    Structure structure = residency.structure;
-    long now = nanoClock.getAsLong();
-    if (!waited.getAndSet(true)) {
-      structure.contention.used(now);
-    }
-    if (structure.contention.at(now) < CONTENDED
-        || structure.ranges.size() >= structure.variants
-        || !roomForRange.test(structure)) {
-      return false;
-    }
-    addRange(structure);
-    return memory.mount(residency);
   }
 
   /** Waits until it is the caller's turn, and what it does then succeeds. */
@@ -410,57 +355,8 @@ public final class MemoryDaemon implements AutoCloseable {
     if (residency.hasFailed() || !memory.makeRoom(missing, residency)) {
       return false;
     }
-    WeightSource source = hostTier.apply(residency.model);
-    long resident = memory.residentBytes(residency);
-    try {
-      for (Group group : grouping.groups(residency.model.plan(), resident)) {
-        bringIn(residency, source, group);
-        memory.counters.copies++;
-      }
-    } finally {
-      whenAllDone(residency, source);
-    }
-    memory.counters.loads++;
-    memory.counters.bytesLoaded += residency.model.plan().weightBytes() - resident;
+    transfers.start(residency);
     return true;
-  }
-
-  /** Maps the pages of a group just ahead of its copy; a failure fails the rest of the transfer. */
-  private void bringIn(Residency residency, WeightSource source, Group group) {
-    try {
-      memory.mapUpTo(residency, group.end());
-      DeviceEvent arrived =
-          device
-              .copies()
-              .copy(
-                  source,
-                  group.offset(),
-                  residency.range().addresses,
-                  group.offset(),
-                  group.byteSize());
-      residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
-    } catch (RuntimeException e) {
-      long end = residency.model.plan().weightBytes();
-      residency.arrivals.add(new Arrival(group.offset(), end, new FailedEvent(e)));
-      throw e;
-    }
-  }
-
-  /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
-  private void whenAllDone(Residency residency, WeightSource source) {
-    AtomicInteger outstanding = new AtomicInteger(residency.arrivals.size() + 1);
-    Runnable done =
-        () -> {
-          if (outstanding.decrementAndGet() == 0) {
-            try {
-              source.close();
-            } finally {
-              signal();
-            }
-          }
-        };
-    residency.arrivals.forEach(arrival -> arrival.event().whenDone(done));
-    done.run();
   }
 
   private void signal() {

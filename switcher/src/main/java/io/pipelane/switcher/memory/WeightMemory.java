@@ -123,36 +123,6 @@ final class WeightMemory {
     }
   }
 
-  /** Gives a model a range, from under another variant if nobody uses that; false when all are. */
-  boolean mount(Residency residency) {
-    if (residency.isMounted()) {
-      return true;
-    }
-    residency.structure.ranges.forEach(this::settleMounted);
-    long begin = nanoClock.getAsLong();
-    Optional<StructureRange> found = residency.structure.yielding(begin);
-    if (found.isEmpty()) {
-      return false;
-    }
-    StructureRange range = found.get();
-    Residency former = range.mounted();
-    if (former != null) {
-      dropIfIdle(former);
-      range.dismount();
-      counters.remaps++;
-    }
-    range.mount(residency);
-    counters.remapNanos += former == null ? 0 : nanoClock.getAsLong() - begin;
-    return true;
-  }
-
-  private void settleMounted(StructureRange range) {
-    Residency mounted = range.mounted();
-    if (mounted != null) {
-      settle(mounted);
-    }
-  }
-
   /** Forgets arrivals that are done; rolls a failed transfer back once nobody runs on it. */
   void settle(Residency residency) {
     if (residency.arrivals.isEmpty() || residency.isArriving()) {

@@ -36,6 +36,8 @@ public final class InProcessWorker implements Worker {
   private final SessionFactory sessions;
   private final PersistentMemory persistent;
   private final Lanes lanes;
+  private final SessionTable table;
+  private final SessionRooms rooms;
   private final SessionPool pool;
   private final Map<ModelVersion, WorkerModel> models = new ConcurrentHashMap<>();
 
@@ -49,12 +51,14 @@ public final class InProcessWorker implements Worker {
     this.sessions = sessions;
     this.persistent = persistent;
     this.lanes = lanes;
-    this.pool = new SessionPool(sessions, persistent, lanes, nanoClock);
+    this.table = new SessionTable(lanes, nanoClock);
+    this.rooms = new SessionRooms(table, lanes);
+    this.pool = new SessionPool(table, sessions, persistent, nanoClock);
   }
 
   @Override
   public void prepare(ImportedModel model, StructureRange range) {
-    pool.join(model, range.structure());
+    table.join(model, range.structure());
     boolean built = false;
     try {
       build(model, range);
@@ -62,7 +66,7 @@ public final class InProcessWorker implements Worker {
       built = true;
     } finally {
       if (!built) {
-        pool.leave(range.structure());
+        table.leave(range.structure());
       }
     }
   }
@@ -72,7 +76,7 @@ public final class InProcessWorker implements Worker {
     try {
       buildInLane(model, range);
     } catch (NoSessionRoomException e) {
-      try (SessionRoom _ = pool.makeRoom(range.structure(), 0)) {
+      try (SessionRoom _ = rooms.makeRoom(range.structure(), 0)) {
         buildInLane(model, range);
       }
     }
@@ -81,7 +85,7 @@ public final class InProcessWorker implements Worker {
   private void buildInLane(ImportedModel model, StructureRange range) {
     if (!sessions.boundToLane()) {
       pool.giveBack(pool.take(model, range, null));
-    } else if (pool.lanesOf(range).isEmpty()) {
+    } else if (table.lanesOf(range).isEmpty()) {
       try (LaneLease lane = lanes.enter(0)) {
         pool.giveBack(pool.take(model, range, lane.region()));
       }
@@ -90,22 +94,22 @@ public final class InProcessWorker implements Worker {
 
   @Override
   public Set<EphemeralRegion> lanesOf(Lease lease) {
-    return pool.lanesOf(lease.range());
+    return sessions.boundToLane() ? table.lanesOf(lease.range()) : Set.of();
   }
 
   @Override
   public SessionRoom makeRoom(Lease lease, long laneBytes) {
-    return pool.makeRoom(lease.range().structure(), laneBytes);
+    return rooms.makeRoom(lease.range().structure(), laneBytes);
   }
 
   @Override
   public boolean hasRoomForRange(Structure structure) {
-    return pool.hasRoomForRange(structure);
+    return table.hasRoomForRange(structure);
   }
 
   @Override
   public boolean makeLaneRoom(long laneBytes) {
-    return pool.makeLaneRoom(laneBytes);
+    return rooms.makeLaneRoom(laneBytes);
   }
 
   @Override
@@ -166,8 +170,7 @@ public final class InProcessWorker implements Worker {
     try {
       model.pack(
           account,
-          sessions.packed(
-              model.model(), range.address(), new MemoryTarget.Persistent(account)));
+          sessions.packed(model.model(), range.address(), new MemoryTarget.Persistent(account)));
       account.limit(account.usedBytes());
       return account.usedBytes();
     } catch (OutOfDeviceMemoryException e) {
@@ -192,13 +195,13 @@ public final class InProcessWorker implements Worker {
     WorkerModel model = models.remove(version);
     if (model != null) {
       model.close();
-      pool.leave(model.structure());
+      table.leave(model.structure());
     }
   }
 
   @Override
   public SessionOverview sessions() {
-    return pool.overview();
+    return table.overview();
   }
 
   @Override

@@ -14,7 +14,7 @@ final class PooledSession {
   final Usage usage;
 
   /** Runs under way, the building of it included. */
-  int runs = 1;
+  int runs;
 
   /** What is reserved for it. */
   long bytes;
@@ -22,7 +22,7 @@ final class PooledSession {
   /** What building it took. */
   long buildNanos;
 
-  private @Nullable ModelSession session;
+  private volatile @Nullable ModelSession session;
   private @Nullable Account account;
 
   /**
@@ -57,7 +57,7 @@ final class PooledSession {
 
   /** What the session takes by its own account and by that of its constants. */
   long deviceBytes() {
-    return Math.max(session().deviceBytes(), Objects.requireNonNull(account).usedBytes());
+    return Objects.requireNonNull(account).usedBytes() + session().frameworkBytes();
   }
 
   /** What losing it costs for each byte won: time to build it × likelihood of the next use. */

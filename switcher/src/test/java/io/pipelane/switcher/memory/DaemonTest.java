@@ -29,7 +29,12 @@ abstract class DaemonTest {
   volatile boolean roomForRange;
   final MemoryDaemon daemon =
       new MemoryDaemon(
-          device, (long) PAGES * PAGE, models::open, new EqualBytesGrouping(100, 1), structure -> roomForRange, clock::get);
+          device,
+          (long) PAGES * PAGE,
+          models::open,
+          new EqualBytesGrouping(100, 1),
+          structure -> roomForRange,
+          clock::get);
   final ExecutorService threads = Executors.newCachedThreadPool();
 
   @AfterEach

@@ -160,10 +160,7 @@ class VariantsTest extends DaemonTest {
     daemon.deregister(two.version());
     use(one);
     AtomicInteger dropped = new AtomicInteger();
-    daemon
-        .grantPacking(one.version(), PAGE)
-        .orElseThrow()
-        .built(PAGE, dropped::incrementAndGet);
+    daemon.grantPacking(one.version(), PAGE).orElseThrow().built(PAGE, dropped::incrementAndGet);
     register(two);
     assertEquals(0, dropped.get());
     use(two);

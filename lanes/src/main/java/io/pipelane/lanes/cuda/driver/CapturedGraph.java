@@ -41,7 +41,7 @@ public final class CapturedGraph implements AutoCloseable {
       for (long node : nodes()) {
         if (type(node) == CUgraphNodeType.CU_GRAPH_NODE_TYPE_MEMCPY) {
           context.functions().copyNodeParameters.call(node, parameters.address());
-          copies.add(CopyParameters.read(node, parameters, context));
+          copies.add(CopyParameters.read(node, parameters, context::memoryType));
         }
       }
     }

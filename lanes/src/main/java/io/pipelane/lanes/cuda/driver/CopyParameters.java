@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import io.pipelane.lanes.cuda.driver.CopyNode.MemoryType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.function.LongToIntFunction;
 import jcuda.driver.CUmemorytype;
 
 /** Reads and writes CUDA's description of a copy, the structure CUDA_MEMCPY3D. */
@@ -30,7 +31,12 @@ final class CopyParameters {
     return arena.allocate(BYTE_SIZE, Long.BYTES);
   }
 
-  static CopyNode read(long node, MemorySegment parameters, CudaContext context) {
+  /**
+   * Reads a copy.
+   *
+   * @param memoryType what an address is to CUDA, for those that say no more than themselves
+   */
+  static CopyNode read(long node, MemorySegment parameters, LongToIntFunction memoryType) {
     long rows =
         Math.max(1, parameters.get(JAVA_LONG, HEIGHT))
             * Math.max(1, parameters.get(JAVA_LONG, DEPTH));
@@ -45,9 +51,9 @@ final class CopyParameters {
                 JAVA_LONG, isHost(destinationType) ? DESTINATION_HOST : DESTINATION_DEVICE);
     return new CopyNode(
         node,
-        type(sourceType, source, context),
+        type(sourceType, source, memoryType),
         source,
-        type(destinationType, destination, context),
+        type(destinationType, destination, memoryType),
         destination,
         parameters.get(JAVA_LONG, WIDTH_BYTES),
         rows);
@@ -64,13 +70,12 @@ final class CopyParameters {
     }
   }
 
-  /** A unified address says no more than itself: the driver knows what it is. */
-  private static MemoryType type(int type, long address, CudaContext context) {
+  private static MemoryType type(int type, long address, LongToIntFunction memoryType) {
     return switch (type) {
       case CUmemorytype.CU_MEMORYTYPE_DEVICE -> MemoryType.DEVICE;
       case CUmemorytype.CU_MEMORYTYPE_ARRAY -> MemoryType.ARRAY;
       case CUmemorytype.CU_MEMORYTYPE_UNIFIED ->
-          context.memoryType(address) == CUmemorytype.CU_MEMORYTYPE_DEVICE
+          memoryType.applyAsInt(address) == CUmemorytype.CU_MEMORYTYPE_DEVICE
               ? MemoryType.DEVICE
               : MemoryType.HOST;
       default -> MemoryType.HOST;
