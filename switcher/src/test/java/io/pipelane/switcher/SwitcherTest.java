@@ -52,8 +52,7 @@ class SwitcherTest {
   private static final long WORKING = TestDevices.ON_GPU ? 4L << 30 : 64 << 20;
 
   @TempDir Path folder;
-  private final Device device =
-      TestDevices.open(WEIGHTS, 16 << 10);
+  private final Device device = TestDevices.open(WEIGHTS, 16 << 10);
   private volatile @Nullable WeightSource nextSource;
   private Switcher switcher = open(false);
 

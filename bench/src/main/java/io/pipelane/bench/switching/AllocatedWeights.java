@@ -29,11 +29,7 @@ final class AllocatedWeights implements WeightArrivals, AutoCloseable {
   private int awaited;
 
   AllocatedWeights(
-      CudaContext context,
-      HeldWeights weights,
-      Plan plan,
-      List<Group> groups,
-      CudaStream lane) {
+      CudaContext context, HeldWeights weights, Plan plan, List<Group> groups, CudaStream lane) {
     memory = new VirtualMemory(context);
     this.weights = weights;
     this.plan = plan;

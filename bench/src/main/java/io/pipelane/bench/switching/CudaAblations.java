@@ -2,13 +2,13 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.bench.measure.Run;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
-import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.memory.Grouping.Group;
 import java.io.IOException;
@@ -88,8 +88,7 @@ final class CudaAblations implements AutoCloseable {
     try (ManagedWeights managed = new ManagedWeights(accelerator.context(), weights);
         ModelSession session = session(managed.address());
         LaneCaller caller = new LaneCaller(session, lane, model, inputs, accelerator)) {
-      Contestant row =
-          new Contestant(Row.MANAGED, managed::bringHome, () -> caller.run(managed));
+      Contestant row = new Contestant(Row.MANAGED, managed::bringHome, () -> caller.run(managed));
       Contestant.measure(List.of(row), warmup, iterations, measured);
     }
   }

@@ -36,9 +36,7 @@ final class ManagedWeights implements WeightArrivals, AutoCloseable {
   /** Writes the weights on the processor, which brings every page to the host. */
   void bringHome() {
     context.bind();
-    MemorySegment.ofAddress(address())
-        .reinterpret(weights.byteSize())
-        .copyFrom(weights.bytes());
+    MemorySegment.ofAddress(address()).reinterpret(weights.byteSize()).copyFrom(weights.bytes());
   }
 
   @Override

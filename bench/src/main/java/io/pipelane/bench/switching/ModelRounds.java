@@ -146,8 +146,7 @@ final class ModelRounds {
     long[] ends = grouped.plan().segments().stream().mapToLong(s -> s.end()).toArray();
     double bytesPerMilli = rate.get() * 1e6;
     measured.fact("segments_sum_ms", Arrays.stream(times.get()).sum());
-    measured.fact(
-        SwitchTables.LOWER_BOUND, LowerBound.millis(ends, times.get(), bytesPerMilli));
+    measured.fact(SwitchTables.LOWER_BOUND, LowerBound.millis(ends, times.get(), bytesPerMilli));
   }
 
   /** Copies done otherwise. */
@@ -177,8 +176,7 @@ final class ModelRounds {
           measured);
     }
     try (Stage stage = new Stage(accelerator, true)) {
-      HeldWeights ordinary =
-          HeldWeights.read(grouped, bytes -> Arena.ofAuto().allocate(bytes, 64));
+      HeldWeights ordinary = HeldWeights.read(grouped, bytes -> Arena.ofAuto().allocate(bytes, 64));
       stage.register(grouped, ordinary);
       LocalCaller caller = stage.caller(grouped, inputs);
       Contestant.measure(
@@ -226,5 +224,4 @@ final class ModelRounds {
       stage.evict(version, kept, Stage.GROUPS);
     };
   }
-
 }

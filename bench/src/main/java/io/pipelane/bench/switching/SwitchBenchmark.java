@@ -80,7 +80,8 @@ final class SwitchBenchmark {
     if (parts.contains(Part.ABLATIONS)) {
       rounds.measureOtherCopies();
       if (accelerator instanceof CudaAccelerator cuda) {
-        try (CudaAblations ablations = new CudaAblations(cuda, groups, inputs, warmup, iterations)) {
+        try (CudaAblations ablations =
+            new CudaAblations(cuda, groups, inputs, warmup, iterations)) {
           ablations.measure(measured);
         }
       }

@@ -75,13 +75,12 @@ final class WatchedSessions implements SessionFactory {
         EphemeralRegion region,
         MemoryTarget.Growth growth,
         WeightArrivals weights) {
-      session.run(
-          invocation, region, growth, synchronising ? new Synchronised(weights) : weights);
+      session.run(invocation, region, growth, synchronising ? new Synchronised(weights) : weights);
     }
 
     @Override
-    public long deviceBytes() {
-      return session.deviceBytes();
+    public long frameworkBytes() {
+      return session.frameworkBytes();
     }
 
     @Override

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.lanes.TestDevices;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -51,15 +51,16 @@ class RepositoryCatalogTest {
   private PipelaneServer start() {
     return PipelaneServer.start(
         PipelaneConfig.of(
-            TestDevices.settings(Map.of(
-                "repository.path",
-                repository.toString(),
-                "repository.cache",
-                cache.toString(),
-                "device.memory",
-                "4MiB",
-                "server.http-port",
-                "0"))));
+            TestDevices.settings(
+                Map.of(
+                    "repository.path",
+                    repository.toString(),
+                    "repository.cache",
+                    cache.toString(),
+                    "device.memory",
+                    "4MiB",
+                    "server.http-port",
+                    "0"))));
   }
 
   private static Entry entry(PipelaneServer server, String model) {
