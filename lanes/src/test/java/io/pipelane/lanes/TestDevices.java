@@ -28,7 +28,6 @@ public final class TestDevices {
   /** The least page of a GPU. */
   private static final long GPU_PAGE = 2L << 20;
 
-  private static final long GPU_MEMORY = 16L << 20;
   private static final Path CACHE = Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
 
   private TestDevices() {}
@@ -68,7 +67,7 @@ public final class TestDevices {
       settings.put("device.kind", "cuda:0");
       settings.put("device.page-size", new ByteSize(GPU_PAGE).toString());
       ByteSize wanted = ByteSize.parse(onCpu.getOrDefault("device.memory", "1GiB"));
-      long bytes = Math.max(GPU_MEMORY, wanted.bytes());
+      long bytes = Math.max(GPU_PAGE, wanted.bytes());
       settings.put("device.memory", new ByteSize(bytes).toString());
     }
     return settings;
