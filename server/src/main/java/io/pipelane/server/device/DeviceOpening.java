@@ -49,6 +49,24 @@ public final class DeviceOpening {
     return new DeviceOpening(config, library, opened).open(choice, announcements);
   }
 
+  /**
+   * What models are imported for under a configuration, without opening devices to serve from.
+   *
+   * @throws StatusException when a device cannot be had
+   */
+  public static ImportTarget importTarget(PipelaneConfig config, Path library) {
+    DeviceChoice choice =
+        DeviceChoice.of(config.device().kind(), () -> DeviceChoice.Cuda.load(library));
+    return switch (choice) {
+      case DeviceChoice.Processor processor -> ImportTarget.processor();
+      case DeviceChoice.Gpus(DeviceChoice.Cuda cuda, List<Integer> ordinals) -> {
+        try (CudaContext context = CudaContext.open(cuda.driver(), ordinals.getFirst())) {
+          yield CudaServing.target(config, context);
+        }
+      }
+    };
+  }
+
   private OpenDevices open(DeviceChoice choice, Consumer<String> announcements) {
     List<ServingDevice> devices = new ArrayList<>();
     HostTier hostTier;
@@ -65,7 +83,7 @@ public final class DeviceOpening {
         // Pinned memory belongs to a context, and must be gone before the last device is.
         CudaContext context = opened.add(CudaContext.open(cuda.driver(), ordinals.getFirst()));
         for (int ordinal : ordinals) {
-          throw new UnsupportedOperationException("cuda:" + ordinal);
+          devices.add(opened.add(CudaServing.open(config, library, cuda.driver(), ordinal)));
         }
         hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
       }
