@@ -20,8 +20,8 @@ public interface AddressRange extends AutoCloseable {
    * Puts a page under a slot; the page's content is kept. A page may lie under several slots, of
    * other ranges too, and then they hold the same bytes.
    *
-   * <p>A device may put it there later, but before a copy into the slot begins; if that fails, the
-   * copy fails.
+   * <p>A device may put it there later, but before a copy into the slot begins, and before {@link
+   * #settled} happens; if that fails, they fail.
    *
    * @throws IllegalStateException when the slot has a page already, or the page is not lent
    * @throws StatusException when the system has no memory or mappings left
@@ -35,6 +35,12 @@ public interface AddressRange extends AutoCloseable {
    * @throws IllegalStateException when the slot has none, or a copy into it is in flight
    */
   Page unmap(int slot);
+
+  /**
+   * Happens once every page lies where it was put so far; what runs on pages that no copy has come
+   * for waits for it.
+   */
+  DeviceEvent settled();
 
   /** The whole range as memory; only mapped slots may be touched, on the CPU device only. */
   MemorySegment memory();

@@ -3,6 +3,7 @@ package io.pipelane.runtime;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -22,6 +23,7 @@ class OrtLibraryTest {
   void locate_classPath_unpacksOnce() throws IOException {
     Path first = OrtLibrary.locate(Optional.empty(), folder);
     assertEquals(NAME, first.getFileName().toString());
+    assumeTrue(first.startsWith(folder), "the class path has it in a folder, not in a jar");
     Object before = Files.getLastModifiedTime(first);
     assertEquals(first, OrtLibrary.locate(Optional.empty(), folder));
     assertEquals(before, Files.getLastModifiedTime(first));

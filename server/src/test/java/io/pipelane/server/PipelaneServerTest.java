@@ -3,6 +3,7 @@ package io.pipelane.server;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
@@ -141,6 +142,7 @@ class PipelaneServerTest {
   /** ONNX Runtime from the class path has no CUDA provider, if there is a driver at all. */
   @Test
   void start_autoWithoutCuda_servesOnTheCpuAndSaysWhy() {
+    assumeFalse(TestDevices.ON_GPU, "there is CUDA");
     List<String> said = new ArrayList<>();
     try (PipelaneServer server = PipelaneServer.start(config("auto"), said::add)) {
       assertEquals(Set.of("cpu"), server.devices().memory().keySet());
@@ -150,6 +152,7 @@ class PipelaneServerTest {
 
   @Test
   void start_cudaWithoutCuda_isRefusedWithTheReason() {
+    assumeFalse(TestDevices.ON_GPU, "there is CUDA");
     StatusException refusal =
         assertThrows(StatusException.class, () -> PipelaneServer.start(config("cuda")));
     assertEquals(Status.UNAVAILABLE, refusal.status());

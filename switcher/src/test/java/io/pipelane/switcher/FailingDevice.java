@@ -117,6 +117,11 @@ final class FailingDevice implements Device {
     }
 
     @Override
+    public DeviceEvent settled() {
+      return range.settled();
+    }
+
+    @Override
     public MemorySegment memory() {
       return range.memory();
     }

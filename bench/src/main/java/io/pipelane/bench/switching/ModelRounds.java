@@ -112,6 +112,10 @@ final class ModelRounds {
       Contestant.measure(all, warmup, iterations, measured);
       measureRunAlone(caller);
       noteLowerBound(stage);
+      stage
+          .sessions()
+          .of(grouped.version())
+          .ifPresent(s -> measured.fact("session_mb", s.frameworkBytes() / 1e6));
       noteDifference(caller);
     }
   }

@@ -29,7 +29,13 @@ final class SwitchBenchmark {
   private final Importer layered;
 
   SwitchBenchmark(
-      Accelerator accelerator, Path library, Path work, Set<Part> parts, int warmup, int iterations)
+      Accelerator accelerator,
+      Path library,
+      Path work,
+      CutSettings cuts,
+      Set<Part> parts,
+      int warmup,
+      int iterations)
       throws IOException {
     this.accelerator = accelerator;
     this.library = library;
@@ -42,7 +48,7 @@ final class SwitchBenchmark {
     }
     ImportSettings settings =
         ImportSettings.defaults(library, runtimeVersion).withTarget(accelerator.target());
-    grouped = Importer.open(work.resolve("cache"), settings);
+    grouped = Importer.open(work.resolve("cache"), settings.withCuts(cuts));
     layered = Importer.open(work.resolve("cache"), settings.withCuts(PER_LAYER));
   }
 

@@ -5,6 +5,7 @@ import io.pipelane.config.ConfigLoader;
 import io.pipelane.config.DeviceSelection;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.runtime.graph.CutSettings;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -90,6 +91,12 @@ public final class SwitchCommand implements Callable<Integer> {
   private int warmup = 10;
 
   @Option(
+      names = "--segments",
+      paramLabel = "N",
+      description = "Parts that a model is cut into, at most (${DEFAULT-VALUE}).")
+  private int segments = CutSettings.DEFAULT.maximumSegments();
+
+  @Option(
       names = "--page-size",
       paramLabel = "SIZE",
       description = "Of device memory; 16MiB on a GPU and 2MiB on the CPU unless told otherwise.")
@@ -133,7 +140,7 @@ public final class SwitchCommand implements Callable<Integer> {
     Map<String, String> serverSettings;
     try (Accelerator accelerator = open(library, cases)) {
       SwitchBenchmark benchmark =
-          new SwitchBenchmark(accelerator, library, work, parts, warmup, iterations);
+          new SwitchBenchmark(accelerator, library, work, cuts(), parts, warmup, iterations);
       provenance = new LinkedHashMap<>(accelerator.description());
       provenance.putAll(Provenance.now(benchmark.runtimeVersion()));
       serverSettings = accelerator.serverSettings();
@@ -151,6 +158,10 @@ public final class SwitchCommand implements Callable<Integer> {
     provenance.put("command", "bin/loadgen " + String.join(" ", arguments()));
     publish(new SwitchReport(measurements, provenance));
     return 0;
+  }
+
+  private CutSettings cuts() {
+    return new CutSettings(CutSettings.DEFAULT.minimumSegmentBytes(), segments);
   }
 
   private List<String> arguments() {

@@ -19,6 +19,9 @@ public final class Completion implements DeviceEvent {
   /** About ten microseconds: what most waits at a gate take, and less than a wake-up costs. */
   private static final int SPINS = 250;
 
+  /** What has happened already. */
+  public static final DeviceEvent DONE = done();
+
   private static final System.Logger LOGGER = System.getLogger(Completion.class.getName());
 
   private sealed interface State {}
@@ -28,6 +31,12 @@ public final class Completion implements DeviceEvent {
   private record Outcome(@Nullable StatusException failure) implements State {}
 
   private final AtomicReference<@Nullable State> state = new AtomicReference<>();
+
+  private static Completion done() {
+    Completion completion = new Completion();
+    completion.complete(null);
+    return completion;
+  }
 
   @Override
   public boolean isDone() {

@@ -1,8 +1,10 @@
 package io.pipelane.lanes.cpu;
 
 import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
+import io.pipelane.lanes.completion.Completion;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
 
@@ -58,6 +60,12 @@ final class CpuAddressRange implements AddressRange {
     slots.requireIdle(slot);
     pages.unmapAt(addressOf(slot));
     return slots.remove(slot);
+  }
+
+  /** Pages are mapped at once. */
+  @Override
+  public DeviceEvent settled() {
+    return Completion.DONE;
   }
 
   @Override

@@ -18,6 +18,9 @@ sealed interface Command {
       CudaEvent event)
       implements Command {}
 
+  /** What is planned for one range is to be carried out. */
+  record SettleRange(CudaAddressRange range, CudaEvent event) implements Command {}
+
   /** Everything planned is to be carried out. */
   record Settle(Completion done) implements Command {}
 

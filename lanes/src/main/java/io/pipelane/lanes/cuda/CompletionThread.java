@@ -11,17 +11,27 @@ final class CompletionThread implements Runnable {
    *
    * @param copy null for the end of all copies
    * @param mark what is behind everything of the copy that is on its way
+   * @param passed the same in the stream's progress
    */
   record Issued(
-      Command.@Nullable Copy copy, @Nullable CudaMark mark, @Nullable Throwable failure) {}
+      Command.@Nullable Copy copy,
+      @Nullable CudaMark mark,
+      int passed,
+      @Nullable Throwable failure) {}
+
+  /** An interrupt of the device comes some hundred microseconds late: too late for most copies. */
+  private static final long SPIN_NANOS = 2_000_000;
 
   private final CudaContext context;
   private final MarkPool marks;
+  private final StreamProgress progress;
   private final HandOver<Issued> issued;
 
-  CompletionThread(CudaContext context, MarkPool marks, HandOver<Issued> issued) {
+  CompletionThread(
+      CudaContext context, MarkPool marks, StreamProgress progress, HandOver<Issued> issued) {
     this.context = context;
     this.marks = marks;
+    this.progress = progress;
     this.issued = issued;
   }
 
@@ -30,16 +40,19 @@ final class CompletionThread implements Runnable {
     context.bind();
     Issued next = issued.take();
     while (next.copy != null) {
-      complete(next.copy, next.mark, next.failure);
+      complete(next.copy, next.mark, next.passed, next.failure);
       next = issued.take();
     }
   }
 
-  private void complete(Command.Copy copy, @Nullable CudaMark mark, @Nullable Throwable failure) {
+  private void complete(
+      Command.Copy copy, @Nullable CudaMark mark, int passed, @Nullable Throwable failure) {
     Throwable reason = failure;
     if (mark != null) {
       try {
-        mark.await();
+        if (failure != null || !progress.await(passed, SPIN_NANOS)) {
+          mark.await();
+        }
       } catch (RuntimeException e) {
         reason = reason == null ? e : reason;
       }

@@ -33,6 +33,8 @@ final class CopyThread implements Runnable {
   private final CudaStream stream;
   private final StagingBuffers staging;
   private final MarkPool marks;
+  private final StreamProgress progress;
+  private final InFlight inFlight;
   private final HandOver<Command> commands;
   private final HandOver<Issued> issued;
   private final BooleanSupplier closed;
@@ -43,6 +45,7 @@ final class CopyThread implements Runnable {
       CudaStream stream,
       StagingBuffers staging,
       MarkPool marks,
+      StreamProgress progress,
       HandOver<Command> commands,
       HandOver<Issued> issued,
       BooleanSupplier closed) {
@@ -50,6 +53,8 @@ final class CopyThread implements Runnable {
     this.stream = stream;
     this.staging = staging;
     this.marks = marks;
+    this.progress = progress;
+    this.inFlight = new InFlight(stream, progress);
     this.commands = commands;
     this.issued = issued;
     this.closed = closed;
@@ -69,12 +74,13 @@ final class CopyThread implements Runnable {
           note(plan.mappings());
         }
         case Command.Copy copy -> carryOut(copy);
+        case Command.SettleRange settle -> settle.event().complete(settleRange(settle.range()));
         case Command.Settle settle -> settle.done().complete(settleAll());
         case Command.Free free -> free(free.range());
         case Command.Stop stop -> stopped = true;
       }
     }
-    issued.give(new Issued(null, null, null));
+    issued.give(new Issued(null, null, 0, null));
   }
 
   private void carryOut(Command.Copy copy) {
@@ -85,17 +91,19 @@ final class CopyThread implements Runnable {
       failure = e;
     }
     CudaMark mark = null;
+    int passed = 0;
     try {
       // Behind a failed copy too: a part of it may be on its way.
       mark = marks.take();
       stream.record(mark);
+      passed = progress.mark();
     } catch (RuntimeException e) {
       failure = failure == null ? e : failure;
     }
     if (failure == null && mark != null) {
       copy.event().issue(mark);
     }
-    issued.give(new Issued(copy, mark, failure));
+    issued.give(new Issued(copy, mark, passed, failure));
   }
 
   private void transfer(Command.Copy copy) {
@@ -109,10 +117,19 @@ final class CopyThread implements Runnable {
     Optional<MemorySegment> memory =
         copy.source().memory().map(all -> all.asSlice(copy.sourceOffset(), copy.bytes()));
     if (memory.isPresent() && isPinned(memory.get())) {
-      stream.copyToDevice(device, memory.get().address(), copy.bytes());
+      copyInPieces(device, memory.get().address(), copy.bytes());
     } else {
       staging.copy(copy.source(), copy.sourceOffset(), stream, device, copy.bytes(), closed);
       requireOpen();
+    }
+  }
+
+  private void copyInPieces(long device, long host, long bytes) {
+    for (long at = 0; at < bytes; at += InFlight.PIECE_BYTES) {
+      long piece = Math.min(InFlight.PIECE_BYTES, bytes - at);
+      inFlight.awaitRoom(piece);
+      stream.copyToDevice(device + at, host + at, piece);
+      inFlight.add(piece);
     }
   }
 
@@ -144,6 +161,17 @@ final class CopyThread implements Runnable {
     try {
       unsettled.forEach(SlotMappings::settle);
       unsettled.clear();
+      return null;
+    } catch (RuntimeException e) {
+      return e;
+    }
+  }
+
+  private @Nullable Throwable settleRange(CudaAddressRange range) {
+    try {
+      requireOpen();
+      range.mappings().settle();
+      unsettled.remove(range.mappings());
       return null;
     } catch (RuntimeException e) {
       return e;

@@ -1,6 +1,7 @@
 package io.pipelane.lanes.cuda;
 
 import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
@@ -72,6 +73,12 @@ final class CudaAddressRange implements AddressRange {
     slots.requireIdle(slot);
     engine.plan(mappings, slot, 0);
     return slots.remove(slot);
+  }
+
+  @Override
+  public synchronized DeviceEvent settled() {
+    requireOpen();
+    return engine.settle(this);
   }
 
   @Override

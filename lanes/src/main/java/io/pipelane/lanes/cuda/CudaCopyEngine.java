@@ -11,6 +11,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.modelstore.WeightSource;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -31,6 +32,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
   private final CudaStream stream;
   private final StagingBuffers staging;
   private final MarkPool marks;
+  private final StreamProgress progress;
   private final HandOver<Command> commands = new HandOver<>(SPIN_NANOS);
   private final AtomicInteger pending = new AtomicInteger();
   private final Object enqueueing = new Object();
@@ -44,6 +46,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
       stream = undo.add(CudaStream.open(context));
       staging = undo.add(new StagingBuffers(context));
       marks = undo.add(new MarkPool(context));
+      progress = undo.add(new StreamProgress(stream));
       undo.keep();
     }
     String suffix = "-cuda" + context.index();
@@ -52,12 +55,13 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
             .daemon()
             .name("pipelane-copies" + suffix)
             .unstarted(
-                new CopyThread(context, stream, staging, marks, commands, issued, () -> closed));
+                new CopyThread(
+                    context, stream, staging, marks, progress, commands, issued, () -> closed));
     completing =
         Thread.ofPlatform()
             .daemon()
             .name("pipelane-completions" + suffix)
-            .unstarted(new CompletionThread(context, marks, issued));
+            .unstarted(new CompletionThread(context, marks, progress, issued));
   }
 
   CudaCopyEngine start() {
@@ -90,9 +94,24 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     return event;
   }
 
+  /**
+   * The stream that weights come in on while some do: what is copied to the device meanwhile comes
+   * soonest when it is enqueued there.
+   */
+  Optional<CudaStream> busyStream() {
+    return pending.get() > 0 ? Optional.of(stream) : Optional.empty();
+  }
+
   /** Lets something else lie under a slot, before any copy that is given later. */
   void plan(SlotMappings mappings, int slot, long handle) {
     give(new Command.Plan(mappings, slot, handle));
+  }
+
+  /** Happens once everything planned for a range is carried out. */
+  DeviceEvent settle(CudaAddressRange range) {
+    CudaEvent event = new CudaEvent();
+    give(new Command.SettleRange(range, event));
+    return event;
   }
 
   /** Blocks until everything planned so far is carried out. */
@@ -141,6 +160,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
       releases.add(stream);
       releases.add(staging);
       releases.add(marks);
+      releases.add(progress);
     }
   }
 

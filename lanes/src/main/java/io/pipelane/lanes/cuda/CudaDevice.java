@@ -12,8 +12,10 @@ import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaException;
+import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -115,6 +117,14 @@ public final class CudaDevice implements Device {
   @Override
   public CopyEngine copies() {
     return copies;
+  }
+
+  /**
+   * The stream that weights come in on, while some do; inputs of requests that are copied on
+   * another would wait for all of them.
+   */
+  public Optional<CudaStream> busyCopyStream() {
+    return copies.busyStream();
   }
 
   @Override

@@ -76,7 +76,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.nanoClock = nanoClock;
     this.memory = new WeightMemory(pages, capacityBytes, nanoClock);
     this.transfers = new Transfers(device.copies(), memory, hostTier, grouping, this::signal);
-    this.structures = new Structures(device, memory, roomForRange, nanoClock);
+    this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
   }
 
   /**

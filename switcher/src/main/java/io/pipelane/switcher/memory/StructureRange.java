@@ -1,6 +1,8 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.switcher.memory.Residency.Arrival;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,9 +45,12 @@ public final class StructureRange {
   }
 
   /**
-   * Puts the pages that a variant has under the empty range; nothing is changed when that fails.
+   * Puts the pages that a variant has under the empty range; nothing is changed when that fails. On
+   * a device that maps later they arrive like copies.
+   *
+   * @param whenSettled called once they lie there
    */
-  void mount(Residency residency) {
+  void mount(Residency residency, Runnable whenSettled) {
     int slot = 0;
     try {
       for (; slot < residency.pages.size(); slot++) {
@@ -59,6 +64,19 @@ public final class StructureRange {
     }
     mounted = residency;
     residency.mountedIn = this;
+    if (!residency.pages.isEmpty()) {
+      arrive(residency, whenSettled);
+    }
+  }
+
+  private void arrive(Residency residency, Runnable whenSettled) {
+    DeviceEvent settled = addresses.settled();
+    if (!settled.isDone()) {
+      long end = addresses.byteSize() / addresses.slots() * residency.pages.size();
+      long weightBytes = residency.model.plan().weightBytes();
+      residency.arrivals.add(new Arrival(0, Math.min(end, weightBytes), settled));
+      settled.whenDone(whenSettled);
+    }
   }
 
   /** Takes the variant's pages from under the range; it keeps them. */

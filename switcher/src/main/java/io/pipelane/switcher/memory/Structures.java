@@ -25,18 +25,22 @@ final class Structures {
   private final Device device;
   private final WeightMemory memory;
   private final Predicate<Structure> roomForRange;
+  private final Runnable whenSettled;
   private final LongSupplier nanoClock;
 
   /**
    * Knows no structure yet.
    *
    * @param roomForRange whether the sessions that one more range of a structure needs would fit
+   * @param whenSettled called when a variant's pages lie in its range, on any thread
    */
   Structures(
       Device device,
       WeightMemory memory,
       Predicate<Structure> roomForRange,
+      Runnable whenSettled,
       LongSupplier nanoClock) {
+    this.whenSettled = whenSettled;
     this.device = device;
     this.memory = memory;
     this.roomForRange = roomForRange;
@@ -108,12 +112,12 @@ final class Structures {
     StructureRange range = found.get();
     Residency former = range.mounted();
     if (former == null) {
-      range.mount(residency);
+      range.mount(residency, whenSettled);
       return true;
     }
     memory.dropIfIdle(former);
     range.dismount();
-    range.mount(residency);
+    range.mount(residency, whenSettled);
     memory.counters.remaps++;
     memory.counters.remapNanos += nanoClock.getAsLong() - begin;
     return true;

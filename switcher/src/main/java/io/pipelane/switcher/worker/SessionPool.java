@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * any platform thread; one thread builds a session, the others wait for it.
  */
 final class SessionPool {
+  /** What captures may add to a session's constants; charged when the run that adds it is over. */
+  private static final long CAPTURE_BYTES = 16L << 20;
+
   private final SessionTable table;
   private final SessionFactory factory;
   private final PersistentMemory persistent;
@@ -83,7 +86,7 @@ final class SessionPool {
               session.key.lane(),
               new MemoryTarget.Persistent(account));
       long nanos = nanoClock.getAsLong() - begin;
-      account.limit(account.usedBytes());
+      account.limit(account.usedBytes() + (factory.boundToLane() ? CAPTURE_BYTES : 0));
       if (!table.recharge(session, account.usedBytes() + made.frameworkBytes())) {
         throw new NoSessionRoomException(owner, table.expectedBytes(structure));
       }

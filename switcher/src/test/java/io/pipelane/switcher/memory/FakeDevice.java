@@ -9,6 +9,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.WeightSource;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
@@ -259,6 +260,11 @@ final class FakeDevice implements Device {
         slots[slot] = null;
         return page;
       }
+    }
+
+    @Override
+    public DeviceEvent settled() {
+      return Completion.DONE;
     }
 
     @Override

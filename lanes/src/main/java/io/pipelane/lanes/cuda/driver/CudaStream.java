@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda.driver;
 
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstreamCaptureMode;
+import jcuda.driver.CUstreamWriteValue_flags;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 
@@ -99,6 +100,19 @@ public final class CudaStream implements AutoCloseable {
             new DeviceAddress(to), new DeviceAddress(from), bytes, handle);
     if (result != 0) {
       throw CudaException.of(result, "cuMemcpyDtoDAsync", to, from, bytes, address());
+    }
+  }
+
+  /** Writes a number to pinned or device memory, once everything enqueued before is done. */
+  public void write(long address, int value) {
+    int result =
+        JCudaDriver.cuStreamWriteValue32(
+            handle,
+            new DeviceAddress(address),
+            value,
+            CUstreamWriteValue_flags.CU_STREAM_WRITE_VALUE_DEFAULT);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamWriteValue32", this.address(), address, value, 0);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.cuda.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import java.util.concurrent.locks.LockSupport;
 
@@ -8,27 +9,23 @@ import java.util.concurrent.locks.LockSupport;
  * spins for a moment, as waking up takes the system tens of microseconds, then blocks.
  */
 final class CompletionWait {
-  private static final long SPIN_NANOS = 400_000;
+  private static final long EARLY_NANOS = 400_000;
   private static final long SLEEP_FROM_NANOS = 1_000_000;
+  private static final long SPIN_NANOS = 2_000_000;
 
   private CompletionWait() {}
 
   /**
-   * Returns when a mark has been passed.
+   * Returns when a mark has been passed, which the stream's progress shows sooner than the driver.
    *
-   * @param expectedNanos what that should take from now on; 0 when nobody knows
+   * @param expectedNanos what that should take from now on; 0 or less when nobody knows
    */
-  static void await(CudaMark mark, long expectedNanos) {
+  static void await(StreamProgress progress, int passed, CudaMark mark, long expectedNanos) {
     if (expectedNanos >= SLEEP_FROM_NANOS) {
-      LockSupport.parkNanos(expectedNanos - SPIN_NANOS);
+      LockSupport.parkNanos(expectedNanos - EARLY_NANOS);
     }
-    long deadline = System.nanoTime() + SPIN_NANOS;
-    while (!mark.isDone()) {
-      if (System.nanoTime() - deadline >= 0) {
-        mark.await();
-        return;
-      }
-      Thread.onSpinWait();
+    if (!progress.await(passed, SPIN_NANOS)) {
+      mark.await();
     }
   }
 }

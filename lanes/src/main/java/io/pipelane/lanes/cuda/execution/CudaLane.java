@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
+import io.pipelane.lanes.cuda.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
@@ -32,6 +33,8 @@ final class CudaLane implements AutoCloseable {
   private final CudaMark begun;
   private final CudaMark computed;
   private final CudaMark done;
+  private final StreamProgress progress;
+  private long beginNanos;
 
   CudaLane(
       CudaDevice device, DeviceMemory memory, RunningStream running, CudaEphemeralRegion region) {
@@ -42,11 +45,12 @@ final class CudaLane implements AutoCloseable {
     this.stream = region.stream();
     this.inputStaging = new StagingBuffer(stream.context());
     this.outputStaging = new StagingBuffer(stream.context());
-    this.inputs = new InputCopier(stream, inputStaging);
+    this.inputs = new InputCopier(device, stream, inputStaging);
     this.outputs = new OutputCopier(stream, outputStaging);
     this.begun = CudaMark.timed(stream.context());
     this.computed = CudaMark.timed(stream.context());
     this.done = CudaMark.untimed(stream.context());
+    this.progress = new StreamProgress(stream);
   }
 
   CudaStream stream() {
@@ -116,6 +120,7 @@ final class CudaLane implements AutoCloseable {
 
   /** Begins a run: its inputs are on their way to a block of device memory. */
   void begin(InputLayout layout, long block) {
+    beginNanos = System.nanoTime();
     stream.record(begun);
     inputs.enqueue(layout, block);
   }
@@ -136,8 +141,9 @@ final class CudaLane implements AutoCloseable {
     stream.record(computed);
     outputs.enqueue(results);
     stream.record(done);
-    CompletionWait.await(done, times.median());
+    int passed = progress.mark();
     weights.await(segments - 1);
+    CompletionWait.await(progress, passed, done, times.median() - (System.nanoTime() - beginNanos));
     long deviceNanos = Math.round(computed.millisSince(begun) * 1e6);
     if (waits.waited()) {
       weights.stalled(times.stall(deviceNanos));
@@ -149,10 +155,12 @@ final class CudaLane implements AutoCloseable {
 
   @Override
   public void close() {
+    inputs.close();
     inputStaging.close();
     outputStaging.close();
     begun.close();
     computed.close();
     done.close();
+    progress.close();
   }
 }

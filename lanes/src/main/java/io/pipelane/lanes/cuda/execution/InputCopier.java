@@ -1,27 +1,43 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.execution.InputLayout.Slot;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 /** Brings a request's inputs to the device. Belongs to its lane's thread. */
-final class InputCopier {
+final class InputCopier implements AutoCloseable {
   /** A piece is on its way while the next one is staged. */
   private static final long PIECE_BYTES = 1L << 20;
 
-  private final CudaStream stream;
+  private final CudaDevice device;
+  private final CudaStream lane;
   private final StagingBuffer staging;
+  private final CudaMark copied;
 
-  InputCopier(CudaStream stream, StagingBuffer staging) {
-    this.stream = stream;
+  InputCopier(CudaDevice device, CudaStream lane, StagingBuffer staging) {
+    this.device = device;
+    this.lane = lane;
     this.staging = staging;
+    this.copied = CudaMark.untimed(lane.context());
   }
 
   /**
    * Enqueues the copies of all inputs to a block of device memory; small ones go together. Pinned
-   * inputs are read in place, until the stream has come that far.
+   * inputs are read in place, until the lane's stream has come that far.
    */
-  void enqueue(InputLayout layout, long device) {
+  void enqueue(InputLayout layout, long block) {
+    Optional<CudaStream> busy = device.busyCopyStream();
+    enqueue(layout, block, busy.orElse(lane));
+    if (busy.isPresent()) {
+      busy.get().record(copied);
+      lane.waitFor(copied);
+    }
+  }
+
+  private void enqueue(InputLayout layout, long device, CudaStream stream) {
     if (layout.slots().size() == 1
         && layout.byteSize() >= PIECE_BYTES
         && stream.context().isPinned(layout.slots().getFirst().tensor().data().address())) {
@@ -47,5 +63,10 @@ final class InputCopier {
       stream.copyToDevice(
           device + enqueued, staged.address() + enqueued, layout.byteSize() - enqueued);
     }
+  }
+
+  @Override
+  public void close() {
+    copied.close();
   }
 }

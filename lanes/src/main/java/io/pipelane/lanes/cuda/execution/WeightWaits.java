@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.cuda.CudaEvent;
 import io.pipelane.lanes.cuda.driver.CudaStream;
@@ -20,9 +21,14 @@ final class WeightWaits implements GateListener {
   /** Enqueues the waits in front of a segment; its gate has the same number. */
   @Override
   public void reached(int segment) {
-    for (DeviceEvent arrival : weights.before(segment)) {
-      ((CudaEvent) arrival).before(stream);
-      waited = true;
+    try {
+      for (DeviceEvent arrival : weights.before(segment)) {
+        ((CudaEvent) arrival).before(stream);
+        waited = true;
+      }
+    } catch (StatusException e) {
+      weights.await(segment); // Fails with the same reason, and is known as the weights' failure.
+      throw e;
     }
   }
 

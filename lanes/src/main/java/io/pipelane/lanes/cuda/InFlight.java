@@ -1,0 +1,58 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.cuda.driver.CudaStream;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * The copies of weights that the copy stream has been given and has not done: they are kept few.
+ * Belongs to the copy thread.
+ */
+final class InFlight {
+  /*
+   * A device's copies to it pass one engine, first come, first served across streams: a request's
+   * inputs would wait for all the weights that were enqueued before them, a whole model's. So what
+   * is enqueued at a time takes no longer than a fraction of a millisecond, and inputs that come
+   * meanwhile are enqueued on the same stream, behind that.
+   */
+
+  /** Copies are cut to this size; small enough for the limit, large enough to cost nothing. */
+  static final long PIECE_BYTES = 4L << 20;
+
+  private static final long LIMIT_BYTES = 2 * PIECE_BYTES;
+  private static final long LONGEST_WAIT_NANOS = 1_000_000_000;
+
+  private record Piece(int mark, long bytes) {}
+
+  private final CudaStream stream;
+  private final StreamProgress progress;
+  private final Deque<Piece> pieces = new ArrayDeque<>();
+  private long bytes;
+
+  InFlight(CudaStream stream, StreamProgress progress) {
+    this.stream = stream;
+    this.progress = progress;
+  }
+
+  /**
+   * Waits, on the processor, until one more piece may be enqueued.
+   *
+   * @throws io.pipelane.lanes.cuda.driver.CudaException when a piece has failed
+   */
+  void awaitRoom(long pieceBytes) {
+    while (!pieces.isEmpty() && bytes + pieceBytes > LIMIT_BYTES) {
+      Piece oldest = pieces.getFirst();
+      if (!progress.await(oldest.mark, LONGEST_WAIT_NANOS)) {
+        stream.synchronize();
+      }
+      pieces.removeFirst();
+      bytes -= oldest.bytes;
+    }
+  }
+
+  /** Counts a piece that has just been enqueued. */
+  void add(long pieceBytes) {
+    pieces.addLast(new Piece(progress.mark(), pieceBytes));
+    bytes += pieceBytes;
+  }
+}
