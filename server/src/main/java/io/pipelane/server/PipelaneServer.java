@@ -7,7 +7,6 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -55,7 +54,7 @@ public final class PipelaneServer implements AutoCloseable {
     drainTimeout = config.server().drainTimeout();
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
     try {
-      Device device = open(openDevice(config));
+      CpuDevice device = open(openDevice(config));
       DeviceMemory memory = new DeviceMemory(device.persistent());
       HostTier hostTier = open(new HostTier(config.hostTier().memory(), MemoryPinner.NONE));
       switcher =
@@ -63,7 +62,7 @@ public final class PipelaneServer implements AutoCloseable {
               new Switcher(
                   device,
                   memory,
-                  new CpuSessionFactory(library, memory, config.runtime().threads()),
+                  new CpuSessionFactory(device, library, memory, config.runtime().threads()),
                   switcherSettings(config),
                   model -> hostTier.open(model.weights(), model.plan().weightBytes())));
       Importer importer =
@@ -204,7 +203,7 @@ public final class PipelaneServer implements AutoCloseable {
     }
   }
 
-  private static Device openDevice(PipelaneConfig config) {
+  private static CpuDevice openDevice(PipelaneConfig config) {
     DeviceConfig settings = config.device();
     return switch (settings.kind()) {
       case DeviceSelection.Cpu cpu -> openCpu(config);
@@ -216,7 +215,7 @@ public final class PipelaneServer implements AutoCloseable {
     };
   }
 
-  private static Device openCpu(PipelaneConfig config) {
+  private static CpuDevice openCpu(PipelaneConfig config) {
     return CpuDevice.open(
         config.device().memory(), config.device().pageSize(), config.link().bandwidth());
   }

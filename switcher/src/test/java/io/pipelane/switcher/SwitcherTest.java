@@ -12,7 +12,6 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.BytesSource;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
@@ -56,7 +55,7 @@ class SwitcherTest {
   private static final long WORKING = 64 << 20;
 
   @TempDir Path folder;
-  private final Device device =
+  private final CpuDevice device =
       CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
   private volatile @Nullable WeightSource nextSource;
   private Switcher switcher = open(false);
@@ -67,7 +66,7 @@ class SwitcherTest {
             WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(8, 1), packing, 3);
     DeviceMemory memory = new DeviceMemory(device.persistent());
     CpuSessionFactory sessions =
-        new CpuSessionFactory(OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
+        new CpuSessionFactory(device, OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
     return new Switcher(device, memory, sessions, settings, this::weights);
   }
 

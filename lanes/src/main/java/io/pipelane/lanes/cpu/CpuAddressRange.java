@@ -22,6 +22,7 @@ final class CpuAddressRange implements AddressRange {
   private final @Nullable Page[] slots;
   private final int[] copiesInFlight;
   private int mapped;
+  private boolean lent;
   private boolean closed;
 
   CpuAddressRange(CpuPagePool pages, int slots, Consumer<CpuAddressRange> onClose) {
@@ -52,6 +53,9 @@ final class CpuAddressRange implements AddressRange {
   public synchronized void map(int slot, Page page) {
     requireOpen();
     Objects.checkIndex(slot, slots.length);
+    if (lent) {
+      throw new IllegalStateException("the range has scratch memory; close that first");
+    }
     if (slots[slot] != null) {
       throw new IllegalStateException("slot " + slot + " has " + slots[slot] + " already");
     }
@@ -81,6 +85,34 @@ final class CpuAddressRange implements AddressRange {
   @Override
   public MemorySegment memory() {
     return reservation.memory();
+  }
+
+  /**
+   * Puts memory of the process under every slot, for somebody who writes there what nobody reads,
+   * as a session does while it is built.
+   *
+   * @throws IllegalStateException when a slot has a page
+   */
+  synchronized Scratch scratch() {
+    requireOpen();
+    if (mapped > 0 || lent) {
+      throw new IllegalStateException("the range has memory already: " + mapped + " pages");
+    }
+    LibC.mapMemoryAt(reservation.address(), byteSize());
+    lent = true;
+    return this::endScratch;
+  }
+
+  private synchronized void endScratch() {
+    LibC.mapNothingAt(reservation.address(), byteSize());
+    lent = false;
+  }
+
+  /** Memory under a range, until it is closed. */
+  @FunctionalInterface
+  interface Scratch extends AutoCloseable {
+    @Override
+    void close();
   }
 
   /**

@@ -17,7 +17,9 @@ import io.pipelane.runtime.IoBinding;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.RepackedPlacement;
 import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.StandInWeights;
 import io.pipelane.runtime.StringTensors;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
@@ -114,16 +116,41 @@ final class CpuSession implements ModelSession {
     try {
       SessionSettings settings = SessionSettings.onDevice(threads);
       OrtSession session =
-          memory.allocatingFrom(
-              target,
-              () ->
-                  gated
-                      ? environment.open(model.gatedModel(), settings)
-                      : environment.open(model.packedModel(), settings.withInitializers(weights)));
+          gated
+              ? build(environment, memory, model, address, settings, target)
+              : memory.allocatingFrom(
+                  target,
+                  () -> environment.open(model.packedModel(), settings.withInitializers(weights)));
       return new CpuSession(environment, memory, session, weights, gated);
     } catch (RuntimeException e) {
       weights.values().forEach(OrtTensor::close);
       throw e;
+    }
+  }
+
+  /** What kernels repack gets its place; its content is garbage until it arrives. */
+  private static OrtSession build(
+      OrtEnvironment environment,
+      DeviceMemory memory,
+      ImportedModel model,
+      long address,
+      SessionSettings settings,
+      MemoryTarget constants) {
+    RepackedPlacement places = new RepackedPlacement(model.plan().repacked(), address);
+    try (StandInWeights standIns = StandInWeights.of(environment, model.plan().repacked())) {
+      OrtSession session =
+          memory.allocatingFrom(
+              new MemoryTarget.Placed(places, constants),
+              () ->
+                  environment.open(
+                      model.gatedModel(), settings.withInitializers(standIns.tensors())));
+      try {
+        places.check();
+        return session;
+      } catch (RuntimeException e) {
+        session.close();
+        throw e;
+      }
     }
   }
 

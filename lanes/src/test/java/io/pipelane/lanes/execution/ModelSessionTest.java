@@ -11,7 +11,6 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
@@ -44,12 +43,12 @@ class ModelSessionTest {
   private static final MemoryTarget.Growth NO_GROWTH = bytes -> false;
 
   @TempDir Path folder;
-  private final Device device = CpuDevice.open(new ByteSize(4 * MIB), PAGE, Bandwidth.UNLIMITED);
+  private final CpuDevice device = CpuDevice.open(new ByteSize(4 * MIB), PAGE, Bandwidth.UNLIMITED);
   private final DeviceMemory memory = new DeviceMemory(device.persistent());
   private final EphemeralRegion region = device.ephemeral(16 * MIB);
   private final PersistentMemory.Account constants = device.persistent().open("test", 16 * MIB);
   private final SessionFactory sessions =
-      new CpuSessionFactory(OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
+      new CpuSessionFactory(device, OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
 
   ModelSessionTest() {
     memory.add(region);

@@ -72,6 +72,7 @@ public final class TestImports {
         model.getGraph().getInputList().stream().map(TestImports::spec).toList(),
         model.getGraph().getOutputList().stream().map(TestImports::spec).toList(),
         Plan.weightsOf(gated),
+        List.of(),
         Plan.segmentsOf(gated),
         gated.weightBytes(),
         0,

@@ -3,13 +3,13 @@ package io.pipelane.modelstore.importing;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.IoBinding;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.runtime.graph.GatedGraph;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -74,54 +74,67 @@ final class Answers {
     return new Answers(environment, inputs, Optional.empty(), reason);
   }
 
+  /** Whether there are answers to compare with. */
+  boolean areKnown() {
+    return known.isPresent();
+  }
+
   /**
-   * Compares a gated graph's answers, each weight being garbage until its gate is reached.
+   * Compares a gated model's answers, each weight being garbage until its gate is reached.
    *
+   * @param memory serves what the session allocates
    * @return what is to be noted
-   * @throws StatusException when they differ, or the graph cannot be run
+   * @throws StatusException when they differ, or the model cannot be run
    */
-  String compare(OrtSession gatedSession, GatedGraph gated, Path weights) throws IOException {
-    if (known.isEmpty()) {
-      return "not verified: " + reason;
-    }
+  String compare(Path gated, Layout layout, Path weights, ImportMemory memory) throws IOException {
     try (Arena arena = Arena.ofConfined();
         FileChannel file = FileChannel.open(weights, StandardOpenOption.READ)) {
-      MemorySegment memory = arena.allocate(Math.max(64, gated.weightBytes()), 64);
-      memory.fill(GARBAGE);
-      Map<String, OrtTensor> feeds =
-          new MadeUpInputs(environment, arena).of(inputs, known.get().dimension());
-      for (GatedGraph.Weight weight : gated.weights()) {
-        long address = memory.address() + weight.offset();
-        feeds.put(
-            weight.name(),
-            OrtTensor.over(environment, address, weight.byteSize(), weight.type(), weight.shape()));
+      MemorySegment range = arena.allocate(Math.max(64, layout.byteSize()), 64);
+      try (OrtSession session = layout.open(environment, memory, gated, range.address())) {
+        return known.isEmpty()
+            ? "not verified: " + reason
+            : compare(session, arena, layout, file, range);
       }
-      List<Integer> reached = new ArrayList<>();
-      arrive(gated, 0, file, memory);
-      List<Output> outputs =
-          run(
-              gatedSession,
-              feeds,
-              gate -> {
-                reached.add(gate);
-                arrive(gated, gate, file, memory);
-              });
-      double error = difference(known.get().outputs(), outputs);
-      for (int i = 0; i < reached.size(); i++) {
-        error = reached.get(i) == i + 1 ? error : Double.POSITIVE_INFINITY;
-      }
-      if (error > TOLERANCE) {
-        throw new StatusException(
-            Status.INTERNAL, "gated answers differ from plain ones by " + error);
-      }
-      return "verified: relative error %.1e with open dimensions %d"
-          .formatted(error, known.get().dimension());
     }
   }
 
-  private static void arrive(
-      GatedGraph gated, int segment, FileChannel file, MemorySegment memory) {
-    GatedGraph.Segment arriving = gated.segments().get(segment);
+  /** Asks a session whose weights lie in a range, and arrive there from a file. */
+  private String compare(
+      OrtSession session, Arena arena, Layout layout, FileChannel file, MemorySegment range) {
+    Known expected = known.orElseThrow();
+    Map<String, OrtTensor> feeds =
+        new MadeUpInputs(environment, arena).of(inputs, expected.dimension());
+    for (Plan.StreamedWeight weight : layout.weights()) {
+      long address = range.address() + weight.offset();
+      feeds.put(
+          weight.name(),
+          OrtTensor.over(environment, address, weight.byteSize(), weight.type(), weight.shape()));
+    }
+    List<Integer> reached = new ArrayList<>();
+    range.fill(GARBAGE);
+    arrive(layout, 0, file, range);
+    List<Output> outputs =
+        run(
+            session,
+            feeds,
+            gate -> {
+              reached.add(gate);
+              arrive(layout, gate, file, range);
+            });
+    double error = difference(expected.outputs(), outputs);
+    for (int i = 0; i < reached.size(); i++) {
+      error = reached.get(i) == i + 1 ? error : Double.POSITIVE_INFINITY;
+    }
+    if (error > TOLERANCE) {
+      throw new StatusException(
+          Status.INTERNAL, "gated answers differ from plain ones by " + error);
+    }
+    return "verified: relative error %.1e with open dimensions %d"
+        .formatted(error, expected.dimension());
+  }
+
+  private static void arrive(Layout layout, int segment, FileChannel file, MemorySegment memory) {
+    Plan.Segment arriving = layout.segments().get(segment);
     long end = arriving.offset() + arriving.byteSize();
     try {
       for (long at = arriving.offset(); at < end; ) {

@@ -1,9 +1,9 @@
 package io.pipelane.modelstore.importing;
 
+import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.Plan;
-import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
@@ -20,6 +20,7 @@ import io.pipelane.runtime.graph.WeightSelection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -34,16 +35,15 @@ final class ImportJob {
   static final String PLAN = "plan.json";
 
   private static final String OPTIMIZED = "optimized.onnx";
+  private static final String REPACKED = "repacked.onnx";
   private static final int ATTEMPTS = 8;
-  private static final SessionSettings GATED_SESSION =
-      new SessionSettings(
-          ExecutionProvider.CPU, Optimization.NONE, 1, Optional.empty(), false, Map.of());
 
   private final Path modelFile;
   private final Path folder;
   private final Path runtimeLibrary;
   private final Optimization optimization;
   private final CutSettings cuts;
+  private final ImportMemory memory = new ImportMemory();
   private final List<String> notes = new ArrayList<>();
 
   /**
@@ -74,7 +74,7 @@ final class ImportJob {
     Path optimizedFile = folder.resolve(OPTIMIZED);
     SessionSettings optimizing =
         SessionSettings.plain(1).withOptimizedModel(optimization, optimizedFile);
-    try (OrtEnvironment environment = OrtEnvironment.open(runtimeLibrary, new NoDeviceMemory());
+    try (OrtEnvironment environment = OrtEnvironment.open(runtimeLibrary, memory);
         OrtSession plain = environment.open(modelFile, optimizing)) {
       ModelFile optimized = Constants.toInitializers(ModelFile.read(optimizedFile));
       Answers answers = Answers.of(environment, plain);
@@ -95,13 +95,13 @@ final class ImportJob {
         GatedGraph gated = GateCutter.cut(optimized, weights, cuts);
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
-        String verdict;
-        try (OrtSession session = environment.open(folder.resolve(GATED), GATED_SESSION)) {
-          verdict = answers.compare(session, gated, folder.resolve(WEIGHTS));
-        }
-        ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
+        Layout layout = Layout.of(gated, checksum);
+        String verdict =
+            answers.compare(folder.resolve(GATED), layout, folder.resolve(WEIGHTS), memory);
         notes.add(verdict);
-        PlanFile.write(plan(gated, plain, checksum), folder.resolve(PLAN));
+        PlanFile.write(
+            plan(repacked(environment, gated, answers, optimized, layout), plain),
+            folder.resolve(PLAN));
         return;
       } catch (StatusException | IllegalStateException e) {
         if (weights.isEmpty()) {
@@ -120,16 +120,48 @@ final class ImportJob {
     }
   }
 
-  private Plan plan(GatedGraph gated, OrtSession plain, long checksum) {
+  /** Lets kernels repack what they want to, where it can be checked that they still get it. */
+  private Layout repacked(
+      OrtEnvironment environment,
+      GatedGraph gated,
+      Answers answers,
+      ModelFile optimized,
+      Layout layout)
+      throws IOException {
+    Path model = folder.resolve(REPACKED);
+    Path weights = folder.resolve(REPACKED + ".bin");
+    try {
+      Repacker repacker = new Repacker(environment, memory, gated, folder.resolve(WEIGHTS));
+      Optional<Layout> repacked =
+          answers.areKnown() ? repacker.write(model, weights) : Optional.empty();
+      if (repacked.isPresent()) {
+        String verdict = answers.compare(model, repacked.get(), weights, memory);
+        notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + verdict);
+        Files.move(model, folder.resolve(GATED), StandardCopyOption.REPLACE_EXISTING);
+        Files.move(weights, folder.resolve(WEIGHTS), StandardCopyOption.REPLACE_EXISTING);
+        return repacked.get();
+      }
+    } catch (StatusException | IllegalStateException e) {
+      notes.add("no weights repacked: " + e.getMessage());
+    }
+    Files.deleteIfExists(model);
+    Files.deleteIfExists(weights);
+    ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
+    return layout;
+  }
+
+  private Plan plan(Layout layout, OrtSession plain) throws IOException {
+    ModelProto model = ModelFile.read(folder.resolve(GATED)).model();
     return new Plan(
-        StructureHash.of(gated.model()),
+        StructureHash.of(model),
         plain.inputs(),
         plain.outputs(),
-        Plan.weightsOf(gated),
-        Plan.segmentsOf(gated),
-        gated.weightBytes(),
-        checksum,
-        ConstantBytes.of(gated.model().getGraph()),
+        layout.weights(),
+        layout.repacked(),
+        layout.segments(),
+        layout.byteSize(),
+        layout.checksum(),
+        ConstantBytes.of(model.getGraph()),
         notes);
   }
 }

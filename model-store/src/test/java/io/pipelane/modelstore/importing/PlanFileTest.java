@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.Plan.Segment;
 import io.pipelane.modelstore.Plan.StreamedWeight;
+import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -66,6 +67,7 @@ class PlanFileTest {
         List.of(
             new StreamedWeight("w/0", TensorType.FP32, Shape.of(4, 4), 0, 64, 0),
             new StreamedWeight("w\"1", TensorType.INT8, Shape.of(3), 64, 3, 1)),
+        List.of(new RepackedWeight("w/2", TensorType.FP32, Shape.of(1, 4), 16, 7, 64, 64, 1)),
         List.of(new Segment(0, 64, 2), new Segment(64, 64, 1)),
         weightBytes,
         0xffff_ffffL,

@@ -48,9 +48,9 @@ public final class Packer implements AutoCloseable {
     this.thread = Thread.ofPlatform().name("packer").daemon().start(this::serve);
   }
 
-  /** Makes a model known, which may become hot. */
+  /** Makes a model known, which may become hot; one that is streamed repacked gains nothing. */
   public void add(ImportedModel model) {
-    if (model.plan().weightBytes() > 0) {
+    if (model.plan().weightBytes() > 0 && model.plan().repacked().isEmpty()) {
       candidates.put(
           model.version(), new Candidate(model.plan().weightBytes(), nanoClock.getAsLong()));
     }

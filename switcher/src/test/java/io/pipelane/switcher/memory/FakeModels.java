@@ -43,7 +43,9 @@ final class FakeModels {
       segments.add(new Plan.Segment(offset, bytes, 1));
       offset += bytes;
     }
-    Plan plan = new Plan(name, List.of(), List.of(), List.of(), segments, offset, 0, 0, List.of());
+    Plan plan =
+        new Plan(
+            name, List.of(), List.of(), List.of(), List.of(), segments, offset, 0, 0, List.of());
     Path nowhere = Path.of(name);
     return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere, nowhere);
   }
