@@ -24,8 +24,9 @@ final class RepackSearch {
    * the weights' numbers, with other content in those weights whose number has the digit. What an
    * allocation depends on shows in which builds its content changes, however weights are repacked.
    *
-   * ONNX Runtime loads the graph's own constants first, in an order that differs from build to
-   * build; then it lets one kernel after the other repack, in the order of the nodes.
+   * ONNX Runtime loads the graph's own constants first (the small ones, others stay where the graph
+   * was parsed), in an order that differs from build to build; then it lets one kernel after the
+   * other repack, in the order of the nodes.
    */
   private final OrtEnvironment environment;
   private final ImportMemory memory;
@@ -113,21 +114,18 @@ final class RepackSearch {
     }
   }
 
-  /** How many of the first allocations hold the graph's own constants. */
+  /** How many of the first allocations hold constants of the graph; it owns others by itself. */
   private int constants(GraphProto graph, List<Trace> allocations) {
     List<String> streamed = weights.stream().map(Weight::name).toList();
-    List<Long> sizes =
-        graph.getInitializerList().stream()
-            .filter(constant -> !streamed.contains(constant.getName()))
-            .map(TensorContent::byteSize)
-            .filter(bytes -> bytes > 0)
-            .sorted()
-            .toList();
-    List<Long> first =
-        new ArrayList<>(allocations.stream().limit(sizes.size()).map(Trace::bytes).toList());
-    first.sort(null);
-    require(first.equals(sizes), "its constants are not loaded first");
-    return sizes.size();
+    List<Long> sizes = new ArrayList<>();
+    graph.getInitializerList().stream()
+        .filter(constant -> !streamed.contains(constant.getName()))
+        .forEach(constant -> sizes.add(TensorContent.byteSize(constant)));
+    int count = 0;
+    while (count < allocations.size() && sizes.remove((Long) allocations.get(count).bytes)) {
+      count++;
+    }
+    return count;
   }
 
   private static RepackedWeight repacked(Weight weight, int allocation, long bytes) {
