@@ -20,6 +20,9 @@ public interface AddressRange extends AutoCloseable {
    * Puts a page under a slot; the page's content is kept. A page may lie under several slots, of
    * other ranges too, and then they hold the same bytes.
    *
+   * <p>A device may put it there later, but before a copy into the slot begins; if that fails, the
+   * copy fails.
+   *
    * @throws IllegalStateException when the slot has a page already, or the page is not lent
    * @throws StatusException when the system has no memory or mappings left
    */

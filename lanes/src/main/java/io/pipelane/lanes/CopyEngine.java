@@ -6,7 +6,8 @@ import io.pipelane.modelstore.WeightSource;
 public interface CopyEngine {
   /**
    * Enqueues a copy of {@code bytes} from a source's {@code sourceOffset} to {@code rangeOffset} of
-   * a range whose slots are mapped; returns at once, on any thread.
+   * a range whose slots are mapped; returns at once, on any thread. The source must stay open until
+   * the event has happened.
    *
    * @return completes when the bytes are there, or with the reason why they are not; a copy that
    *     fails leaves the others alone

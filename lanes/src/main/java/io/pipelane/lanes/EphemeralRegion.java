@@ -1,5 +1,7 @@
 package io.pipelane.lanes;
 
+import io.pipelane.config.StatusException;
+
 /**
  * A lane's memory for one iteration at a time: activations, scratch, inputs and outputs. Allocation
  * belongs to the lane's thread; freeing is safe from any thread.
@@ -8,7 +10,7 @@ package io.pipelane.lanes;
  */
 public interface EphemeralRegion extends AutoCloseable {
   /** Every allocation begins at a multiple of this, and takes a multiple of it. */
-  long ALIGNMENT = 64;
+  long ALIGNMENT = 256;
 
   /** What an allocation of so many bytes takes. */
   static long align(long bytes) {
@@ -28,12 +30,13 @@ public interface EphemeralRegion extends AutoCloseable {
    * end of the highest allocation is refused; memory beyond the new limit goes back to the system.
    *
    * @throws IllegalArgumentException beyond the maximum, or below the end of what is in use
+   * @throws StatusException when the device has no memory for more; nothing has changed then
    */
   void limit(long bytes);
 
   /**
-   * Allocates, aligned to 64 bytes. The same sequence of calls on a new region gives addresses at
-   * the same distance from its beginning.
+   * Allocates, aligned to {@link #ALIGNMENT}. The same sequence of calls on a new region gives
+   * addresses at the same distance from its beginning.
    *
    * @return an address, or 0 when the limit leaves no room
    */

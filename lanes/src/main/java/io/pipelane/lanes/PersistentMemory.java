@@ -24,7 +24,7 @@ public interface PersistentMemory {
     String owner();
 
     /**
-     * Allocates, aligned to 64 bytes.
+     * Allocates, aligned to {@link EphemeralRegion#ALIGNMENT}.
      *
      * @return an address, or 0 when the limit leaves no room
      */

@@ -1,5 +1,6 @@
 package io.pipelane.lanes;
 
+import static io.pipelane.lanes.EphemeralRegion.ALIGNMENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -39,28 +40,28 @@ public abstract class DeviceContract extends DeviceCopyContract {
     EphemeralRegion region = region(MIB, 1024);
     long first = region.allocate(1000);
     assertEquals(region.address(), first);
-    assertEquals(0, first % 64);
+    assertEquals(0, first % ALIGNMENT);
     assertEquals(1024, region.usedBytes());
     assertEquals(0, region.allocate(1));
-    region.limit(1024 + 64);
+    region.limit(1024 + ALIGNMENT);
     assertEquals(first + 1024, region.allocate(0), "zero bytes have an address too");
     assertEquals(0, region.allocate(1));
     assertEquals(0, region.allocate(Long.MAX_VALUE));
     assertThrows(IllegalArgumentException.class, () -> region.allocate(-1));
-    assertEquals(1024 + 64, region.usedBytes());
+    assertEquals(1024 + ALIGNMENT, region.usedBytes());
   }
 
   @Test
   void ephemeral_limitBadly_throwsAndChangesNothing() {
     EphemeralRegion region = region(MIB, MIB);
-    long low = region.allocate(64);
-    long high = region.allocate(64);
+    long low = region.allocate(ALIGNMENT);
+    long high = region.allocate(ALIGNMENT);
     region.free(low);
     assertThrows(IllegalArgumentException.class, () -> region.limit(MIB + 1));
     assertThrows(IllegalArgumentException.class, () -> region.limit(-1));
-    assertThrows(IllegalArgumentException.class, () -> region.limit(127));
+    assertThrows(IllegalArgumentException.class, () -> region.limit(2 * ALIGNMENT - 1));
     assertEquals(MIB, region.limitBytes());
-    region.limit(128);
+    region.limit(2 * ALIGNMENT);
     region.free(high);
     region.limit(0);
     assertEquals(0, region.allocate(1));
@@ -71,16 +72,16 @@ public abstract class DeviceContract extends DeviceCopyContract {
   @Test
   void ephemeral_free_coalescesAndReusesTheBestFit() {
     EphemeralRegion region = region(MIB, MIB);
-    long a = region.allocate(256);
-    long b = region.allocate(512);
-    long c = region.allocate(128);
-    long d = region.allocate(64);
+    long a = region.allocate(4 * ALIGNMENT);
+    long b = region.allocate(8 * ALIGNMENT);
+    long c = region.allocate(2 * ALIGNMENT);
+    long d = region.allocate(ALIGNMENT);
     region.free(a);
     region.free(c);
-    assertEquals(c, region.allocate(100));
+    assertEquals(c, region.allocate(ALIGNMENT + 1));
     region.free(c);
     region.free(b);
-    assertEquals(a, region.allocate(256 + 512 + 128));
+    assertEquals(a, region.allocate(14 * ALIGNMENT));
     region.free(a);
     region.free(d);
     assertEquals(a, region.allocate(MIB));
@@ -89,8 +90,8 @@ public abstract class DeviceContract extends DeviceCopyContract {
   @Test
   void ephemeral_freeBadly_throwsAndChangesNothing() {
     EphemeralRegion region = region(MIB, MIB);
-    long address = region.allocate(256);
-    assertThrows(IllegalArgumentException.class, () -> region.free(address + 64));
+    long address = region.allocate(2 * ALIGNMENT);
+    assertThrows(IllegalArgumentException.class, () -> region.free(address + ALIGNMENT));
     assertThrows(IllegalArgumentException.class, () -> region.free(0));
     region.free(address);
     assertThrows(IllegalArgumentException.class, () -> region.free(address));
@@ -100,11 +101,11 @@ public abstract class DeviceContract extends DeviceCopyContract {
   @Test
   void ephemeral_peak_isTheHighestEndSinceReset() {
     EphemeralRegion region = region(MIB, MIB);
-    long low = region.allocate(64);
+    long low = region.allocate(ALIGNMENT);
     region.free(region.allocate(4096));
-    assertEquals(64 + 4096, region.peakBytes());
+    assertEquals(ALIGNMENT + 4096, region.peakBytes());
     region.resetPeak();
-    assertEquals(64, region.peakBytes());
+    assertEquals(ALIGNMENT, region.peakBytes());
     region.free(low);
     region.resetPeak();
     assertEquals(0, region.peakBytes());
@@ -120,24 +121,24 @@ public abstract class DeviceContract extends DeviceCopyContract {
   void persistent_accounts_chargeTheirOwners() {
     PersistentMemory memory = device.persistent();
     Account one = memory.open("one", 2 * MIB);
-    Account two = memory.open("two", 100);
-    long small = one.allocate(100);
+    Account two = memory.open("two", ALIGNMENT + 1);
+    long small = one.allocate(ALIGNMENT + 1);
     long large = one.allocate(MIB);
-    long other = two.allocate(64);
-    assertEquals(0, small % 64);
-    assertEquals(0, large % 64);
+    long other = two.allocate(ALIGNMENT);
+    assertEquals(0, small % ALIGNMENT);
+    assertEquals(0, large % ALIGNMENT);
     assertEquals("one", one.owner());
-    assertEquals(128 + MIB, one.usedBytes());
-    assertEquals(64, two.usedBytes());
-    assertEquals(128 + MIB + 64, memory.usedBytes());
+    assertEquals(2 * ALIGNMENT + MIB, one.usedBytes());
+    assertEquals(ALIGNMENT, two.usedBytes());
+    assertEquals(3 * ALIGNMENT + MIB, memory.usedBytes());
     assertTrue(memory.free(large));
     assertFalse(memory.free(large));
     assertFalse(memory.free(12345));
-    assertEquals(128, one.usedBytes());
-    assertEquals(128 + MIB, one.peakBytes());
+    assertEquals(2 * ALIGNMENT, one.usedBytes());
+    assertEquals(2 * ALIGNMENT + MIB, one.peakBytes());
     one.close();
     one.close();
-    assertEquals(64, memory.usedBytes());
+    assertEquals(ALIGNMENT, memory.usedBytes());
     assertFalse(memory.free(small));
     assertThrows(IllegalStateException.class, () -> one.allocate(1));
     assertTrue(memory.free(other));
@@ -146,14 +147,14 @@ public abstract class DeviceContract extends DeviceCopyContract {
 
   @Test
   void persistent_limit_holdsAndMoves() {
-    Account account = device.persistent().open("one", 128);
-    long address = account.allocate(128);
+    Account account = device.persistent().open("one", 2 * ALIGNMENT);
+    long address = account.allocate(2 * ALIGNMENT);
     assertEquals(0, account.allocate(1));
-    account.limit(192);
+    account.limit(3 * ALIGNMENT);
     assertNotEquals(0, account.allocate(1));
     account.limit(0);
     assertEquals(0, account.allocate(1));
-    assertEquals(192, account.usedBytes());
+    assertEquals(3 * ALIGNMENT, account.usedBytes());
     assertTrue(device.persistent().free(address));
     assertEquals(0, account.allocate(0));
     assertThrows(IllegalArgumentException.class, () -> account.limit(-1));

@@ -21,6 +21,10 @@ import java.util.List;
  * @param weightBytes the size of the weights file
  * @param weightChecksum CRC-32C of the weights file
  * @param constantBytes bytes of the constants that stay inside a session
+ * @param batchPadding whether batches may be filled up; inputs' open dimensions are -1 in their
+ *     specs
+ * @param channelsLast whether the graph's convolutions run channels last, which its sessions have
+ *     to be told
  * @param notes what an owner should know, e.g. which constants could not be streamed and why
  */
 public record Plan(
@@ -33,6 +37,8 @@ public record Plan(
     long weightBytes,
     long weightChecksum,
     long constantBytes,
+    Padding batchPadding,
+    boolean channelsLast,
     List<String> notes) {
 
   /** Every streamed weight begins at a multiple of this, in the file and on the device. */
@@ -45,6 +51,31 @@ public record Plan(
     repacked = List.copyOf(repacked);
     segments = List.copyOf(segments);
     notes = List.copyOf(notes);
+  }
+
+  /** A plan of a model whose batches are never padded. */
+  public Plan(
+      String structureHash,
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      List<StreamedWeight> weights,
+      List<Segment> segments,
+      long weightBytes,
+      long weightChecksum,
+      long constantBytes,
+      List<String> notes) {
+    this(
+        structureHash,
+        inputs,
+        outputs,
+        weights,
+        segments,
+        weightBytes,
+        weightChecksum,
+        constantBytes,
+        Padding.notApplicable("nobody has tried"),
+        false,
+        notes);
   }
 
   /** The weights of a graph that was cut, as a plan keeps them. */

@@ -22,6 +22,9 @@ final class CudaProviderOptions {
               Map.entry("cudnn_conv_algo_search", "HEURISTIC"),
               Map.entry("cudnn_conv_use_max_workspace", "1"),
               Map.entry("arena_extend_strategy", "kSameAsRequested"),
+              // Fused with the bias in ONNX's own layout, convolutions answer NaN.
+              Map.entry("prefer_nhwc", cuda.channelsLast() ? "1" : "0"),
+              Map.entry("fuse_conv_bias", cuda.channelsLast() ? "1" : "0"),
               Map.entry("use_tf32", cuda.tf32() ? "1" : "0"));
       MemorySegment keys = arena.allocate(JAVA_LONG, settings.size());
       MemorySegment values = arena.allocate(JAVA_LONG, settings.size());

@@ -282,7 +282,9 @@ final class GateOperator {
     if (from != to) {
       api.call(OrtApi.GET_TENSOR_SIZE_IN_BYTES, input, out);
       long bytes = words.get(JAVA_LONG, 0);
-      memory.copy(from, to, bytes);
+      if (bytes > 0) {
+        memory.copy(from, to, bytes);
+      }
     }
   }
 

@@ -17,39 +17,61 @@ import java.util.Map;
 public final class IoBinding implements AutoCloseable {
   private final OrtEnvironment environment;
   private final OrtApi api;
-  private final long session;
-  private final long runOptions;
+  private final OrtSession session;
   private final long binding;
   private final Arena arena = Arena.ofShared();
   private final Map<String, Long> names = new HashMap<>();
 
-  IoBinding(OrtEnvironment environment, long session, long runOptions) {
+  IoBinding(OrtEnvironment environment, OrtSession session) {
     this.environment = environment;
     this.api = environment.api();
     this.session = session;
-    this.runOptions = runOptions;
-    this.binding = api.get(OrtApi.CREATE_IO_BINDING, session);
+    this.binding = api.get(OrtApi.CREATE_IO_BINDING, session.address());
   }
 
-  /** Binds an input, in place of what was bound to the name; the tensor may be closed after. */
+  /**
+   * Binds an input, in place of what was bound to the name; the tensor may be closed after. Where
+   * the tensor lies elsewhere than the session wants it, its bytes are copied here and now: inputs
+   * that the session reads on the host are bound as {@link OrtTensor#onHost} for that reason.
+   */
   public void input(String name, OrtTensor tensor) {
     api.call(OrtApi.BIND_INPUT, binding, name(name), tensor.address());
   }
 
-  /** Wants an output, in memory that the run allocates; must be called before every run. */
+  /**
+   * Wants an output, in memory that the run allocates: the device's, or ordinary memory where the
+   * session computes it on the host. Must be called before every run.
+   */
   public void output(String name) {
-    api.call(OrtApi.BIND_OUTPUT_TO_DEVICE, binding, name(name), environment.memoryInfo());
+    long memory =
+        session.hostOutputs().contains(name)
+            ? environment.hostMemoryInfo()
+            : environment.memoryInfo();
+    api.call(OrtApi.BIND_OUTPUT_TO_DEVICE, binding, name(name), memory);
   }
 
   /**
-   * Runs the session on the calling thread.
+   * Runs the session on the calling thread, and returns when its outputs are there.
    *
    * @param listener told at every gate
    * @throws io.pipelane.config.StatusException when the run fails
    */
   public void run(GateListener listener) {
+    run(listener, session.runOptions());
+  }
+
+  /**
+   * The same, but work for a device is only enqueued on the session's stream: for a stream that is
+   * being captured. What the run needs on the host until its work is done, ONNX Runtime keeps until
+   * the next {@link #run}.
+   */
+  public void enqueue(GateListener listener) {
+    run(listener, session.enqueueOptions());
+  }
+
+  private void run(GateListener listener, long runOptions) {
     GateOperator.listening(
-        listener, () -> api.call(OrtApi.RUN_WITH_BINDING, session, runOptions, binding));
+        listener, () -> api.call(OrtApi.RUN_WITH_BINDING, session.address(), runOptions, binding));
   }
 
   /** What the last run returned, in the order in which outputs were first wanted; close each. */

@@ -90,10 +90,12 @@ final class OrtApi {
   static final int ADD_RUN_CONFIG_ENTRY = 165;
   static final int REGISTER_ALLOCATOR = 176;
   static final int UNREGISTER_ALLOCATOR = 177;
+  static final int GET_TENSOR_MEMORY_INFO = 194;
   static final int APPEND_CUDA_PROVIDER = 204;
   static final int CREATE_CUDA_PROVIDER_OPTIONS = 205;
   static final int UPDATE_CUDA_PROVIDER_OPTIONS = 206;
   static final int RELEASE_CUDA_PROVIDER_OPTIONS = 208;
+  static final int MEMORY_INFO_GET_DEVICE_TYPE = 225;
   static final int GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252;
   static final int UPDATE_CUDA_PROVIDER_OPTION_WITH_VALUE = 263;
   static final int SHAPE_INFER_CONTEXT_GET_INPUT_COUNT = 267;
@@ -101,6 +103,9 @@ final class OrtApi {
   static final int SHAPE_INFER_CONTEXT_SET_OUTPUT_TYPE_SHAPE = 270;
   static final int SET_SYMBOLIC_DIMENSIONS = 271;
   static final int GET_TENSOR_SIZE_IN_BYTES = 318;
+  static final int MEMORY_INFO_GET_DEVICE_MEMORY_TYPE = 321;
+  static final int SESSION_GET_MEMORY_INFO_FOR_INPUTS = 380;
+  static final int SESSION_GET_MEMORY_INFO_FOR_OUTPUTS = 381;
   static final int GET_TENSOR_ELEMENT_TYPE_AND_SHAPE_DATA_REFERENCE = 414;
   private static final int FUNCTIONS = 415;
 

@@ -1,5 +1,6 @@
 package io.pipelane.runtime;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -18,21 +19,25 @@ public final class OrtEnvironment implements AutoCloseable {
 
   private static final int DEVICE_ALLOCATOR = 0;
   private static final int DEFAULT_MEMORY = 0;
+  private static final int PROCESSOR = 0;
+
+  /** The kind of device memory that is pinned host memory. */
+  private static final int HOST_ACCESSIBLE = 5;
 
   private final OrtApi api;
-  private final TensorMemory tensorMemory;
   private final Arena arena = Arena.ofShared();
   private final long environment;
   private final long memoryInfo;
+  private final long hostMemoryInfo;
   private final long gateDomain;
   private final long defaultAllocator;
 
   private OrtEnvironment(
       OrtApi api, TensorMemory tensorMemory, ExecutionProvider gates, DeviceAllocator allocator) {
     this.api = api;
-    this.tensorMemory = tensorMemory;
     environment = api.get(OrtApi.CREATE_ENV, LOG_FATAL, arena.allocateFrom("pipelane").address());
-    memoryInfo = createMemoryInfo();
+    memoryInfo = createMemoryInfo(tensorMemory);
+    hostMemoryInfo = createMemoryInfo(TensorMemory.HOST);
     RegisteredAllocator registered = new RegisteredAllocator(allocator, memoryInfo, arena);
     api.call(OrtApi.REGISTER_ALLOCATOR, environment, registered.address());
     gateDomain =
@@ -85,6 +90,7 @@ public final class OrtEnvironment implements AutoCloseable {
     api.invoke(OrtApi.UNREGISTER_ALLOCATOR, environment, memoryInfo);
     api.invoke(OrtApi.RELEASE_CUSTOM_OP_DOMAIN, gateDomain);
     api.invoke(OrtApi.RELEASE_MEMORY_INFO, memoryInfo);
+    api.invoke(OrtApi.RELEASE_MEMORY_INFO, hostMemoryInfo);
     api.invoke(OrtApi.RELEASE_ENV, environment);
     arena.close();
   }
@@ -102,6 +108,19 @@ public final class OrtEnvironment implements AutoCloseable {
     return memoryInfo;
   }
 
+  /** Describes ordinary memory. */
+  long hostMemoryInfo() {
+    return hostMemoryInfo;
+  }
+
+  /** Whether a memory information of ONNX Runtime's is about memory that the processor reads. */
+  boolean isHostMemory(long info) {
+    MemorySegment type = api.results();
+    api.invoke(OrtApi.MEMORY_INFO_GET_DEVICE_TYPE, info, type.address());
+    int memory = (int) api.invoke(OrtApi.MEMORY_INFO_GET_DEVICE_MEMORY_TYPE, info);
+    return type.get(JAVA_INT, 0) == PROCESSOR || memory == HOST_ACCESSIBLE;
+  }
+
   long gateDomain() {
     return gateDomain;
   }
@@ -111,7 +130,7 @@ public final class OrtEnvironment implements AutoCloseable {
     return defaultAllocator;
   }
 
-  private long createMemoryInfo() {
+  private long createMemoryInfo(TensorMemory tensorMemory) {
     String memoryName;
     int device;
     switch (tensorMemory) {

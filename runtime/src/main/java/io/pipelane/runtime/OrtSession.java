@@ -8,8 +8,11 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * A model that ONNX Runtime has loaded. It may run on several platform threads at once, each with
@@ -19,13 +22,22 @@ public final class OrtSession implements AutoCloseable {
   private final OrtEnvironment environment;
   private final long session;
   private final long runOptions;
+  private final long enqueueOptions;
   private final List<TensorSpec> inputs;
   private final List<TensorSpec> outputs;
+  private final Set<String> hostInputs;
+  private final Set<String> hostOutputs;
 
-  private OrtSession(OrtEnvironment environment, long session, long runOptions) {
+  private OrtSession(
+      OrtEnvironment environment,
+      long session,
+      long runOptions,
+      long enqueueOptions,
+      ExecutionProvider provider) {
     this.environment = environment;
     this.session = session;
     this.runOptions = runOptions;
+    this.enqueueOptions = enqueueOptions;
     inputs =
         specs(
             OrtApi.SESSION_GET_INPUT_COUNT,
@@ -36,6 +48,10 @@ public final class OrtSession implements AutoCloseable {
             OrtApi.SESSION_GET_OUTPUT_COUNT,
             OrtApi.SESSION_GET_OUTPUT_NAME,
             OrtApi.SESSION_GET_OUTPUT_TYPE_INFO);
+    boolean host = provider instanceof ExecutionProvider.Cpu;
+    hostInputs = host ? names(inputs) : onHost(OrtApi.SESSION_GET_MEMORY_INFO_FOR_INPUTS, inputs);
+    hostOutputs =
+        host ? names(outputs) : onHost(OrtApi.SESSION_GET_MEMORY_INFO_FOR_OUTPUTS, outputs);
   }
 
   static OrtSession open(OrtEnvironment environment, Path model, SessionSettings settings) {
@@ -78,15 +94,18 @@ public final class OrtSession implements AutoCloseable {
       OrtEnvironment environment, long session, SessionSettings settings) {
     OrtApi api = environment.api();
     long runOptions = 0;
+    long enqueueOptions = 0;
     try {
       runOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
-      if (settings.deviceAllocator() && !(settings.provider() instanceof ExecutionProvider.Cpu)) {
-        leaveAsynchronous(api, runOptions);
-      }
-      return new OrtSession(environment, session, runOptions);
+      enqueueOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
+      leaveAsynchronous(api, enqueueOptions);
+      return new OrtSession(environment, session, runOptions, enqueueOptions, settings.provider());
     } catch (RuntimeException e) {
       if (runOptions != 0) {
         api.invoke(OrtApi.RELEASE_RUN_OPTIONS, runOptions);
+      }
+      if (enqueueOptions != 0) {
+        api.invoke(OrtApi.RELEASE_RUN_OPTIONS, enqueueOptions);
       }
       api.invoke(OrtApi.RELEASE_SESSION, session);
       throw e;
@@ -132,15 +151,58 @@ public final class OrtSession implements AutoCloseable {
     return outputs;
   }
 
+  /** Names of the inputs that are read in ordinary memory, whatever device the session is for. */
+  public Set<String> hostInputs() {
+    return hostInputs;
+  }
+
+  /** Names of the outputs that are computed in ordinary memory. */
+  public Set<String> hostOutputs() {
+    return hostOutputs;
+  }
+
   /** Creates a set of inputs and outputs to run with. */
   public IoBinding newBinding() {
-    return new IoBinding(environment, session, runOptions);
+    return new IoBinding(environment, this);
+  }
+
+  long address() {
+    return session;
+  }
+
+  long runOptions() {
+    return runOptions;
+  }
+
+  /** Options of a run that returns once its work is enqueued. */
+  long enqueueOptions() {
+    return enqueueOptions;
   }
 
   @Override
   public void close() {
     environment.api().invoke(OrtApi.RELEASE_RUN_OPTIONS, runOptions);
+    environment.api().invoke(OrtApi.RELEASE_RUN_OPTIONS, enqueueOptions);
     environment.api().invoke(OrtApi.RELEASE_SESSION, session);
+  }
+
+  private static Set<String> names(List<TensorSpec> specs) {
+    return specs.stream().map(TensorSpec::name).collect(Collectors.toUnmodifiableSet());
+  }
+
+  /** Those whose memory is not the device's own. */
+  private Set<String> onHost(int function, List<TensorSpec> specs) {
+    Set<String> result = new HashSet<>();
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment infos = arena.allocate(JAVA_LONG, Math.max(1, specs.size()));
+      environment.api().call(function, session, infos.address(), specs.size());
+      for (int i = 0; i < specs.size(); i++) {
+        if (environment.isHostMemory(infos.getAtIndex(JAVA_LONG, i))) {
+          result.add(specs.get(i).name());
+        }
+      }
+    }
+    return Set.copyOf(result);
   }
 
   private List<TensorSpec> specs(int counter, int namer, int typer) {

@@ -53,6 +53,32 @@ public final class OrtTensor implements AutoCloseable {
     }
   }
 
+  /**
+   * A tensor in ordinary memory of ONNX Runtime's own, with a copy of the elements.
+   *
+   * @param data of any alignment, not of strings
+   */
+  public static OrtTensor onHost(
+      OrtEnvironment environment, MemorySegment data, TensorType type, Shape shape) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment dimensions = arena.allocate(JAVA_LONG, Math.max(1, shape.rank()));
+      MemorySegment.copy(shape.toArray(), 0, dimensions, JAVA_LONG, 0, shape.rank());
+      MemorySegment out = arena.allocate(JAVA_LONG);
+      environment
+          .api()
+          .call(
+              OrtApi.CREATE_TENSOR_AS_VALUE,
+              environment.defaultAllocator(),
+              dimensions.address(),
+              shape.rank(),
+              type.onnx(),
+              out.address());
+      OrtTensor tensor = new OrtTensor(environment, out.get(JAVA_LONG, 0));
+      tensor.data().copyFrom(data);
+      return tensor;
+    }
+  }
+
   public TensorType type() {
     return TensorType.ofOnnx(describe().get(JAVA_INT, 0));
   }
@@ -74,7 +100,16 @@ public final class OrtTensor implements AutoCloseable {
     return results;
   }
 
-  /** The elements of a tensor that is not of strings, valid until the tensor is closed. */
+  /** Whether the elements lie in memory that the processor reads. */
+  public boolean isOnHost() {
+    OrtApi api = environment.api();
+    return environment.isHostMemory(api.get(OrtApi.GET_TENSOR_MEMORY_INFO, value));
+  }
+
+  /**
+   * The elements of a tensor that is not of strings, valid until the tensor is closed; only where
+   * it {@link #isOnHost} may they be touched.
+   */
   public MemorySegment data() {
     OrtApi api = environment.api();
     long bytes = api.get(OrtApi.GET_TENSOR_SIZE_IN_BYTES, value);

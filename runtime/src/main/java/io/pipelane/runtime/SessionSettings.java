@@ -40,17 +40,6 @@ public record SessionSettings(
         ExecutionProvider.CPU, Optimization.NONE, intraOpThreads, Optional.empty(), true, Map.of());
   }
 
-  /** The same on ONNX Runtime's own memory. */
-  public static SessionSettings ofOptimized(int intraOpThreads) {
-    return new SessionSettings(
-        ExecutionProvider.CPU,
-        Optimization.NONE,
-        intraOpThreads,
-        Optional.empty(),
-        false,
-        Map.of());
-  }
-
   public SessionSettings withProvider(ExecutionProvider other) {
     return new SessionSettings(
         other, optimization, intraOpThreads, optimizedModel, deviceAllocator, initializers);

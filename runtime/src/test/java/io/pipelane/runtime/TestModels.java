@@ -204,6 +204,40 @@ public final class TestModels {
     return model(graph);
   }
 
+  /** Layers with a bias that each reshape to a shape computed from the input's: {@code wanted}. */
+  public static ModelProto reshaped(int layers, long seed) {
+    Random random = new Random(seed);
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(batch("x", WIDTH))
+            .addInitializer(index("first", 0))
+            .addInitializer(index("rest", WIDTH))
+            .addNode(node("Shape", List.of("x"), "shape"))
+            .addNode(node("Gather", List.of("shape", "first"), "rows"))
+            .addNode(
+                node("Concat", List.of("rows", "rest"), "wanted").addAttribute(integer("axis", 0)));
+    String last = "x";
+    for (int i = 0; i < layers; i++) {
+      String next = i == layers - 1 ? "y" : "r" + i;
+      graph.addInitializer(weight("w" + i, random, WIDTH, WIDTH));
+      graph.addInitializer(weight("b" + i, random, WIDTH));
+      graph.addNode(node("MatMul", List.of(last, "w" + i), "m" + i));
+      graph.addNode(node("Add", List.of("m" + i, "b" + i), "a" + i));
+      graph.addNode(node("Reshape", List.of("a" + i, "wanted"), next));
+      last = next;
+    }
+    return model(graph.addOutput(batch("y", WIDTH)));
+  }
+
+  private static TensorProto index(String name, long index) {
+    return TensorProto.newBuilder()
+        .setName(name)
+        .setDataType(TensorType.INT64.onnx())
+        .addDims(1)
+        .addInt64Data(index)
+        .build();
+  }
+
   /** Writes a model, making its folder first. */
   public static Path write(ModelProto model, Path file) throws IOException {
     Files.createDirectories(file.toAbsolutePath().getParent());
@@ -290,7 +324,8 @@ public final class TestModels {
     return ByteString.copyFrom(bytes.flip());
   }
 
-  private static AttributeProto integer(String name, long number) {
+  /** An integer attribute. */
+  public static AttributeProto integer(String name, long number) {
     return AttributeProto.newBuilder()
         .setName(name)
         .setType(AttributeProto.AttributeType.INT)

@@ -2,10 +2,9 @@ package io.pipelane.lanes.cpu;
 
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.allocation.PageSlots;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /** Reserved addresses that pages of the memfd are mapped into. */
 final class CpuAddressRange implements AddressRange {
@@ -19,19 +18,16 @@ final class CpuAddressRange implements AddressRange {
   private final long pageBytes;
   private final Reservation reservation;
   private final Consumer<CpuAddressRange> onClose;
-  private final @Nullable Page[] slots;
-  private final int[] copiesInFlight;
-  private int mapped;
+  private final PageSlots slots;
   private boolean lent;
   private boolean closed;
 
   CpuAddressRange(CpuPagePool pages, int slots, Consumer<CpuAddressRange> onClose) {
     this.pages = pages;
-    this.pageBytes = pages.pageBytes();
+    this.pageBytes = pages.lent().pageBytes();
     this.reservation = Reservation.of(slots * pageBytes, pageBytes);
     this.onClose = onClose;
-    this.slots = new @Nullable Page[slots];
-    this.copiesInFlight = new int[slots];
+    this.slots = new PageSlots(pages.lent(), slots);
   }
 
   @Override
@@ -41,45 +37,31 @@ final class CpuAddressRange implements AddressRange {
 
   @Override
   public long byteSize() {
-    return slots.length * pageBytes;
+    return slots.count() * pageBytes;
   }
 
   @Override
   public int slots() {
-    return slots.length;
+    return slots.count();
   }
 
   @Override
   public synchronized void map(int slot, Page page) {
     requireOpen();
-    Objects.checkIndex(slot, slots.length);
     if (lent) {
       throw new IllegalStateException("the range has scratch memory; close that first");
     }
-    if (slots[slot] != null) {
-      throw new IllegalStateException("slot " + slot + " has " + slots[slot] + " already");
-    }
+    slots.requireFree(slot, page);
     pages.mapAt(addressOf(slot), page);
-    slots[slot] = page;
-    mapped++;
+    slots.put(slot, page);
   }
 
   @Override
   public synchronized Page unmap(int slot) {
     requireOpen();
-    Objects.checkIndex(slot, slots.length);
-    Page page = slots[slot];
-    if (page == null) {
-      throw new IllegalStateException("slot " + slot + " has no page");
-    }
-    if (copiesInFlight[slot] > 0) {
-      throw new IllegalStateException(
-          "slot " + slot + " is being written by " + copiesInFlight[slot] + " copies; await them");
-    }
-    pages.unmapAt(addressOf(slot), page);
-    slots[slot] = null;
-    mapped--;
-    return page;
+    slots.requireIdle(slot);
+    pages.unmapAt(addressOf(slot));
+    return slots.remove(slot);
   }
 
   @Override
@@ -95,8 +77,8 @@ final class CpuAddressRange implements AddressRange {
    */
   synchronized Scratch scratch() {
     requireOpen();
-    if (mapped > 0 || lent) {
-      throw new IllegalStateException("the range has memory already: " + mapped + " pages");
+    if (slots.mapped() > 0 || lent) {
+      throw new IllegalStateException("the range has memory already: " + slots.mapped() + " pages");
     }
     LibC.mapMemoryAt(reservation.address(), byteSize());
     lent = true;
@@ -115,30 +97,14 @@ final class CpuAddressRange implements AddressRange {
     void close();
   }
 
-  /**
-   * Keeps the slots under a stretch from being unmapped until {@link #unpin}.
-   *
-   * @throws IndexOutOfBoundsException when the stretch leaves the range
-   * @throws IllegalStateException when one of the slots has no page
-   */
+  /** Pins the slots under a stretch, see {@link PageSlots#pin}. */
   synchronized void pin(long offset, long bytes) {
     requireOpen();
-    Objects.checkFromIndexSize(offset, bytes, byteSize());
-    for (int slot = firstSlot(offset); slot < endSlot(offset, bytes); slot++) {
-      if (slots[slot] == null) {
-        throw new IllegalStateException(
-            "slot " + slot + " has no page; map it before copying to offset " + offset);
-      }
-    }
-    for (int slot = firstSlot(offset); slot < endSlot(offset, bytes); slot++) {
-      copiesInFlight[slot]++;
-    }
+    slots.pin(offset, bytes);
   }
 
   synchronized void unpin(long offset, long bytes) {
-    for (int slot = firstSlot(offset); slot < endSlot(offset, bytes); slot++) {
-      copiesInFlight[slot]--;
-    }
+    slots.unpin(offset, bytes);
   }
 
   @Override
@@ -146,8 +112,8 @@ final class CpuAddressRange implements AddressRange {
     if (closed) {
       return;
     }
-    if (mapped > 0) {
-      throw new IllegalStateException(mapped + " pages are still mapped; unmap them first");
+    if (slots.mapped() > 0) {
+      throw new IllegalStateException(slots.mapped() + " pages are still mapped; unmap them first");
     }
     reservation.close();
     closed = true;
@@ -156,8 +122,8 @@ final class CpuAddressRange implements AddressRange {
 
   /** Closes the range whatever is mapped; only when its pages go as well. */
   synchronized void closeWithPages() {
-    for (int slot = 0; slot < slots.length; slot++) {
-      if (slots[slot] != null) {
+    for (int slot = 0; slot < slots.count(); slot++) {
+      if (slots.at(slot) != null) {
         unmap(slot);
       }
     }
@@ -172,13 +138,5 @@ final class CpuAddressRange implements AddressRange {
 
   private long addressOf(int slot) {
     return reservation.address() + slot * pageBytes;
-  }
-
-  private int firstSlot(long offset) {
-    return (int) (offset / pageBytes);
-  }
-
-  private int endSlot(long offset, long bytes) {
-    return bytes == 0 ? firstSlot(offset) : (int) ((offset + bytes - 1) / pageBytes) + 1;
   }
 }

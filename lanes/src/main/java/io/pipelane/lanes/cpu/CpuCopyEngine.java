@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.WeightSource;
 import java.util.Objects;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -33,7 +34,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       long rangeOffset,
       long bytes,
       long enqueuedAtNanos,
-      CpuEvent event) {}
+      Completion event) {}
 
   private final LinkThrottle throttle;
   private final BlockingQueue<Runnable> pending = new ArrayBlockingQueue<>(MAXIMUM_PENDING);
@@ -58,7 +59,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       throw new IllegalArgumentException("the address range belongs to another device");
     }
     Objects.checkFromIndexSize(sourceOffset, bytes, source.byteSize());
-    CpuEvent event = new CpuEvent();
+    Completion event = new Completion();
     cpuRange.pin(rangeOffset, bytes);
     boolean accepted = false;
     try {

@@ -10,6 +10,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.allocation.OwnedMemory;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,7 +27,7 @@ public final class CpuDevice implements Device {
 
   private final CpuPagePool pages;
   private final CpuCopyEngine copies;
-  private final CpuPersistentMemory persistent = new CpuPersistentMemory();
+  private final OwnedMemory persistent = new OwnedMemory(new CpuHeap());
   private final Set<CpuAddressRange> ranges = ConcurrentHashMap.newKeySet();
   private final Set<CpuEphemeralRegion> regions = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
@@ -78,16 +79,16 @@ public final class CpuDevice implements Device {
 
   @Override
   public PagePool pages() {
-    return pages;
+    return pages.lent();
   }
 
   @Override
   public AddressRange reserve(long bytes) {
     requireOpen();
-    long slots = bytes <= 0 ? 0 : (bytes - 1) / pages.pageBytes() + 1;
+    long slots = bytes <= 0 ? 0 : (bytes - 1) / pages.lent().pageBytes() + 1;
     if (slots < 1 || slots > Integer.MAX_VALUE) {
       throw new IllegalArgumentException(
-          "cannot reserve %d bytes in pages of %d".formatted(bytes, pages.pageBytes()));
+          "cannot reserve %d bytes in pages of %d".formatted(bytes, pages.lent().pageBytes()));
     }
     CpuAddressRange range = new CpuAddressRange(pages, (int) slots, ranges::remove);
     ranges.add(range);

@@ -7,7 +7,7 @@ import io.pipelane.runtime.RepackedPlacement;
 /** Where the allocations of a thread go for the time being. */
 public sealed interface MemoryTarget {
   /**
-   * Allocates, aligned to 64 bytes.
+   * Allocates, aligned to {@link EphemeralRegion#ALIGNMENT}.
    *
    * @return an address, or 0 when there is no room
    */

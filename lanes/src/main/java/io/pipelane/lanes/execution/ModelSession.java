@@ -19,6 +19,11 @@ public interface ModelSession extends AutoCloseable {
       MemoryTarget.Growth growth,
       WeightArrivals weights);
 
+  /** Device memory that libraries hold for the session, beside what it was charged with. */
+  default long frameworkBytes() {
+    return 0;
+  }
+
   /** Gives everything back; no run may be under way. */
   @Override
   void close();

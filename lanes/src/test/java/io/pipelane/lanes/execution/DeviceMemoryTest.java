@@ -1,5 +1,6 @@
 package io.pipelane.lanes.execution;
 
+import static io.pipelane.lanes.EphemeralRegion.ALIGNMENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -38,7 +39,7 @@ class DeviceMemoryTest {
   @Test
   void allocate_withoutTarget_isChargedToThePersistentMemory() {
     long address = memory.allocate(100);
-    assertEquals(128, device.persistent().usedBytes());
+    assertEquals(ALIGNMENT, device.persistent().usedBytes());
     memory.free(address);
     assertEquals(0, device.persistent().usedBytes());
   }
@@ -52,13 +53,14 @@ class DeviceMemoryTest {
           memory.allocatingFrom(
               lane,
               () -> {
-                long elsewhere = get(other, () -> memory.allocatingFrom(constants, () -> take(64)));
-                assertEquals(64, account.usedBytes());
+                long elsewhere =
+                    get(other, () -> memory.allocatingFrom(constants, () -> take(ALIGNMENT)));
+                assertEquals(ALIGNMENT, account.usedBytes());
                 memory.free(elsewhere);
                 assertEquals(0, account.usedBytes());
-                return take(64);
+                return take(ALIGNMENT);
               });
-      assertEquals(64, region.usedBytes());
+      assertEquals(ALIGNMENT, region.usedBytes());
       other.submit(() -> memory.free(inLane)).get();
       assertEquals(0, region.usedBytes());
     }
@@ -83,11 +85,12 @@ class DeviceMemoryTest {
     memory.allocatingFrom(
         new MemoryTarget.Persistent(account),
         () -> {
-          memory.allocatingFrom(new MemoryTarget.Ephemeral(region, bytes -> false), () -> take(64));
-          return take(128);
+          memory.allocatingFrom(
+              new MemoryTarget.Ephemeral(region, bytes -> false), () -> take(ALIGNMENT));
+          return take(2 * ALIGNMENT);
         });
-    assertEquals(64, region.usedBytes());
-    assertEquals(128, account.usedBytes());
+    assertEquals(ALIGNMENT, region.usedBytes());
+    assertEquals(2 * ALIGNMENT, account.usedBytes());
   }
 
   @Test

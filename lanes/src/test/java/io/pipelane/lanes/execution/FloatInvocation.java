@@ -8,11 +8,11 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /** One FP32 input {@code x} and one FP32 output {@code y}. */
-final class FloatInvocation implements Invocation {
+public final class FloatInvocation implements Invocation {
   private final InputTensor input;
   private MemorySegment output = MemorySegment.NULL;
 
-  FloatInvocation(float[] x, Shape shape) {
+  public FloatInvocation(float[] x, Shape shape) {
     MemorySegment data = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_FLOAT, x);
     input = new InputTensor("x", TensorType.FP32, shape, data);
   }
@@ -33,7 +33,7 @@ final class FloatInvocation implements Invocation {
     return output;
   }
 
-  float[] output() {
+  public float[] output() {
     return output.toArray(ValueLayout.JAVA_FLOAT);
   }
 }

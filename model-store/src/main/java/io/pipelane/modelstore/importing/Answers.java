@@ -1,15 +1,16 @@
 package io.pipelane.modelstore.importing;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
-import io.pipelane.runtime.IoBinding;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
 import io.pipelane.runtime.TensorSpec;
-import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.GraphTarget;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -18,7 +19,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,48 +30,58 @@ import java.util.Optional;
  */
 final class Answers {
   private static final long[] GUESSES = {16, 32, 48, 2, 1};
-  private static final double TOLERANCE = 1e-5;
   private static final byte GARBAGE = 0x7f;
 
-  /** What all outputs together may take to be compared: several sets of them are kept at a time. */
-  private static final ByteSize OUTPUT_LIMIT = ByteSize.ofMebibytes(64);
-
   private final OrtEnvironment environment;
+  private final ImportTarget target;
   private final List<TensorSpec> inputs;
   private final Optional<Known> known;
   private final String reason;
 
   /** What a plain session answered to an open dimension of a given size. */
-  private record Known(long dimension, List<Output> outputs) {}
-
-  /** An output's bytes. */
-  private record Output(TensorType type, MemorySegment data) {}
+  private record Known(long dimension, Outputs outputs) {}
 
   private Answers(
-      OrtEnvironment environment, List<TensorSpec> inputs, Optional<Known> known, String reason) {
+      OrtEnvironment environment,
+      ImportTarget target,
+      List<TensorSpec> inputs,
+      Optional<Known> known,
+      String reason) {
     this.environment = environment;
+    this.target = target;
     this.inputs = inputs;
     this.known = known;
     this.reason = reason;
   }
 
   /** Asks a plain session, with one guess after another until it answers. */
-  static Answers of(OrtEnvironment environment, OrtSession plain) {
+  static Answers of(OrtEnvironment environment, OrtSession plain, ImportTarget target) {
     List<TensorSpec> inputs = plain.inputs();
     String reason = "";
     for (long guess : GUESSES) {
       try (Arena arena = Arena.ofConfined()) {
         MadeUpInputs madeUp = new MadeUpInputs(environment, arena);
-        List<Output> first = run(plain, madeUp.of(inputs, guess), gate -> {});
-        List<Output> again = run(plain, madeUp.of(inputs, guess), gate -> {});
-        return difference(first, again) <= TOLERANCE
-            ? new Answers(environment, inputs, Optional.of(new Known(guess, first)), "")
-            : new Answers(environment, inputs, Optional.empty(), "answers differ from run to run");
+        Outputs first = Outputs.of(plain, madeUp.of(inputs, guess), gate -> {});
+        Outputs again = Outputs.of(plain, madeUp.of(inputs, guess), gate -> {});
+        boolean same = first.difference(again) <= target.tolerance();
+        return new Answers(
+            environment,
+            target,
+            inputs,
+            same ? Optional.of(new Known(guess, first)) : Optional.empty(),
+            same ? "" : "answers differ from run to run");
       } catch (StatusException e) {
         reason = String.valueOf(e.getMessage());
       }
     }
-    return new Answers(environment, inputs, Optional.empty(), reason);
+    return new Answers(environment, target, inputs, Optional.empty(), reason);
+  }
+
+  /** Whether a batch may be padded, asked of the plain session. */
+  Padding padding(OrtSession plain) {
+    return known
+        .map(it -> PaddingCheck.of(environment, plain, it.dimension(), target.tolerance()))
+        .orElseGet(() -> Padding.notApplicable("its answers cannot be compared"));
   }
 
   /** Whether there are answers to compare with. */
@@ -80,17 +90,21 @@ final class Answers {
   }
 
   /**
-   * Compares a gated model's answers, each weight being garbage until its gate is reached.
+   * Compares a gated model's answers. On the processor each weight is garbage until its gate is
+   * reached; for a GPU ONNX Runtime copies what is bound before it runs, so there all have arrived.
    *
+   * @param settings of a session that repacks nothing
    * @param memory serves what the session allocates
    * @return what is to be noted
    * @throws StatusException when they differ, or the model cannot be run
    */
-  String compare(Path gated, Layout layout, Path weights, ImportMemory memory) throws IOException {
+  String compare(
+      Path gated, Layout layout, Path weights, SessionSettings settings, ImportMemory memory)
+      throws IOException {
     try (Arena arena = Arena.ofConfined();
         FileChannel file = FileChannel.open(weights, StandardOpenOption.READ)) {
-      MemorySegment range = arena.allocate(Math.max(64, layout.byteSize()), 64);
-      try (OrtSession session = layout.open(environment, memory, gated, range.address())) {
+      MemorySegment range = arena.allocate(Math.max(1, layout.byteSize()), GatedGraph.ALIGNMENT);
+      try (OrtSession session = layout.open(environment, gated, range.address(), settings, memory)) {
         return known.isEmpty()
             ? "not verified: " + reason
             : compare(session, arena, layout, file, range);
@@ -112,20 +126,23 @@ final class Answers {
     }
     List<Integer> reached = new ArrayList<>();
     range.fill(GARBAGE);
-    arrive(layout, 0, file, range);
-    List<Output> outputs =
-        run(
+    int before = target.graph() == GraphTarget.GPU ? layout.segments().size() : 1;
+    for (int segment = 0; segment < before; segment++) {
+      arrive(layout, segment, file, range);
+    }
+    Outputs outputs =
+        Outputs.of(
             session,
             feeds,
             gate -> {
               reached.add(gate);
               arrive(layout, gate, file, range);
             });
-    double error = difference(expected.outputs(), outputs);
+    double error = expected.outputs().difference(outputs);
     for (int i = 0; i < reached.size(); i++) {
       error = reached.get(i) == i + 1 ? error : Double.POSITIVE_INFINITY;
     }
-    if (error > TOLERANCE) {
+    if (error > target.tolerance()) {
       throw new StatusException(
           Status.INTERNAL, "gated answers differ from plain ones by " + error);
     }
@@ -148,58 +165,5 @@ final class Answers {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-  }
-
-  private static List<Output> run(
-      OrtSession session, Map<String, OrtTensor> feeds, io.pipelane.runtime.GateListener listener) {
-    Map<String, OrtTensor> bound = new LinkedHashMap<>(feeds);
-    List<Output> outputs = new ArrayList<>();
-    try (IoBinding binding = session.newBinding()) {
-      bound.forEach(binding::input);
-      session.outputs().forEach(output -> binding.output(output.name()));
-      binding.run(listener);
-      List<OrtTensor> tensors = binding.outputs();
-      try {
-        checkSize(tensors);
-        for (OrtTensor tensor : tensors) {
-          MemorySegment copy = MemorySegment.ofArray(new byte[(int) tensor.data().byteSize()]);
-          outputs.add(new Output(tensor.type(), copy.copyFrom(tensor.data())));
-        }
-      } finally {
-        tensors.forEach(OrtTensor::close);
-      }
-    } finally {
-      bound.values().forEach(OrtTensor::close);
-    }
-    return outputs;
-  }
-
-  private static void checkSize(List<OrtTensor> outputs) {
-    long bytes = outputs.stream().mapToLong(tensor -> tensor.data().byteSize()).sum();
-    if (bytes > OUTPUT_LIMIT.bytes()) {
-      throw new StatusException(
-          Status.TOO_LARGE,
-          "outputs of %s are more than the %s that are compared"
-              .formatted(new ByteSize(bytes), OUTPUT_LIMIT));
-    }
-  }
-
-  /** 0 when all bytes are equal, else the largest relative error over the outputs. */
-  private static double difference(List<Output> expected, List<Output> actual) {
-    double worst = 0;
-    for (int i = 0; i < expected.size(); i++) {
-      MemorySegment a = expected.get(i).data();
-      MemorySegment b = actual.get(i).data();
-      if (a.mismatch(b) >= 0) {
-        boolean comparable = a.byteSize() == b.byteSize();
-        worst =
-            Math.max(
-                worst,
-                comparable
-                    ? RelativeError.of(expected.get(i).type(), a, b)
-                    : Double.POSITIVE_INFINITY);
-      }
-    }
-    return worst;
   }
 }

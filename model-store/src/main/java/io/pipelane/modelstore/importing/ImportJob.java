@@ -1,18 +1,24 @@
 package io.pipelane.modelstore.importing;
 
+import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.SessionSettings.Optimization;
+import io.pipelane.runtime.TensorMemory;
 import io.pipelane.runtime.graph.ConstantBytes;
 import io.pipelane.runtime.graph.Constants;
+import io.pipelane.runtime.graph.Convolutions;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.GraphTarget;
+import io.pipelane.runtime.graph.HostCopies;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.PackedGraph;
 import io.pipelane.runtime.graph.StructureHash;
@@ -35,6 +41,8 @@ final class ImportJob {
   static final String PLAN = "plan.json";
 
   private static final String OPTIMIZED = "optimized.onnx";
+  private static final String CHANNELS_LAST = "channels-last.onnx";
+  private static final String PLACED = "placed.onnx";
   private static final String REPACKED = "repacked.onnx";
   private static final int ATTEMPTS = 8;
 
@@ -43,6 +51,7 @@ final class ImportJob {
   private final Path runtimeLibrary;
   private final Optimization optimization;
   private final CutSettings cuts;
+  private final ImportTarget target;
   private final ImportMemory memory = new ImportMemory();
   private final List<String> notes = new ArrayList<>();
 
@@ -56,12 +65,14 @@ final class ImportJob {
       Path folder,
       Path runtimeLibrary,
       Optimization optimization,
-      CutSettings cuts) {
+      CutSettings cuts,
+      ImportTarget target) {
     this.modelFile = modelFile;
     this.folder = folder;
     this.runtimeLibrary = runtimeLibrary;
     this.optimization = optimization;
     this.cuts = cuts;
+    this.target = target;
   }
 
   /**
@@ -70,52 +81,115 @@ final class ImportJob {
    * @throws StatusException when the model is refused
    */
   void run() throws IOException {
-    Constants.externalFiles(ModelFile.read(modelFile));
-    Path optimizedFile = folder.resolve(OPTIMIZED);
-    SessionSettings optimizing =
-        SessionSettings.plain(1).withOptimizedModel(optimization, optimizedFile);
-    try (OrtEnvironment environment = OrtEnvironment.open(runtimeLibrary, memory);
-        OrtSession plain = environment.open(modelFile, optimizing)) {
-      ModelFile optimized = Constants.toInitializers(ModelFile.read(optimizedFile));
-      Answers answers = Answers.of(environment, plain);
-      cutUntilAccepted(environment, optimized, plain, answers);
+    ModelFile source = ModelFile.read(modelFile);
+    Constants.externalFiles(source);
+    try (OrtEnvironment environment =
+            OrtEnvironment.open(
+                runtimeLibrary, TensorMemory.HOST, target.provider(), memory);
+        OrtSession plain = environment.open(modelFile, optimizing(false))) {
+      Answers answers = Answers.of(environment, plain, target);
+      if (!target.mayTurnChannelsLast()
+          || !Convolutions.isIn(source.graph())
+          || !cutChannelsLast(environment, plain, answers)) {
+        cutUntilAccepted(environment, optimized(false), plain, answers, false);
+      }
     }
-    Files.delete(optimizedFile);
-    Files.deleteIfExists(folder.resolve(OPTIMIZED + ".data"));
+    deleteWithData(OPTIMIZED);
+    deleteWithData(CHANNELS_LAST);
+  }
+
+  private void deleteWithData(String name) throws IOException {
+    Files.deleteIfExists(folder.resolve(name));
+    Files.deleteIfExists(folder.resolve(name + ".data"));
+  }
+
+  private SessionSettings optimizing(boolean channelsLast) {
+    return SessionSettings.plain(1)
+        .withProvider(target.exact(channelsLast))
+        .withOptimizedModel(optimization, optimizedFile(channelsLast));
+  }
+
+  private Path optimizedFile(boolean channelsLast) {
+    return folder.resolve(channelsLast ? CHANNELS_LAST : OPTIMIZED);
+  }
+
+  /** Its large constants stay in their file, which is read when they are taken out. */
+  private ModelFile optimized(boolean channelsLast) throws IOException {
+    return HostCopies.removed(
+        Constants.toInitializers(ModelFile.read(optimizedFile(channelsLast))));
+  }
+
+  /** Tries the faster layout of convolutions; false when its answers are not the plain ones. */
+  private boolean cutChannelsLast(OrtEnvironment environment, OrtSession plain, Answers answers)
+      throws IOException {
+    try {
+      environment.open(modelFile, optimizing(true)).close();
+      cutUntilAccepted(environment, optimized(true), plain, answers, true);
+      notes.add("convolutions run channels last");
+      return true;
+    } catch (StatusException | IllegalStateException e) {
+      notes.clear();
+      notes.add("convolutions do not run channels last: " + e.getMessage());
+      return false;
+    }
   }
 
   private void cutUntilAccepted(
-      OrtEnvironment environment, ModelFile optimized, OrtSession plain, Answers answers)
+      OrtEnvironment environment,
+      ModelFile optimized,
+      OrtSession plain,
+      Answers answers,
+      boolean channelsLast)
       throws IOException {
-    WeightSelection selection = WeightSelection.DEFAULT;
+    WeightSelection selection = target.graph().selection();
     for (int attempt = 1; ; attempt++) {
       Map<String, TensorProto> weights = selection.select(optimized.graph());
       Set<String> keep;
+      String reason;
       try {
-        GatedGraph gated = GateCutter.cut(optimized, weights, cuts);
+        GatedGraph gated = GateCutter.cut(optimized, weights, cuts, target.graph());
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
         Layout layout = Layout.of(gated, checksum);
         String verdict =
-            answers.compare(folder.resolve(GATED), layout, folder.resolve(WEIGHTS), memory);
-        notes.add(verdict);
-        PlanFile.write(
-            plan(repacked(environment, gated, answers, optimized, layout), plain),
-            folder.resolve(PLAN));
-        return;
+            answers.compare(
+                folder.resolve(GATED),
+                layout,
+                folder.resolve(WEIGHTS),
+                gatedSession(channelsLast),
+                memory);
+        GraphProto placed = takePlaced();
+        keep = HostCopies.weightsRead(placed, weights.keySet());
+        if (keep.isEmpty()) {
+          notes.add(verdict);
+          if (target.graph() == GraphTarget.GPU) {
+            notes.add("host copies: " + HostCopies.count(placed));
+          }
+          if (target.graph() == GraphTarget.PROCESSOR) {
+            layout = repacked(environment, gated, answers, layout);
+          }
+          if (layout.repacked().isEmpty()) {
+            ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
+          }
+          Padding padding = answers.padding(plain);
+          notes.add(padding.toString());
+          PlanFile.write(plan(layout, plain, padding, channelsLast), folder.resolve(PLAN));
+          return;
+        }
+        reason = "the processor computes with them";
       } catch (StatusException | IllegalStateException e) {
-        if (weights.isEmpty()) {
+        reason = String.valueOf(e.getMessage());
+        keep = Culprits.of(optimized.graph(), weights.keySet(), reason);
+        if (weights.isEmpty() || (channelsLast && keep.isEmpty())) {
           throw e;
         }
-        String reason = String.valueOf(e.getMessage());
-        keep = Culprits.of(optimized.graph(), weights.keySet(), reason);
         if (keep.isEmpty() || attempt == ATTEMPTS) {
           keep = weights.keySet();
         }
-        notes.add(
-            "%d of %d weights stay in the session: %s"
-                .formatted(keep.size(), weights.size(), reason));
       }
+      notes.add(
+          "%d of %d weights stay in the session: %s"
+              .formatted(keep.size(), weights.size(), reason));
       selection = selection.keeping(keep);
     }
   }
@@ -125,7 +199,6 @@ final class ImportJob {
       OrtEnvironment environment,
       GatedGraph gated,
       Answers answers,
-      ModelFile optimized,
       Layout layout)
       throws IOException {
     Path model = folder.resolve(REPACKED);
@@ -135,7 +208,7 @@ final class ImportJob {
       Optional<Layout> repacked =
           answers.areKnown() ? repacker.write(model, weights) : Optional.empty();
       if (repacked.isPresent()) {
-        String verdict = answers.compare(model, repacked.get(), weights, memory);
+        String verdict = answers.compare(model, repacked.get(), weights, gatedSession(false), memory);
         notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + verdict);
         Files.move(model, folder.resolve(GATED), StandardCopyOption.REPLACE_EXISTING);
         Files.move(weights, folder.resolve(WEIGHTS), StandardCopyOption.REPLACE_EXISTING);
@@ -146,11 +219,30 @@ final class ImportJob {
     }
     Files.deleteIfExists(model);
     Files.deleteIfExists(weights);
-    ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
     return layout;
   }
 
-  private Plan plan(Layout layout, OrtSession plain) throws IOException {
+  /** Of a GPU's session the graph is written as its nodes were placed. */
+  private SessionSettings gatedSession(boolean channelsLast) {
+    SessionSettings settings =
+        new SessionSettings(
+            target.exact(channelsLast), Optimization.NONE, 1, Optional.empty(), false, Map.of());
+    return target.graph() == GraphTarget.GPU
+        ? settings.withOptimizedModel(Optimization.NONE, folder.resolve(PLACED))
+        : settings;
+  }
+
+  private GraphProto takePlaced() throws IOException {
+    if (target.graph() == GraphTarget.PROCESSOR) {
+      return GraphProto.getDefaultInstance();
+    }
+    GraphProto placed = ModelFile.read(folder.resolve(PLACED)).graph();
+    deleteWithData(PLACED);
+    return placed;
+  }
+
+  private Plan plan(Layout layout, OrtSession plain, Padding padding, boolean channelsLast)
+      throws IOException {
     ModelProto model = ModelFile.read(folder.resolve(GATED)).model();
     return new Plan(
         StructureHash.of(model),
@@ -162,6 +254,8 @@ final class ImportJob {
         layout.byteSize(),
         layout.checksum(),
         ConstantBytes.of(model.getGraph()),
+        padding,
+        channelsLast,
         notes);
   }
 }

@@ -2,6 +2,7 @@ package io.pipelane.modelstore.importing;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
 import java.io.IOException;
@@ -17,6 +18,8 @@ public final class ImportMain {
 
   static final String REFUSAL = "refusal.txt";
 
+  private static final String CPU = "cpu";
+
   private ImportMain() {}
 
   static List<String> arguments(Path modelFile, Path folder, ImportSettings settings) {
@@ -26,7 +29,29 @@ public final class ImportMain {
         settings.runtimeLibrary().toAbsolutePath().toString(),
         settings.optimization().name(),
         Long.toString(settings.cuts().minimumSegmentBytes()),
-        Integer.toString(settings.cuts().maximumSegments()));
+        Integer.toString(settings.cuts().maximumSegments()),
+        argument(settings.target().provider()),
+        settings.target().deviceIdentity());
+  }
+
+  private static String argument(ExecutionProvider provider) {
+    return switch (provider) {
+      case ExecutionProvider.Cpu cpu -> CPU;
+      case ExecutionProvider.Cuda cuda ->
+          "%d:%s:%s".formatted(cuda.device(), cuda.tf32(), cuda.channelsLast());
+    };
+  }
+
+  static ImportTarget target(String provider, String identity) {
+    if (provider.equals(CPU)) {
+      return new ImportTarget(ExecutionProvider.CPU, identity);
+    }
+    List<String> parts = List.of(provider.split(":", -1));
+    return ImportTarget.cuda(
+        Integer.parseInt(parts.get(0)),
+        Boolean.parseBoolean(parts.get(1)),
+        Boolean.parseBoolean(parts.get(2)),
+        identity);
   }
 
   public static void main(String[] arguments) throws IOException {
@@ -37,7 +62,10 @@ public final class ImportMain {
       CutSettings cuts =
           new CutSettings(Long.parseLong(arguments[4]), Integer.parseInt(arguments[5]));
       Optimization optimization = Optimization.valueOf(arguments[3]);
-      new ImportJob(Path.of(arguments[0]), folder, Path.of(arguments[2]), optimization, cuts).run();
+      ImportTarget target = target(arguments[6], arguments[7]);
+      new ImportJob(
+              Path.of(arguments[0]), folder, Path.of(arguments[2]), optimization, cuts, target)
+          .run();
     } catch (StatusException e) {
       Files.writeString(folder.resolve(REFUSAL), e.status() + "\n" + e.getMessage());
       code = REFUSED;

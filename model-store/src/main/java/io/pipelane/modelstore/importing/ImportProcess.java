@@ -18,13 +18,23 @@ import java.util.concurrent.TimeUnit;
  * allocate without end, or abort.
  *
  * <p>Limits on address space, file size and core dumps are set by the shell that starts it; time is
- * watched from here. The process ends by itself when this one does.
+ * watched from here. The process ends by itself when this one does. For a GPU the address space is
+ * not limited: CUDA reserves as many addresses as the machine and its GPUs have memory, and fails
+ * where it cannot; the Java heap, the size of the files and the time limit are what bounds it
+ * there.
  */
 final class ImportProcess {
   private static final String LOG = "import.log";
   private static final int LOG_TAIL_BYTES = 2000;
   private static final Set<String> ENVIRONMENT =
-      Set.of("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR");
+      Set.of(
+          "PATH",
+          "LD_LIBRARY_PATH",
+          "LANG",
+          "LC_ALL",
+          "TMPDIR",
+          "CUDA_VISIBLE_DEVICES",
+          "CUBLAS_WORKSPACE_CONFIG");
   private static final String LIMITS =
       "ulimit -c 0; ulimit -v \"$1\"; ulimit -f \"$2\"; shift 2; exec \"$@\"";
 
@@ -95,7 +105,7 @@ final class ImportProcess {
 
   private static List<String> command(Path modelFile, Path folder, ImportSettings settings) {
     List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", LIMITS, "sh"));
-    command.add(Long.toString(settings.memoryLimit().bytes() >> 10));
+    command.add(addressSpace(settings));
     command.add(Long.toString(settings.modelSizeLimit().bytes() >> 9));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(
@@ -116,6 +126,13 @@ final class ImportProcess {
             ImportMain.class.getName()));
     command.addAll(ImportMain.arguments(modelFile, folder, settings));
     return command;
+  }
+
+  private static String addressSpace(ImportSettings settings) {
+    return switch (settings.target().graph()) {
+      case PROCESSOR -> Long.toString(settings.memoryLimit().bytes() >> 10);
+      case GPU -> "unlimited";
+    };
   }
 
   private static String absoluteClassPath() {

@@ -13,7 +13,7 @@ import java.time.Duration;
  * @param runtimeVersion its version; derived files of another version are not used
  * @param timeLimit an import that takes longer is ended
  * @param memoryLimit all the memory the import process may address, its heap and the files it maps
- *     included
+ *     included; for a GPU only its heap is bounded, see {@link ImportProcess}
  * @param modelSizeLimit all files of a model together; no file that import writes is larger
  */
 public record ImportSettings(
@@ -23,10 +23,44 @@ public record ImportSettings(
     CutSettings cuts,
     Duration timeLimit,
     ByteSize memoryLimit,
-    ByteSize modelSizeLimit) {
+    ByteSize modelSizeLimit,
+    ImportTarget target) {
 
   private static final ByteSize LEAST_HEAP = ByteSize.ofMebibytes(256);
   private static final int HEAP_SHARE = 4;
+
+  /** Import for this machine's processor. */
+  public ImportSettings(
+      Path runtimeLibrary,
+      String runtimeVersion,
+      Optimization optimization,
+      CutSettings cuts,
+      Duration timeLimit,
+      ByteSize memoryLimit,
+      ByteSize modelSizeLimit) {
+    this(
+        runtimeLibrary,
+        runtimeVersion,
+        optimization,
+        cuts,
+        timeLimit,
+        memoryLimit,
+        modelSizeLimit,
+        ImportTarget.processor());
+  }
+
+  /** The same for another device. */
+  public ImportSettings withTarget(ImportTarget other) {
+    return new ImportSettings(
+        runtimeLibrary,
+        runtimeVersion,
+        optimization,
+        cuts,
+        timeLimit,
+        memoryLimit,
+        modelSizeLimit,
+        other);
+  }
 
   /** The import process's Java heap: a quarter of its memory, but no less than 256 MiB. */
   public ByteSize heapLimit() {

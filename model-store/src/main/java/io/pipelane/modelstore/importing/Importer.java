@@ -20,7 +20,7 @@ import java.time.Clock;
  */
 public final class Importer {
   /** Raised whenever derived files change their form or meaning. */
-  private static final int FORMAT = 2;
+  private static final int FORMAT = 4;
 
   private final ImportCache cache;
   private final ContentHashes hashes;
@@ -85,10 +85,9 @@ public final class Importer {
             "\n",
             "format " + FORMAT,
             "content " + hashes.ofModel(modelFile, folder),
-            "provider cpu",
             "runtime " + settings.runtimeVersion(),
             "optimization " + settings.optimization(),
             "cuts " + settings.cuts(),
-            "processor " + Processor.identity()));
+            settings.target().key()));
   }
 }

@@ -35,15 +35,25 @@ record Layout(
     return new Layout(weights, repacked, segments, byteSize, sum);
   }
 
-  /** Builds a session for weights at an address; their content arrives afterwards. */
-  OrtSession open(OrtEnvironment environment, ImportMemory memory, Path model, long address) {
+  /**
+   * Builds a session for weights at an address; their content arrives afterwards.
+   *
+   * @param settings of a session that repacks nothing
+   */
+  OrtSession open(
+      OrtEnvironment environment,
+      Path model,
+      long address,
+      SessionSettings settings,
+      ImportMemory memory) {
     if (repacked.isEmpty()) {
-      return environment.open(model, SessionSettings.ofOptimized(1));
+      return environment.open(model, settings);
     }
     try (StandInWeights standIns = StandInWeights.of(environment, repacked)) {
-      SessionSettings settings = SessionSettings.onDevice(1).withInitializers(standIns.tensors());
+      SessionSettings repacking =
+          SessionSettings.onDevice(1).withInitializers(standIns.tensors());
       return memory.placing(
-          new RepackedPlacement(repacked, address), () -> environment.open(model, settings));
+          new RepackedPlacement(repacked, address), () -> environment.open(model, repacking));
     }
   }
 }

@@ -12,6 +12,7 @@ import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtTensor;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
@@ -44,17 +45,52 @@ final class MadeUpInputs {
     bytes = 0;
     Map<String, OrtTensor> inputs = new LinkedHashMap<>();
     for (TensorSpec spec : specs) {
-      inputs.put(spec.name(), of(spec, openDimension, random));
+      Shape shape = closed(spec.shape(), openDimension);
+      MemorySegment data = allocate(spec, shape);
+      fill(spec.type(), data, random);
+      inputs.put(spec.name(), tensor(spec, shape, data));
     }
     return inputs;
   }
 
-  private OrtTensor of(TensorSpec spec, long openDimension, Random random) {
-    long[] dimensions = spec.shape().toArray();
+  /**
+   * Makes up batches that begin with the same rows, the last of which is repeated as often as a
+   * larger batch needs it.
+   *
+   * @param specs whose first dimension is open
+   * @param rows that are made up
+   * @param batch rows in all
+   * @param openDimension stands in for every other open dimension
+   * @throws StatusException when an input cannot be made up
+   */
+  Map<String, OrtTensor> rows(List<TensorSpec> specs, int rows, int batch, long openDimension) {
+    Random random = new Random(SEED);
+    bytes = 0;
+    Map<String, OrtTensor> inputs = new LinkedHashMap<>();
+    for (TensorSpec spec : specs) {
+      long[] dimensions = closed(spec.shape(), openDimension).toArray();
+      dimensions[0] = batch;
+      Shape shape = Shape.of(dimensions);
+      MemorySegment data = allocate(spec, shape);
+      long rowBytes = data.byteSize() / batch;
+      fill(spec.type(), data.asSlice(0, rows * rowBytes), random);
+      for (int row = rows; row < batch; row++) {
+        MemorySegment.copy(data, (rows - 1) * rowBytes, data, row * rowBytes, rowBytes);
+      }
+      inputs.put(spec.name(), tensor(spec, shape, data));
+    }
+    return inputs;
+  }
+
+  private static Shape closed(Shape shape, long openDimension) {
+    long[] dimensions = shape.toArray();
     for (int i = 0; i < dimensions.length; i++) {
       dimensions[i] = dimensions[i] < 0 ? openDimension : dimensions[i];
     }
-    Shape shape = Shape.of(dimensions);
+    return Shape.of(dimensions);
+  }
+
+  private MemorySegment allocate(TensorSpec spec, Shape shape) {
     int width = spec.type().byteWidth();
     if (width == 0) {
       throw new StatusException(
@@ -67,10 +103,15 @@ final class MadeUpInputs {
           "inputs up to \"%s\" (%s %s) are more than the %s that are made up"
               .formatted(spec.name(), spec.type(), shape, LIMIT));
     }
-    bytes += shape.elements() * width;
-    MemorySegment data = arena.allocate(Math.max(1, shape.elements() * width), 64);
-    for (long i = 0; i < shape.elements(); i++) {
-      switch (spec.type()) {
+    long size = shape.elements() * width;
+    bytes += size;
+    return arena.allocate(Math.max(1, size), 64).asSlice(0, size);
+  }
+
+  private static void fill(TensorType type, MemorySegment data, Random random) {
+    int width = type.byteWidth();
+    for (long i = 0; i < data.byteSize() / width; i++) {
+      switch (type) {
         case FP32 -> data.setAtIndex(JAVA_FLOAT, i, (float) random.nextGaussian());
         case FP64 -> data.setAtIndex(JAVA_DOUBLE, i, random.nextGaussian());
         case FP16 ->
@@ -80,8 +121,10 @@ final class MadeUpInputs {
             data.set(JAVA_BYTE, i * width, (byte) random.nextInt(2));
       }
     }
-    return OrtTensor.over(
-        environment, data.address(), shape.elements() * width, spec.type(), shape);
+  }
+
+  private OrtTensor tensor(TensorSpec spec, Shape shape, MemorySegment data) {
+    return OrtTensor.over(environment, data.address(), data.byteSize(), spec.type(), shape);
   }
 
   private static long elements(Shape shape) {

@@ -186,7 +186,8 @@ class HostileModelsTest {
             out,
             OrtLibrary.locate(Optional.empty(), NATIVES),
             Optimization.ALL,
-            CutSettings.DEFAULT);
+            CutSettings.DEFAULT,
+            ImportTarget.processor());
     StatusException error = assertThrows(StatusException.class, job::run);
     assertTrue(!String.valueOf(error.getMessage()).isBlank());
   }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.Plan.Segment;
 import io.pipelane.modelstore.Plan.StreamedWeight;
@@ -25,21 +26,21 @@ class PlanFileTest {
   @Test
   void read_whatWasWritten_isEqual() throws IOException {
     Path file = folder.resolve("plan.json");
-    PlanFile.write(plan(128), file);
-    assertEquals(plan(128), PlanFile.read(file));
+    PlanFile.write(plan(512), file);
+    assertEquals(plan(512), PlanFile.read(file));
   }
 
   @Test
   void read_planThatContradictsItself_isRefused() throws IOException {
     Path file = folder.resolve("plan.json");
-    PlanFile.write(plan(192), file);
+    PlanFile.write(plan(256), file);
     assertThrows(IOException.class, () -> PlanFile.read(file));
   }
 
   @Test
   void parse_mutatedPlan_isReadOrRefused() throws IOException {
     Path file = folder.resolve("plan.json");
-    PlanFile.write(plan(128), file);
+    PlanFile.write(plan(512), file);
     byte[] sound = Files.readAllBytes(file);
     int refused = 0;
     for (long seed = 0; seed < 3000; seed++) {
@@ -66,12 +67,14 @@ class PlanFileTest {
         List.of(new TensorSpec("y", TensorType.INT64, Shape.SCALAR)),
         List.of(
             new StreamedWeight("w/0", TensorType.FP32, Shape.of(4, 4), 0, 64, 0),
-            new StreamedWeight("w\"1", TensorType.INT8, Shape.of(3), 64, 3, 1)),
-        List.of(new RepackedWeight("w/2", TensorType.FP32, Shape.of(1, 4), 16, 7, 64, 64, 1)),
-        List.of(new Segment(0, 64, 2), new Segment(64, 64, 1)),
+            new StreamedWeight("w\"1", TensorType.INT8, Shape.of(3), 256, 3, 1)),
+        List.of(new RepackedWeight("w/2", TensorType.FP32, Shape.of(1, 4), 16, 7, 320, 64, 1)),
+        List.of(new Segment(0, 256, 2), new Segment(256, 256, 1)),
         weightBytes,
         0xffff_ffffL,
         12,
+        new Padding(Padding.Verdict.CHANGES_ANSWERS, "relative error 2.0e-01"),
+        true,
         List.of("verified"));
   }
 }

@@ -12,13 +12,21 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.graph.GatedGraph.Segment;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Turns streamed weights into inputs and puts a gate at each cut. */
 public final class GateCutter {
   private GateCutter() {}
+
+  /** Cuts a graph for the processor. */
+  public static GatedGraph cut(
+      ModelFile file, Map<String, TensorProto> weights, CutSettings settings) {
+    return cut(file, weights, settings, GraphTarget.PROCESSOR);
+  }
 
   /**
    * Cuts a graph; the result has passed {@link GateRules}.
@@ -28,13 +36,16 @@ public final class GateCutter {
    * @throws io.pipelane.config.StatusException when the graph is not well formed
    */
   public static GatedGraph cut(
-      ModelFile file, Map<String, TensorProto> weights, CutSettings settings) {
+      ModelFile file, Map<String, TensorProto> weights, CutSettings settings, GraphTarget target) {
     GraphProto graph = file.graph();
     List<NodeProto> order = NodeOrder.of(graph);
     ElementTypes types = ElementTypes.of(graph, order);
-    Liveness liveness = Liveness.of(graph, order, types);
-    Segmentation cuts = Segmentation.of(order, weights, settings, liveness::mayCut);
-    List<Weight> placed = place(order, cuts, weights);
+    Liveness liveness = Liveness.of(graph, order, types, target.hostValues(graph, order, types));
+    Set<String> slab = target.slab(weights);
+    Map<String, TensorProto> layered = new HashMap<>(weights);
+    layered.keySet().removeAll(slab);
+    Segmentation cuts = Segmentation.of(order, layered, settings, liveness::mayCut);
+    List<Weight> placed = place(order, cuts, weights, slab);
     GateWiring wiring = new GateWiring(graph, order, cuts, liveness, placed);
 
     GraphProto.Builder edited =
@@ -86,28 +97,40 @@ public final class GateCutter {
     return model.build();
   }
 
+  /** Lays weights out in the order in which they are first read, those of the slab in front. */
   private static List<Weight> place(
-      List<NodeProto> order, Segmentation cuts, Map<String, TensorProto> weights) {
-    Map<String, Weight> placed = new LinkedHashMap<>();
-    long offset = 0;
-    for (int k = 0; k < order.size(); k++) {
-      for (String name : Scopes.reads(order.get(k))) {
-        TensorProto tensor = weights.get(name);
-        if (tensor != null && !placed.containsKey(name)) {
-          Weight weight =
-              new Weight(
-                  name,
-                  TensorType.ofOnnx(tensor.getDataType()),
-                  TensorContent.shape(tensor),
-                  offset,
-                  TensorContent.byteSize(tensor),
-                  cuts.segmentOf().get(k));
-          placed.put(name, weight);
-          offset = end(weight);
-        }
-      }
+      List<NodeProto> order,
+      Segmentation cuts,
+      Map<String, TensorProto> weights,
+      Set<String> slab) {
+    Map<String, Integer> segments = new LinkedHashMap<>();
+    for (NodeProto node : order) {
+      Scopes.reads(node).stream()
+          .filter(slab::contains)
+          .forEach(name -> segments.putIfAbsent(name, 0));
     }
-    return List.copyOf(placed.values());
+    for (int k = 0; k < order.size(); k++) {
+      int segment = cuts.segmentOf().get(k);
+      Scopes.reads(order.get(k)).stream()
+          .filter(weights::containsKey)
+          .forEach(name -> segments.putIfAbsent(name, segment));
+    }
+    List<Weight> placed = new ArrayList<>();
+    long offset = 0;
+    for (Map.Entry<String, Integer> entry : segments.entrySet()) {
+      TensorProto tensor = weights.getOrDefault(entry.getKey(), TensorProto.getDefaultInstance());
+      Weight weight =
+          new Weight(
+              entry.getKey(),
+              TensorType.ofOnnx(tensor.getDataType()),
+              TensorContent.shape(tensor),
+              offset,
+              TensorContent.byteSize(tensor),
+              entry.getValue());
+      placed.add(weight);
+      offset = end(weight);
+    }
+    return placed;
   }
 
   private static long end(Weight weight) {

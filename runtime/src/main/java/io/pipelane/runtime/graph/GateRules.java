@@ -95,10 +95,13 @@ public final class GateRules {
   }
 
   private void checkOrder() {
+    Set<String> outputs = new HashSet<>();
+    gated.model().getGraph().getOutputList().forEach(output -> outputs.add(output.getName()));
     int gates = 0;
     for (NodeProto node : gated.model().getGraph().getNodeList()) {
       if (node.getDomain().equals(GatedGraph.GATE_DOMAIN)) {
         checkGate(node, ++gates);
+        checkAliasing(node, outputs);
       } else {
         checkReader(node);
       }
@@ -121,6 +124,13 @@ public final class GateRules {
       if (weight != null) {
         weightBehind.put(gate.getOutput(i), weight);
       }
+    }
+  }
+
+  /** ONNX Runtime gives an output of the graph memory of its own, so a gate would have to copy. */
+  private static void checkAliasing(NodeProto gate, Set<String> outputs) {
+    for (String name : gate.getOutputList()) {
+      require(!outputs.contains(name), gate.getName(), "produces \"" + name + "\", an output");
     }
   }
 

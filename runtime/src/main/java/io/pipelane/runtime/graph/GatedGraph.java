@@ -22,8 +22,10 @@ public record GatedGraph(
   public static final String GATE_ATTRIBUTE = "gate";
   public static final long GATE_VERSION = 1;
 
-  /** Every weight begins at a multiple of this. */
-  public static final long ALIGNMENT = 64;
+  /**
+   * Every weight begins at a multiple of this, which is what CUDA's libraries choose kernels by.
+   */
+  public static final long ALIGNMENT = 256;
 
   public GatedGraph {
     weights = List.copyOf(weights);

@@ -13,7 +13,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * From where to where in the order of execution each value is needed; constants are not values.
+ * From where to where in the order of execution each value is needed that may pass a gate;
+ * constants are not values.
  *
  * @param spans in the order of definition, inputs first
  * @param blocked positions before which a value is live that cannot pass a gate
@@ -32,7 +33,12 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
     }
   }
 
-  static Liveness of(GraphProto graph, List<NodeProto> order, ElementTypes types) {
+  /**
+   * Finds the lives.
+   *
+   * @param host its values are left out: they do not pass gates
+   */
+  static Liveness of(GraphProto graph, List<NodeProto> order, ElementTypes types, HostValues host) {
     Map<String, Span> spans = new LinkedHashMap<>();
     Set<String> constants = Scopes.constants(graph);
     graph.getInputList().stream()
@@ -48,6 +54,7 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
           .filter(name -> !name.isEmpty())
           .forEach(name -> spans.put(name, new Span(position, position)));
     }
+    spans.keySet().removeAll(host.ungated());
     return new Liveness(spans, blocked(graph, order, spans, types));
   }
 

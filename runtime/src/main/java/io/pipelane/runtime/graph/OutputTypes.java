@@ -23,7 +23,7 @@ final class OutputTypes {
    */
   static OptionalInt of(NodeProto node, int output, IntFunction<OptionalInt> inputType) {
     return switch (node.getDomain()) {
-      case "", "ai.onnx" -> standard(node, output, inputType);
+      case "", "ai.onnx", "com.ms.internal.nhwc" -> standard(node, output, inputType);
       case "com.microsoft.nchwc" -> inputType.apply(0);
       case "com.microsoft" -> contributed(node, output, inputType);
       default -> OptionalInt.empty();

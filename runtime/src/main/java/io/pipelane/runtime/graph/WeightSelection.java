@@ -8,6 +8,7 @@ import io.pipelane.runtime.TensorType;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -15,17 +16,24 @@ import java.util.stream.Collectors;
 /**
  * Chooses the constants of a model that are streamed.
  *
- * <p>What stays in the session: small constants, integers that operators read on the host,
+ * <p>What stays in the session: constants below a size, integers that operators read on the host,
  * constants read inside the bodies of {@code If} and {@code Loop}, and those that are also inputs
  * or outputs of the graph.
  *
+ * @param target what computes: constants that shapes are computed from stay on the host
  * @param minimumBytes numbers from this size on are streamed
  * @param minimumIntegerBytes the same for 32-bit and 64-bit integers and booleans, which are mostly
  *     shapes, axes and indices while they are small
  * @param keep names that stay whatever their size, because an operator insists on a constant
  */
-public record WeightSelection(long minimumBytes, long minimumIntegerBytes, Set<String> keep) {
-  public static final WeightSelection DEFAULT = new WeightSelection(1 << 10, 16 << 10, Set.of());
+public record WeightSelection(
+    GraphTarget target, long minimumBytes, long minimumIntegerBytes, Set<String> keep) {
+  public static final WeightSelection DEFAULT =
+      new WeightSelection(GraphTarget.PROCESSOR, 1 << 10, 16 << 10, Set.of());
+
+  /** Numbers of every size: what differs between versions of one structure. */
+  public static final WeightSelection SHARED_STRUCTURE =
+      new WeightSelection(GraphTarget.GPU, 1, 16 << 10, Set.of());
 
   private static final Map<Integer, TensorType> STREAMABLE =
       Arrays.stream(TensorType.values())
@@ -40,7 +48,7 @@ public record WeightSelection(long minimumBytes, long minimumIntegerBytes, Set<S
   public WeightSelection keeping(Set<String> more) {
     Set<String> names = new HashSet<>(keep);
     names.addAll(more);
-    return new WeightSelection(minimumBytes, minimumIntegerBytes, names);
+    return new WeightSelection(target, minimumBytes, minimumIntegerBytes, names);
   }
 
   /**
@@ -73,17 +81,23 @@ public record WeightSelection(long minimumBytes, long minimumIntegerBytes, Set<S
 
   private Set<String> staying(GraphProto graph) {
     Set<String> names = new HashSet<>(keep);
+    names.addAll(hostConstants(graph));
     graph.getInputList().stream().map(ValueInfoProto::getName).forEach(names::add);
     graph.getOutputList().stream().map(ValueInfoProto::getName).forEach(names::add);
     for (NodeProto node : graph.getNodeList()) {
       names.addAll(Scopes.implicitReads(node));
       for (int i = 0; i < node.getInputCount(); i++) {
-        if (HostInputs.isHost(node, i)) {
+        if (HostInputs.staysConstant(node, i)) {
           names.add(node.getInput(i));
         }
       }
     }
     return names;
+  }
+
+  private Set<String> hostConstants(GraphProto graph) {
+    List<NodeProto> order = NodeOrder.of(graph);
+    return target.hostValues(graph, order, ElementTypes.of(graph, order)).constants();
   }
 
   private static boolean isIndexLike(TensorType type) {

@@ -52,6 +52,14 @@ class GateRulesTest {
   }
 
   @Test
+  void check_gateWhoseOutputIsOneOfTheGraph_namesIt() {
+    GatedGraph gated = cut(TestModels.chain(3, TestModels.WIDTH, 1));
+    GraphProto.Builder graph = gated.model().getGraph().toBuilder();
+    graph.addOutput(TestModels.batch("t0@1", TestModels.WIDTH));
+    assertRefused(with(gated, graph), "gate_1");
+  }
+
+  @Test
   void check_misalignedWeight_namesIt() {
     GatedGraph gated = cut(TestModels.chain(2, TestModels.WIDTH, 1));
     List<Weight> weights = new ArrayList<>(gated.weights());

@@ -31,6 +31,7 @@ class GatedAnswersTest {
         Arguments.of("constantNodes", TestModels.constantNodes(4, 6), 4),
         Arguments.of("conditional", TestModels.conditional(7), 3),
         Arguments.of("middleOutput", TestModels.middleOutput(8), 4),
+        Arguments.of("reshaped", TestModels.reshaped(4, 10), 4),
         Arguments.of("islands", TestModels.islands(9), 4),
         Arguments.of("identity", TestModels.identity(), 1));
   }
@@ -55,9 +56,21 @@ class GatedAnswersTest {
     compare(optimized, source, segments);
   }
 
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("models")
+  void cut_forGpu_answersAsPlain(String name, ModelProto model, int segments) throws Exception {
+    Path source = TestModels.write(model, folder.resolve("model.onnx"));
+    compare(ArrivingWeights.inMemory(model), source, segments, GraphTarget.GPU);
+  }
+
   private void compare(ModelFile file, Path source, int segments) throws Exception {
-    Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(file.graph());
-    GatedGraph gated = GateCutter.cut(file, weights, FINE);
+    compare(file, source, segments, GraphTarget.PROCESSOR);
+  }
+
+  private void compare(ModelFile file, Path source, int segments, GraphTarget target)
+      throws Exception {
+    Map<String, TensorProto> weights = target.selection().select(file.graph());
+    GatedGraph gated = GateCutter.cut(file, weights, FINE, target);
     assertEquals(segments, gated.segments().size());
     try (ArrivingWeights runner = new ArrivingWeights(folder)) {
       List<float[]> expected = runner.plain(source, 3);

@@ -1,7 +1,5 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.allocation;
 
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PersistentMemory;
 import java.util.Iterator;
 import java.util.Map;
@@ -9,35 +7,45 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Persistent memory from the C heap, or from the system directly where it is large. */
-final class CpuPersistentMemory implements PersistentMemory, AutoCloseable {
+/** Persistent memory that is charged to accounts; where it comes from is the device's. */
+public final class OwnedMemory implements PersistentMemory, AutoCloseable {
   /*
    * An allocation is freed by whoever removes its address from `allocations`. Each account's monitor
    * guards its figures and makes closing exclude allocating; it is taken after the removal and never
-   * together with another account's. Allocations are charged what they take: sizes are rounded up to
-   * 64 bytes, or to the system's pages.
+   * together with another account's. Allocations are charged what they take.
    */
 
-  /** From here on memory is mapped, so that freeing gives it back to the system. */
-  private static final long MAPPED_BYTES = 256 << 10;
+  /** Where the memory comes from. Safe for any thread. */
+  public interface Heap {
+    /** What an allocation of so many bytes takes; negative when that overflows. */
+    long rounded(long bytes);
 
-  private record Allocation(CpuAccount account, long bytes) {
-    void release(long address) {
-      if (bytes >= MAPPED_BYTES) {
-        LibC.munmap(address, bytes);
-      } else {
-        LibC.free(address);
-      }
-    }
+    /**
+     * Takes memory.
+     *
+     * @param bytes what {@link #rounded} answered
+     * @return an address, or 0 when there is none left
+     */
+    long take(long bytes);
+
+    /** Gives back what {@link #take} answered. */
+    void release(long address, long bytes);
   }
 
+  private record Allocation(OwnerAccount account, long bytes) {}
+
+  private final Heap heap;
   private final Map<Long, Allocation> allocations = new ConcurrentHashMap<>();
-  private final Set<CpuAccount> accounts = ConcurrentHashMap.newKeySet();
+  private final Set<OwnerAccount> accounts = ConcurrentHashMap.newKeySet();
   private final AtomicLong usedBytes = new AtomicLong();
+
+  public OwnedMemory(Heap heap) {
+    this.heap = heap;
+  }
 
   @Override
   public Account open(String owner, long limitBytes) {
-    CpuAccount account = new CpuAccount(owner, limitBytes);
+    OwnerAccount account = new OwnerAccount(owner, limitBytes);
     accounts.add(account);
     return account;
   }
@@ -48,7 +56,7 @@ final class CpuPersistentMemory implements PersistentMemory, AutoCloseable {
     if (allocation == null) {
       return false;
     }
-    allocation.release(address);
+    heap.release(address, allocation.bytes);
     allocation.account.charge(-allocation.bytes);
     return true;
   }
@@ -64,32 +72,14 @@ final class CpuPersistentMemory implements PersistentMemory, AutoCloseable {
     accounts.forEach(Account::close);
   }
 
-  private static long rounded(long bytes) {
-    long alignment = bytes >= MAPPED_BYTES ? LibC.SYSTEM_PAGE_BYTES : FreeList.ALIGNMENT;
-    return (Math.max(bytes, 1) + alignment - 1) & -alignment;
-  }
-
-  private static long take(long bytes) {
-    try {
-      return bytes >= MAPPED_BYTES
-          ? LibC.mapMemory(bytes)
-          : LibC.alignedAlloc(FreeList.ALIGNMENT, bytes);
-    } catch (StatusException e) {
-      if (e.status() == Status.INSUFFICIENT_MEMORY) {
-        return 0;
-      }
-      throw e;
-    }
-  }
-
-  private final class CpuAccount implements Account {
+  private final class OwnerAccount implements Account {
     private final String owner;
     private long limitBytes;
     private long usedBytes;
     private long peakBytes;
     private boolean closed;
 
-    CpuAccount(String owner, long limitBytes) {
+    OwnerAccount(String owner, long limitBytes) {
       this.owner = owner;
       limit(limitBytes);
     }
@@ -107,11 +97,11 @@ final class CpuPersistentMemory implements PersistentMemory, AutoCloseable {
       if (bytes < 0) {
         throw new IllegalArgumentException("cannot allocate " + bytes + " bytes");
       }
-      long taken = rounded(bytes);
+      long taken = heap.rounded(bytes);
       if (taken < 0 || taken > limitBytes - usedBytes) {
         return 0;
       }
-      long address = take(taken);
+      long address = heap.take(taken);
       if (address != 0) {
         charge(taken);
         allocations.put(address, new Allocation(this, taken));
@@ -153,7 +143,7 @@ final class CpuPersistentMemory implements PersistentMemory, AutoCloseable {
     private synchronized void charge(long bytes) {
       usedBytes += bytes;
       peakBytes = Math.max(peakBytes, usedBytes);
-      CpuPersistentMemory.this.usedBytes.addAndGet(bytes);
+      OwnedMemory.this.usedBytes.addAndGet(bytes);
     }
   }
 }

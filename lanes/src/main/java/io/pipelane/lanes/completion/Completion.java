@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.completion;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -8,7 +8,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** An event that a thread of this process completes, once. */
-final class CpuEvent implements DeviceEvent {
+public final class Completion implements DeviceEvent {
   /*
    * The state is the stack of actions to run (null when there is none), until complete() swaps in
    * an Outcome, which is final. Whoever pushes an action before the swap has it run by the
@@ -19,7 +19,7 @@ final class CpuEvent implements DeviceEvent {
   /** About ten microseconds: what most waits at a gate take, and less than a wake-up costs. */
   private static final int SPINS = 250;
 
-  private static final System.Logger LOGGER = System.getLogger(CpuEvent.class.getName());
+  private static final System.Logger LOGGER = System.getLogger(Completion.class.getName());
 
   private sealed interface State {}
 
@@ -34,8 +34,13 @@ final class CpuEvent implements DeviceEvent {
     return state.get() instanceof Outcome;
   }
 
-  /** Completes the event and runs what waits for it, in the order of its coming. */
-  void complete(@Nullable Throwable reason) {
+  /**
+   * Completes the event and runs what waits for it, in the order of its coming; has no effect a
+   * second time.
+   *
+   * @param reason why the work before the event failed; null when it did not
+   */
+  public void complete(@Nullable Throwable reason) {
     StatusException failure =
         switch (reason) {
           case null -> null;

@@ -1,5 +1,6 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.allocation;
 
+import io.pipelane.lanes.EphemeralRegion;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
@@ -7,20 +8,20 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A best-fit allocator of offsets in {@code [0, capacity)}, coalescing, aligned to 64. Not safe for
- * several threads.
+ * A best-fit allocator of offsets in {@code [0, capacity)}, coalescing, aligned to {@link
+ * EphemeralRegion#ALIGNMENT}. Not safe for several threads.
  *
  * <p>The same sequence of calls gives the same offsets: of the blocks that fit best, the lowest is
  * taken, from its beginning. Allocating and freeing take O(log n) in the number of free blocks.
  */
-final class FreeList {
+public final class FreeList {
   /*
    * Blocks tile [0, capacity) and know their neighbours; no two free blocks are neighbours. A block
    * is in `free`, by size and then offset, or in `allocated`, by offset, never in both. `last` is
    * the block that ends at the capacity; null when the capacity is 0.
    */
 
-  static final long ALIGNMENT = 64;
+  private static final long ALIGNMENT = EphemeralRegion.ALIGNMENT;
 
   private static final class Block {
     long offset;
@@ -47,11 +48,11 @@ final class FreeList {
   private long usedBytes;
 
   /** Where the highest allocation ends. */
-  long highestEnd() {
+  public long highestEnd() {
     return last == null ? 0 : last.free ? last.offset : last.end();
   }
 
-  long usedBytes() {
+  public long usedBytes() {
     return usedBytes;
   }
 
@@ -60,7 +61,7 @@ final class FreeList {
    *
    * @return false, and changes nothing, when an allocation lies beyond it
    */
-  boolean resize(long bytes) {
+  public boolean resize(long bytes) {
     long capacity = bytes & -ALIGNMENT;
     long kept = highestEnd();
     if (capacity < kept) {
@@ -84,7 +85,7 @@ final class FreeList {
    * @param bytes rounded up to the alignment; zero takes as much as one
    * @return an offset, or -1 when no free block is large enough
    */
-  long allocate(long bytes) {
+  public long allocate(long bytes) {
     long size = rounded(bytes);
     if (size < 0) {
       return -1;
@@ -113,7 +114,7 @@ final class FreeList {
    *
    * @return false, and changes nothing, when nothing is allocated at the offset
    */
-  boolean free(long offset) {
+  public boolean free(long offset) {
     Block block = allocated.remove(offset);
     if (block == null) {
       return false;
@@ -138,7 +139,7 @@ final class FreeList {
   }
 
   /** A size rounded up to the alignment, at least one of it; negative when that overflows. */
-  static long rounded(long bytes) {
+  public static long rounded(long bytes) {
     return (Math.max(bytes, 1) + ALIGNMENT - 1) & -ALIGNMENT;
   }
 

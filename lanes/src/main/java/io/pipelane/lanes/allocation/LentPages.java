@@ -1,0 +1,82 @@
+package io.pipelane.lanes.allocation;
+
+import io.pipelane.lanes.PagePool;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Optional;
+
+/**
+ * Which pages of a device are lent, and under how many slots each is mapped. Pages are lent last
+ * in, first out, so that memory already touched is used before other.
+ */
+public final class LentPages implements PagePool {
+  private final long pageBytes;
+  private final int[] freePages;
+  private int free;
+  private final BitSet lent;
+  private final int[] mappings;
+
+  public LentPages(long pageBytes, int total) {
+    this.pageBytes = pageBytes;
+    this.freePages = new int[total];
+    Arrays.setAll(freePages, i -> total - 1 - i);
+    this.free = total;
+    this.lent = new BitSet(total);
+    this.mappings = new int[total];
+  }
+
+  @Override
+  public long pageBytes() {
+    return pageBytes;
+  }
+
+  @Override
+  public int total() {
+    return freePages.length;
+  }
+
+  @Override
+  public int free() {
+    return free;
+  }
+
+  @Override
+  public Optional<Page> take() {
+    if (free == 0) {
+      return Optional.empty();
+    }
+    int index = freePages[--free];
+    lent.set(index);
+    return Optional.of(new Page(index));
+  }
+
+  @Override
+  public void giveBack(Page page) {
+    requireLent(page);
+    if (mappings[page.index()] > 0) {
+      throw new IllegalStateException(page + " is still mapped; unmap it first");
+    }
+    lent.clear(page.index());
+    freePages[free++] = page.index();
+  }
+
+  /**
+   * Checks that a page may be used.
+   *
+   * @throws IllegalStateException when it is not lent, or not one of these
+   */
+  public void requireLent(Page page) {
+    int index = page.index();
+    if (index < 0 || index >= freePages.length || !lent.get(index)) {
+      throw new IllegalStateException(page + " is not lent by this device");
+    }
+  }
+
+  void mapped(Page page) {
+    mappings[page.index()]++;
+  }
+
+  void unmapped(Page page) {
+    mappings[page.index()]--;
+  }
+}

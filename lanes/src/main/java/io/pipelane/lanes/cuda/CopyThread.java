@@ -1,0 +1,167 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.CompletionThread.Issued;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.CudaMark;
+import io.pipelane.lanes.cuda.driver.CudaStream;
+import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The work of the thread that maps pages and enqueues copies, so that nobody else waits for the
+ * driver: commands in their order, pages mapped just ahead of the copies into them.
+ */
+final class CopyThread implements Runnable {
+  /*
+   * Mapping is done when a copy needs it, unmapping when there is nothing else to do (a page may lie
+   * under two slots, so nothing waits for it). `unsettled` holds the mappings left for such times;
+   * those that fail are left until a command touches them again.
+   *
+   * The thread is never interrupted: an interrupt would close the file channel that a source reads
+   * from.
+   */
+
+  private static final System.Logger LOGGER = System.getLogger(CopyThread.class.getName());
+
+  private final CudaContext context;
+  private final CudaStream stream;
+  private final StagingBuffers staging;
+  private final MarkPool marks;
+  private final HandOver<Command> commands;
+  private final HandOver<Issued> issued;
+  private final BooleanSupplier closed;
+  private final Set<SlotMappings> unsettled = new LinkedHashSet<>();
+
+  CopyThread(
+      CudaContext context,
+      CudaStream stream,
+      StagingBuffers staging,
+      MarkPool marks,
+      HandOver<Command> commands,
+      HandOver<Issued> issued,
+      BooleanSupplier closed) {
+    this.context = context;
+    this.stream = stream;
+    this.staging = staging;
+    this.marks = marks;
+    this.commands = commands;
+    this.issued = issued;
+    this.closed = closed;
+  }
+
+  @Override
+  public void run() {
+    context.bind();
+    boolean stopped = false;
+    while (!stopped) {
+      boolean idle = unsettled.isEmpty() || closed.getAsBoolean();
+      Command command = idle ? commands.take() : commands.lookOut();
+      switch (command) {
+        case null -> settleSome(unsettled.iterator().next());
+        case Command.Plan plan -> {
+          plan.mappings().plan(plan.slot(), plan.handle());
+          note(plan.mappings());
+        }
+        case Command.Copy copy -> carryOut(copy);
+        case Command.Settle settle -> settle.done().complete(settleAll());
+        case Command.Free free -> free(free.range());
+        case Command.Stop stop -> stopped = true;
+      }
+    }
+    issued.give(new Issued(null, null, null));
+  }
+
+  private void carryOut(Command.Copy copy) {
+    Throwable failure = null;
+    try {
+      transfer(copy);
+    } catch (Throwable e) { // A source may fail as it likes; the thread must live on.
+      failure = e;
+    }
+    CudaMark mark = null;
+    try {
+      // Behind a failed copy too: a part of it may be on its way.
+      mark = marks.take();
+      stream.record(mark);
+    } catch (RuntimeException e) {
+      failure = failure == null ? e : failure;
+    }
+    if (failure == null && mark != null) {
+      copy.event().issue(mark);
+    }
+    issued.give(new Issued(copy, mark, failure));
+  }
+
+  private void transfer(Command.Copy copy) {
+    requireOpen();
+    copy.range().settle(copy.rangeOffset(), copy.bytes());
+    note(copy.range().mappings());
+    if (copy.bytes() == 0) {
+      return;
+    }
+    long device = copy.range().address() + copy.rangeOffset();
+    Optional<MemorySegment> memory =
+        copy.source().memory().map(all -> all.asSlice(copy.sourceOffset(), copy.bytes()));
+    if (memory.isPresent() && isPinned(memory.get())) {
+      stream.copyToDevice(device, memory.get().address(), copy.bytes());
+    } else {
+      staging.copy(copy.source(), copy.sourceOffset(), stream, device, copy.bytes(), closed);
+      requireOpen();
+    }
+  }
+
+  private boolean isPinned(MemorySegment memory) {
+    return memory.isNative()
+        && context.isPinned(memory.address())
+        && context.isPinned(memory.address() + memory.byteSize() - 1);
+  }
+
+  private void note(SlotMappings mappings) {
+    if (mappings.isSettled()) {
+      unsettled.remove(mappings);
+    } else {
+      unsettled.add(mappings);
+    }
+  }
+
+  private void settleSome(SlotMappings mappings) {
+    try {
+      mappings.settleSome();
+      note(mappings);
+    } catch (RuntimeException e) {
+      unsettled.remove(mappings);
+      LOGGER.log(System.Logger.Level.WARNING, "a page could not be mapped or unmapped", e);
+    }
+  }
+
+  private @Nullable Throwable settleAll() {
+    try {
+      unsettled.forEach(SlotMappings::settle);
+      unsettled.clear();
+      return null;
+    } catch (RuntimeException e) {
+      return e;
+    }
+  }
+
+  private void free(CudaAddressRange range) {
+    unsettled.remove(range.mappings());
+    try {
+      range.release();
+    } catch (RuntimeException e) {
+      LOGGER.log(System.Logger.Level.WARNING, "an address range could not be given back", e);
+    }
+  }
+
+  private void requireOpen() {
+    if (closed.getAsBoolean()) {
+      throw new StatusException(Status.UNAVAILABLE, "the device was closed before the copy's end");
+    }
+  }
+}

@@ -1,0 +1,139 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.allocation.PageSlots;
+import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import java.lang.foreign.MemorySegment;
+import java.util.function.Consumer;
+
+/** Reserved device addresses that pages are mapped into by the copy thread. */
+final class CudaAddressRange implements AddressRange {
+  /*
+   * Which page is where is decided here, at once and under the object's monitor; the copy thread
+   * follows. Commands are given under the monitor, so they are in the order of the decisions, and a
+   * copy's command comes behind those of the slots it pinned. `mappings` is the copy thread's, and
+   * the closing thread's once that has ended.
+   */
+
+  private final CudaPagePool pages;
+  private final CudaCopyEngine engine;
+  private final VirtualMemory memory;
+  private final Consumer<CudaAddressRange> onClose;
+  private final long address;
+  private final long byteSize;
+  private final PageSlots slots;
+  private final SlotMappings mappings;
+  private boolean closed;
+
+  CudaAddressRange(
+      CudaPagePool pages,
+      CudaCopyEngine engine,
+      VirtualMemory memory,
+      int slots,
+      Consumer<CudaAddressRange> onClose) {
+    long pageBytes = pages.lent().pageBytes();
+    this.pages = pages;
+    this.engine = engine;
+    this.memory = memory;
+    this.onClose = onClose;
+    this.byteSize = slots * pageBytes;
+    this.address = memory.reserve(byteSize, pageBytes);
+    this.slots = new PageSlots(pages.lent(), slots);
+    this.mappings = new SlotMappings(memory, address, pageBytes, slots);
+  }
+
+  @Override
+  public long address() {
+    return address;
+  }
+
+  @Override
+  public long byteSize() {
+    return byteSize;
+  }
+
+  @Override
+  public int slots() {
+    return slots.count();
+  }
+
+  @Override
+  public synchronized void map(int slot, Page page) {
+    requireOpen();
+    slots.requireFree(slot, page);
+    engine.plan(mappings, slot, pages.handle(page));
+    slots.put(slot, page);
+  }
+
+  @Override
+  public synchronized Page unmap(int slot) {
+    requireOpen();
+    slots.requireIdle(slot);
+    engine.plan(mappings, slot, 0);
+    return slots.remove(slot);
+  }
+
+  @Override
+  public MemorySegment memory() {
+    return MemorySegment.ofAddress(address).reinterpret(byteSize);
+  }
+
+  /** Pins the slots under a stretch, see {@link PageSlots#pin}. */
+  synchronized void pin(long offset, long bytes) {
+    requireOpen();
+    slots.pin(offset, bytes);
+  }
+
+  synchronized void unpin(long offset, long bytes) {
+    slots.unpin(offset, bytes);
+  }
+
+  SlotMappings mappings() {
+    return mappings;
+  }
+
+  /** Puts the pages where they should be under a stretch; on the copy thread. */
+  void settle(long offset, long bytes) {
+    mappings.settle(slots.firstSlot(offset), slots.endSlot(offset, bytes));
+  }
+
+  /**
+   * Gives the addresses back, with whatever is mapped; on the copy thread, or once it has ended.
+   */
+  void release() {
+    mappings.clear();
+    memory.free(address, byteSize);
+  }
+
+  @Override
+  public synchronized void close() {
+    if (closed) {
+      return;
+    }
+    if (slots.mapped() > 0) {
+      throw new IllegalStateException(slots.mapped() + " pages are still mapped; unmap them first");
+    }
+    closed = true;
+    if (engine.free(this)) {
+      onClose.accept(this);
+    }
+  }
+
+  /** Closes the range whatever is mapped; only once the copy thread has ended. */
+  synchronized void closeWithPages() {
+    closed = true;
+    for (int slot = 0; slot < slots.count(); slot++) {
+      if (slots.at(slot) != null) {
+        slots.remove(slot);
+      }
+    }
+    release();
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException("the address range is closed");
+    }
+  }
+}

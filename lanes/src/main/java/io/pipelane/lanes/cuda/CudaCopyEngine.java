@@ -1,0 +1,160 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.CopyEngine;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.completion.Completion;
+import io.pipelane.lanes.cuda.CompletionThread.Issued;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.modelstore.WeightSource;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The device's copies, and the mapping of pages ahead of them: one stream, a thread that enqueues
+ * and a thread that completes events.
+ */
+final class CudaCopyEngine implements CopyEngine, AutoCloseable {
+  /*
+   * Commands are given under `enqueueing`, so that none comes behind the one that ends the thread.
+   * A copy is counted in `pending` from its command to its event.
+   */
+
+  /** Copies that may wait; a model of many gigabytes in groups of a page stays far below it. */
+  static final int MAXIMUM_PENDING = 1 << 16;
+
+  private static final long SPIN_NANOS = 20_000;
+
+  private final CudaStream stream;
+  private final StagingBuffers staging;
+  private final MarkPool marks;
+  private final HandOver<Command> commands = new HandOver<>(SPIN_NANOS);
+  private final AtomicInteger pending = new AtomicInteger();
+  private final Object enqueueing = new Object();
+  private volatile boolean closed;
+  private final Thread copying;
+  private final Thread completing;
+
+  CudaCopyEngine(CudaContext context) {
+    HandOver<Issued> issued = new HandOver<>(SPIN_NANOS);
+    try (Releases undo = new Releases()) {
+      stream = undo.add(CudaStream.open(context));
+      staging = undo.add(new StagingBuffers(context));
+      marks = undo.add(new MarkPool(context));
+      undo.keep();
+    }
+    String suffix = "-cuda" + context.index();
+    copying =
+        Thread.ofPlatform()
+            .daemon()
+            .name("pipelane-copies" + suffix)
+            .unstarted(
+                new CopyThread(context, stream, staging, marks, commands, issued, () -> closed));
+    completing =
+        Thread.ofPlatform()
+            .daemon()
+            .name("pipelane-completions" + suffix)
+            .unstarted(new CompletionThread(context, marks, issued));
+  }
+
+  CudaCopyEngine start() {
+    copying.start();
+    completing.start();
+    return this;
+  }
+
+  @Override
+  public DeviceEvent copy(
+      WeightSource source, long sourceOffset, AddressRange range, long rangeOffset, long bytes) {
+    if (!(range instanceof CudaAddressRange cudaRange)) {
+      throw new IllegalArgumentException("the address range belongs to another device");
+    }
+    Objects.checkFromIndexSize(sourceOffset, bytes, source.byteSize());
+    CudaEvent event = new CudaEvent();
+    cudaRange.pin(rangeOffset, bytes);
+    try {
+      if (pending.incrementAndGet() > MAXIMUM_PENDING) {
+        throw new StatusException(
+            Status.UNAVAILABLE, "more than " + MAXIMUM_PENDING + " copies are pending; await some");
+      }
+      event.whenDone(pending::decrementAndGet);
+      give(new Command.Copy(source, sourceOffset, cudaRange, rangeOffset, bytes, event));
+    } catch (RuntimeException e) {
+      pending.decrementAndGet();
+      cudaRange.unpin(rangeOffset, bytes);
+      throw e;
+    }
+    return event;
+  }
+
+  /** Lets something else lie under a slot, before any copy that is given later. */
+  void plan(SlotMappings mappings, int slot, long handle) {
+    give(new Command.Plan(mappings, slot, handle));
+  }
+
+  /** Blocks until everything planned so far is carried out. */
+  void settle() {
+    Completion done = new Completion();
+    give(new Command.Settle(done));
+    done.await();
+  }
+
+  /**
+   * Lets a range without pages give its addresses back.
+   *
+   * @return false when the engine is closed and its owner has to do it
+   */
+  boolean free(CudaAddressRange range) {
+    synchronized (enqueueing) {
+      if (!closed) {
+        commands.give(new Command.Free(range));
+      }
+      return !closed;
+    }
+  }
+
+  private void give(Command command) {
+    synchronized (enqueueing) {
+      if (closed) {
+        throw new IllegalStateException("the device is closed");
+      }
+      commands.give(command);
+    }
+  }
+
+  /** Ends the threads; copies that have not been enqueued on the device fail. */
+  @Override
+  public void close() {
+    synchronized (enqueueing) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      commands.give(new Command.Stop());
+    }
+    join(copying);
+    join(completing);
+    try (Releases releases = new Releases()) {
+      releases.add(stream);
+      releases.add(staging);
+      releases.add(marks);
+    }
+  }
+
+  private static void join(Thread thread) {
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,210 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.CopyEngine;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.allocation.OwnedMemory;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.driver.CudaException;
+import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A GPU: weights live in pages of device memory, taken when it is opened, and come in through a
+ * copy stream with a thread of its own. Safe for any thread where {@link Device}'s parts are.
+ */
+public final class CudaDevice implements Device {
+  private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
+
+  private final Releases releases;
+  private final CudaContext context;
+  private final VirtualMemory memory;
+  private final long baselineBytes;
+  private final CudaPagePool pages;
+  private final CudaHeap heap;
+  private final OwnedMemory persistent;
+  private final CudaCopyEngine copies;
+  private final Set<CudaAddressRange> ranges = ConcurrentHashMap.newKeySet();
+  private final Set<CudaEphemeralRegion> regions = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  private CudaDevice(Releases releases, CudaContext context, ByteSize weights, ByteSize page) {
+    this.releases = releases;
+    this.context = context;
+    this.baselineBytes = context.usedBytes();
+    this.memory = new VirtualMemory(context);
+    int total = pageCount(weights, page, memory.granularity());
+    this.pages = releases.add(new CudaPagePool(memory, page.bytes(), total));
+    this.heap = releases.add(new CudaHeap(new GrowingMemory(memory, context.totalBytes())));
+    this.persistent = releases.add(new OwnedMemory(heap));
+    releases.add(regions, all -> List.copyOf(all).forEach(CudaEphemeralRegion::close));
+    releases.add(ranges, all -> List.copyOf(all).forEach(CudaAddressRange::closeWithPages));
+    this.copies = releases.add(new CudaCopyEngine(context)).start();
+  }
+
+  /**
+   * Opens a device and takes the memory of all its pages.
+   *
+   * @param index CUDA's number of the device
+   * @param weights memory for weights, rounded down to whole pages
+   * @param page a power of two, from the device's granularity (2 MiB) to 1 GiB
+   * @throws IllegalArgumentException when there is no such device
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a page size that cannot be, or
+   *     memory for less than one page; {@link Status#INSUFFICIENT_MEMORY} when the device has not
+   *     as much; {@link Status#INTERNAL} when the driver fails otherwise
+   */
+  public static CudaDevice open(CudaDriver driver, int index, ByteSize weights, ByteSize page) {
+    Releases releases = new Releases();
+    CudaContext context = null;
+    try {
+      context = releases.add(CudaContext.open(driver, index));
+      return new CudaDevice(releases, context, weights, page);
+    } catch (RuntimeException e) {
+      RuntimeException reason = e;
+      if (e instanceof CudaException failure) {
+        reason = notOpened(index, context, weights, failure);
+      }
+      try {
+        releases.close();
+      } catch (RuntimeException suppressed) {
+        reason.addSuppressed(suppressed);
+      }
+      throw reason;
+    }
+  }
+
+  @Override
+  public String name() {
+    return "cuda:" + context.index() + " " + context.deviceName();
+  }
+
+  /** The device's context, for work of one's own on it. */
+  public CudaContext context() {
+    return context;
+  }
+
+  @Override
+  public PagePool pages() {
+    return pages.lent();
+  }
+
+  @Override
+  public AddressRange reserve(long bytes) {
+    requireOpen();
+    long pageBytes = pages.lent().pageBytes();
+    long slots = bytes <= 0 ? 0 : (bytes - 1) / pageBytes + 1;
+    if (slots < 1 || slots > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          "cannot reserve %d bytes in pages of %d".formatted(bytes, pageBytes));
+    }
+    CudaAddressRange range =
+        new CudaAddressRange(pages, copies, memory, (int) slots, ranges::remove);
+    ranges.add(range);
+    return range;
+  }
+
+  @Override
+  public CopyEngine copies() {
+    return copies;
+  }
+
+  @Override
+  public PersistentMemory persistent() {
+    return persistent;
+  }
+
+  @Override
+  public CudaEphemeralRegion ephemeral(long maximumBytes) {
+    requireOpen();
+    if (maximumBytes <= 0) {
+      throw new IllegalArgumentException("a region's maximum must be positive: " + maximumBytes);
+    }
+    CudaEphemeralRegion region =
+        new CudaEphemeralRegion(context, memory, maximumBytes, regions::remove);
+    regions.add(region);
+    return region;
+  }
+
+  /**
+   * Blocks until every page lies where it was put, for work on a page that is mapped without a copy
+   * into it: mapping is carried out behind the caller's back, and only copies wait for it.
+   *
+   * @throws StatusException when the driver cannot map a page
+   */
+  public void awaitMappings() {
+    copies.settle();
+  }
+
+  /** Device memory that this object holds: pages, persistent memory and regions. */
+  public long deviceBytes() {
+    return pages.byteSize()
+        + heap.byteSize()
+        + regions.stream().mapToLong(CudaEphemeralRegion::byteSize).sum();
+  }
+
+  /** Device memory in use according to the driver, by this process and others. */
+  public long driverUsedBytes() {
+    return context.usedBytes();
+  }
+
+  /** {@link #driverUsedBytes} before this object took any: contexts and other processes. */
+  public long baselineBytes() {
+    return baselineBytes;
+  }
+
+  @Override
+  public void close() {
+    if (!closed) {
+      closed = true;
+      releases.close();
+    }
+  }
+
+  private static int pageCount(ByteSize weights, ByteSize page, long granularity) {
+    long pageBytes = page.bytes();
+    if (Long.bitCount(pageBytes) != 1
+        || pageBytes < granularity
+        || pageBytes > MAXIMUM_PAGE_BYTES) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "a page size of %s is not a power of two from %s to %s"
+              .formatted(page, new ByteSize(granularity), new ByteSize(MAXIMUM_PAGE_BYTES)));
+    }
+    long total = weights.bytes() / pageBytes;
+    if (total < 1 || total > Integer.MAX_VALUE) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "device memory of %s is %d pages of %s; use from 1 to %d pages"
+              .formatted(weights, total, page, Integer.MAX_VALUE));
+    }
+    return (int) total;
+  }
+
+  private static StatusException notOpened(
+      int index, @Nullable CudaContext context, ByteSize weights, CudaException failure) {
+    if (context == null || !failure.isOutOfMemory()) {
+      return new StatusException(
+          Status.INTERNAL, "cuda:" + index + " cannot be opened: " + failure.getMessage(), failure);
+    }
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "cuda:%d has no %s for weights: it has %s in all, others use some; lower the device's memory"
+            .formatted(index, weights, new ByteSize(context.totalBytes())),
+        failure);
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException("the device is closed");
+    }
+  }
+}

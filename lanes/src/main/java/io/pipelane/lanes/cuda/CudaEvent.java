@@ -1,0 +1,69 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.completion.Completion;
+import io.pipelane.lanes.cuda.driver.CudaMark;
+import io.pipelane.lanes.cuda.driver.CudaStream;
+import org.jspecify.annotations.Nullable;
+
+/** The end of a copy: the processor can wait for it, and so can a stream without the processor. */
+public final class CudaEvent implements DeviceEvent {
+  /*
+   * First `issued`: the copy and its mark are on the copy stream, or will never be. Then `done`. The
+   * mark serves another copy after that, so this object's monitor keeps it here while a stream is
+   * told to wait for it.
+   */
+
+  private final Completion issued = new Completion();
+  private final Completion done = new Completion();
+  private @Nullable CudaMark mark;
+
+  @Override
+  public boolean isDone() {
+    return done.isDone();
+  }
+
+  @Override
+  public void await() {
+    done.await();
+  }
+
+  @Override
+  public void whenDone(Runnable action) {
+    done.whenDone(action);
+  }
+
+  /**
+   * Lets the work that is enqueued on a stream from now on wait for this event. Blocks the calling
+   * platform thread only until the copy has been enqueued; the stream's context must be bound.
+   *
+   * @throws io.pipelane.config.StatusException when the copy is known to have failed
+   */
+  public void before(CudaStream stream) {
+    issued.await();
+    synchronized (this) {
+      if (mark != null) {
+        stream.waitFor(mark);
+        return;
+      }
+    }
+    done.await();
+  }
+
+  /** The copy has been enqueued, and the mark behind it. */
+  void issue(CudaMark mark) {
+    synchronized (this) {
+      this.mark = mark;
+    }
+    issued.complete(null);
+  }
+
+  /** The copy is done, or has failed. */
+  void complete(@Nullable Throwable failure) {
+    done.complete(failure);
+    synchronized (this) {
+      mark = null;
+    }
+    issued.complete(failure);
+  }
+}

@@ -1,0 +1,55 @@
+package io.pipelane.lanes.cuda;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.function.Consumer;
+
+/** What has been taken, given back in reverse order; one failure does not keep the others. */
+final class Releases implements AutoCloseable {
+  private final Deque<Runnable> releases = new ArrayDeque<>();
+
+  /** Something that is closed when this is. */
+  <T extends AutoCloseable> T add(T taken) {
+    return add(taken, Releases::close);
+  }
+
+  /** Something that is given back when this is closed. */
+  <T> T add(T taken, Consumer<? super T> release) {
+    releases.push(() -> release.accept(taken));
+    return taken;
+  }
+
+  /** Forgets everything: it has found an owner. */
+  void keep() {
+    releases.clear();
+  }
+
+  @Override
+  public void close() {
+    RuntimeException failure = null;
+    while (!releases.isEmpty()) {
+      try {
+        releases.pop().run();
+      } catch (RuntimeException e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  private static void close(AutoCloseable taken) {
+    try {
+      taken.close();
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+package io.pipelane.lanes.cuda.driver;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUmemorytype;
+import jcuda.driver.CUpointer_attribute;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * The primary context of one device, which CUDA's runtime (and so ONNX Runtime) uses too. Safe for
+ * any thread; the methods that ask the device bind it themselves.
+ */
+public final class CudaContext implements AutoCloseable {
+  private final DriverFunctions functions;
+  private final int index;
+  private final CUdevice device;
+  private final CUcontext context;
+  private final String deviceName;
+  private final long totalBytes;
+  private final int multiprocessors;
+  private boolean closed;
+
+  private CudaContext(DriverFunctions functions, int index, CUdevice device) {
+    this.functions = functions;
+    this.index = index;
+    this.device = device;
+    byte[] name = new byte[256];
+    check(JCudaDriver.cuDeviceGetName(name, name.length, device), "cuDeviceGetName");
+    int length = 0;
+    while (length < name.length && name[length] != 0) {
+      length++;
+    }
+    this.deviceName = new String(name, 0, length, StandardCharsets.UTF_8);
+    int[] count = new int[1];
+    check(
+        JCudaDriver.cuDeviceGetAttribute(
+            count, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+        "cuDeviceGetAttribute");
+    this.multiprocessors = count[0];
+    long[] total = new long[1];
+    check(JCudaDriver.cuDeviceTotalMem(total, device), "cuDeviceTotalMem");
+    this.totalBytes = total[0];
+    this.context = new CUcontext();
+    check(JCudaDriver.cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain");
+  }
+
+  /**
+   * Retains a device's primary context, creating it where nobody has yet (some 500 MB of device
+   * memory).
+   *
+   * @throws IllegalArgumentException when the driver has no such device
+   */
+  public static CudaContext open(CudaDriver driver, int index) {
+    if (index < 0 || index >= driver.deviceCount()) {
+      throw new IllegalArgumentException(
+          "there is no device cuda:%d; there are %d, counted from 0"
+              .formatted(index, driver.deviceCount()));
+    }
+    CUdevice device = new CUdevice();
+    int result = JCudaDriver.cuDeviceGet(device, index);
+    if (result != 0) {
+      throw CudaException.of(result, "cuDeviceGet", index);
+    }
+    return new CudaContext(driver.functions(), index, device);
+  }
+
+  /** Makes the context current on the calling thread, which most calls need; about 0.1 µs. */
+  public void bind() {
+    int result = JCudaDriver.cuCtxSetCurrent(context);
+    if (result != 0) {
+      throw CudaException.of(result, "cuCtxSetCurrent", index);
+    }
+  }
+
+  public int index() {
+    return index;
+  }
+
+  /** The manufacturer's name of the device, e.g. {@code NVIDIA H200}. */
+  public String deviceName() {
+    return deviceName;
+  }
+
+  public int multiprocessors() {
+    return multiprocessors;
+  }
+
+  /** All of the device's memory. */
+  public long totalBytes() {
+    return totalBytes;
+  }
+
+  /** Device memory that nobody uses, of this process or another. */
+  public long freeBytes() {
+    return memoryInfo(true);
+  }
+
+  /** Device memory that is in use, by this process or another. */
+  public long usedBytes() {
+    return memoryInfo(false);
+  }
+
+  private long memoryInfo(boolean ofFree) {
+    bind();
+    long[] free = new long[1];
+    long[] total = new long[1];
+    check(JCudaDriver.cuMemGetInfo(free, total), "cuMemGetInfo");
+    return ofFree ? free[0] : total[0] - free[0];
+  }
+
+  /** Whether host memory is pinned (page-locked and known to CUDA) at an address. */
+  public boolean isPinned(long address) {
+    bind();
+    return memoryType(address) == CUmemorytype.CU_MEMORYTYPE_HOST;
+  }
+
+  /** CUDA's memory type of an address; 0 for memory that CUDA does not know. */
+  int memoryType(long address) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment type = arena.allocate(ValueLayout.JAVA_INT);
+      int attribute = CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+      int result = functions.pointerAttribute.result(type.address(), attribute, address, 0, 0);
+      return result == 0 ? type.get(ValueLayout.JAVA_INT, 0) : 0;
+    }
+  }
+
+  DriverFunctions functions() {
+    return functions;
+  }
+
+  /** Gives the context back; with the last user of it everything in it goes. */
+  @Override
+  public synchronized void close() {
+    if (!closed) {
+      closed = true;
+      check(JCudaDriver.cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease");
+    }
+  }
+
+  private void check(int result, String function) {
+    if (result != 0) {
+      throw CudaException.of(result, function, index);
+    }
+  }
+}

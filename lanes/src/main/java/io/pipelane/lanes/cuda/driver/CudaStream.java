@@ -1,0 +1,159 @@
+package io.pipelane.lanes.cuda.driver;
+
+import jcuda.driver.CUstream;
+import jcuda.driver.CUstreamCaptureMode;
+import jcuda.driver.CUstream_flags;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * A queue of work on the device, carried out in order and at the same time as other streams'.
+ * Everything but {@link #synchronize} only enqueues. Safe for any thread; who enqueues from several
+ * orders them himself.
+ */
+public final class CudaStream implements AutoCloseable {
+  private static final class Handle extends CUstream {
+    long address() {
+      return getNativePointer();
+    }
+  }
+
+  private final CudaContext context;
+  private final Handle handle = new Handle();
+  private boolean closed;
+
+  private CudaStream(CudaContext context) {
+    this.context = context;
+    context.bind();
+    int result = JCudaDriver.cuStreamCreate(handle, CUstream_flags.CU_STREAM_NON_BLOCKING);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamCreate", CUstream_flags.CU_STREAM_NON_BLOCKING);
+    }
+  }
+
+  /** Creates a stream that does not wait for the default stream. */
+  public static CudaStream open(CudaContext context) {
+    return new CudaStream(context);
+  }
+
+  /** The CUstream, for libraries that take one. */
+  public long address() {
+    return handle.address();
+  }
+
+  public CudaContext context() {
+    return context;
+  }
+
+  /** Lets what is enqueued from now on wait for a mark's last recording. */
+  public void waitFor(CudaMark mark) {
+    int result = JCudaDriver.cuStreamWaitEvent(handle, mark.handle(), 0);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamWaitEvent", address(), mark.address(), 0);
+    }
+  }
+
+  /** Sets a mark behind what is enqueued so far. */
+  public void record(CudaMark mark) {
+    int result = JCudaDriver.cuEventRecord(mark.handle(), handle);
+    if (result != 0) {
+      throw CudaException.of(result, "cuEventRecord", mark.address(), address());
+    }
+  }
+
+  /**
+   * Blocks the calling platform thread until everything enqueued is done.
+   *
+   * @throws CudaException also for what earlier work did wrong
+   */
+  public void synchronize() {
+    int result = JCudaDriver.cuStreamSynchronize(handle);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamSynchronize", address());
+    }
+  }
+
+  /** Copies from host memory, which must stay until then; from unpinned memory it blocks. */
+  public void copyToDevice(long device, long host, long bytes) {
+    int result =
+        JCudaDriver.cuMemcpyHtoDAsync(
+            new DeviceAddress(device), new HostAddress(host), bytes, handle);
+    if (result != 0) {
+      throw CudaException.of(result, "cuMemcpyHtoDAsync", device, host, bytes, address());
+    }
+  }
+
+  /** Copies to host memory, which must stay until then; to unpinned memory it blocks. */
+  public void copyToHost(long host, long device, long bytes) {
+    int result =
+        JCudaDriver.cuMemcpyDtoHAsync(
+            new HostAddress(host), new DeviceAddress(device), bytes, handle);
+    if (result != 0) {
+      throw CudaException.of(result, "cuMemcpyDtoHAsync", host, device, bytes, address());
+    }
+  }
+
+  /** Copies from device memory to device memory. */
+  public void copyWithin(long to, long from, long bytes) {
+    int result =
+        JCudaDriver.cuMemcpyDtoDAsync(
+            new DeviceAddress(to), new DeviceAddress(from), bytes, handle);
+    if (result != 0) {
+      throw CudaException.of(result, "cuMemcpyDtoDAsync", to, from, bytes, address());
+    }
+  }
+
+  /** Sets every byte of a stretch of device memory. */
+  public void fill(long device, byte value, long bytes) {
+    int result = JCudaDriver.cuMemsetD8Async(new DeviceAddress(device), value, bytes, handle);
+    if (result != 0) {
+      throw CudaException.of(result, "cuMemsetD8Async", device, value & 0xff, bytes, address());
+    }
+  }
+
+  /**
+   * From now on what is enqueued here, by libraries too, goes into a graph and is not carried out.
+   * The mode is relaxed: other threads, and this one on other streams, may do what they like.
+   */
+  public void beginCapture() {
+    int mode = CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED;
+    int result = JCudaDriver.cuStreamBeginCapture(handle, mode);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamBeginCapture", address(), mode);
+    }
+  }
+
+  /**
+   * Ends the capture; the stream carries out again what it is given, whether this throws or not.
+   *
+   * @throws CudaException when something was done in between that cannot be captured
+   */
+  public CapturedGraph endCapture() {
+    CapturedGraph.Handle graph = new CapturedGraph.Handle();
+    int result = JCudaDriver.cuStreamEndCapture(handle, graph);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamEndCapture", address());
+    }
+    return new CapturedGraph(context, graph);
+  }
+
+  /** Enqueues a graph's work. */
+  public void launch(ExecutableGraph graph) {
+    int result = JCudaDriver.cuGraphLaunch(graph.handle(), handle);
+    if (result != 0) {
+      throw CudaException.of(result, "cuGraphLaunch", graph.address(), address());
+    }
+  }
+
+  /** Destroys the stream; work that is enqueued is still carried out. */
+  @Override
+  public synchronized void close() {
+    if (!closed) {
+      closed = true;
+      context.bind();
+      int result = JCudaDriver.cuStreamDestroy(handle);
+      if (result != 0) {
+        throw CudaException.of(result, "cuStreamDestroy", address());
+      }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package io.pipelane.lanes.cuda.execution;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides which shapes of one session are captured, and gives up on a session that cannot be.
+ * Belongs to the session's thread; {@link #refusal} is for any.
+ */
+final class CapturePolicy {
+  /**
+   * Shapes that are counted at a time; a session asked for more of them is hardly ever repeated.
+   */
+  static final int SHAPES_COUNTED = 256;
+
+  /** Something beside the model may have spoilt a capture once. */
+  static final int ATTEMPTS = 2;
+
+  private final CaptureSettings settings;
+  private final Map<InputShapes, Integer> requests = new LinkedHashMap<>(16, 0.75f, true);
+  private int failures;
+  private volatile @Nullable String refusal;
+
+  CapturePolicy(CaptureSettings settings) {
+    this.settings = settings;
+  }
+
+  /** Counts a request that no capture serves; true when its shapes should be captured now. */
+  boolean requested(InputShapes shapes) {
+    if (refusal != null || settings.afterRequests() == 0 || settings.maximumCaptures() == 0) {
+      return false;
+    }
+    int count = requests.merge(shapes, 1, Integer::sum);
+    if (requests.size() > SHAPES_COUNTED) {
+      requests.remove(requests.keySet().iterator().next());
+    }
+    return count >= settings.afterRequests();
+  }
+
+  /** Notes that shapes are captured; should the capture be dropped, counting begins anew. */
+  void captured(InputShapes shapes) {
+    requests.remove(shapes);
+    failures = 0;
+  }
+
+  /** Notes that a capture failed; after a few in a row none is tried again. */
+  void failed(String reason) {
+    failures++;
+    if (failures == ATTEMPTS) {
+      refusal = reason;
+    }
+  }
+
+  /** Notes that there was no memory for a capture; counting begins anew. */
+  void postponed(InputShapes shapes) {
+    requests.remove(shapes);
+  }
+
+  /** Notes that the model cannot be captured, whatever its shapes. */
+  void refused(String reason) {
+    refusal = reason;
+  }
+
+  /** Why the session does not capture, if it has given up. */
+  Optional<String> refusal() {
+    return Optional.ofNullable(refusal);
+  }
+}

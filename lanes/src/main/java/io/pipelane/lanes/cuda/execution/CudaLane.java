@@ -1,0 +1,158 @@
+package io.pipelane.lanes.cuda.execution;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.CudaEphemeralRegion;
+import io.pipelane.lanes.cuda.driver.CudaException;
+import io.pipelane.lanes.cuda.driver.CudaMark;
+import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.WeightArrivals;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * What the sessions of one lane share: its stream, its region, and the pinned memory that requests
+ * and answers pass through. Belongs to the thread that has the lane.
+ */
+final class CudaLane implements AutoCloseable {
+  private final CudaDevice device;
+  private final DeviceMemory memory;
+  private final RunningStream running;
+  private final EphemeralRegion region;
+  private final CudaStream stream;
+  private final StagingBuffer inputStaging;
+  private final StagingBuffer outputStaging;
+  private final InputCopier inputs;
+  private final OutputCopier outputs;
+  private final CudaMark begun;
+  private final CudaMark computed;
+  private final CudaMark done;
+
+  CudaLane(
+      CudaDevice device, DeviceMemory memory, RunningStream running, CudaEphemeralRegion region) {
+    this.device = device;
+    this.memory = memory;
+    this.running = running;
+    this.region = region;
+    this.stream = region.stream();
+    this.inputStaging = new StagingBuffer(stream.context());
+    this.outputStaging = new StagingBuffer(stream.context());
+    this.inputs = new InputCopier(stream, inputStaging);
+    this.outputs = new OutputCopier(stream, outputStaging);
+    this.begun = CudaMark.timed(stream.context());
+    this.computed = CudaMark.timed(stream.context());
+    this.done = CudaMark.untimed(stream.context());
+  }
+
+  CudaStream stream() {
+    return stream;
+  }
+
+  EphemeralRegion region() {
+    return region;
+  }
+
+  /**
+   * What the driver counts beside the device's own memory: that of libraries, for the most part.
+   */
+  long frameworkBytes() {
+    return device.driverUsedBytes() - device.deviceBytes();
+  }
+
+  /** Does something whose device memory comes from the lane, on the lane's stream. */
+  <T> T use(MemoryTarget.Growth growth, Supplier<T> work) {
+    stream.context().bind();
+    return memory.allocatingFrom(
+        new MemoryTarget.Ephemeral(region, growth),
+        () -> running.on(stream, () -> leavingNothingBehind(work)));
+  }
+
+  /** What failed may have left work on the stream that uses memory about to be freed. */
+  private <T> T leavingNothingBehind(Supplier<T> work) {
+    try {
+      return work.get();
+    } catch (RuntimeException e) {
+      drain(e);
+      throw e;
+    }
+  }
+
+  private void drain(RuntimeException cause) {
+    try {
+      stream.synchronize();
+    } catch (CudaException e) {
+      cause.addSuppressed(e);
+    }
+  }
+
+  /**
+   * Takes memory of the lane.
+   *
+   * @throws StatusException which leaves {@link #use} as what it is: memory that was refused
+   */
+  long allocate(long bytes) {
+    long address = memory.allocate(bytes);
+    if (address == 0) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY, bytes + " bytes of a run do not fit its lane");
+    }
+    return address;
+  }
+
+  /** Gives back what {@link #allocate} took; the stream no longer uses it. */
+  void free(long address) {
+    memory.free(address);
+  }
+
+  /** Pinned memory that nothing uses between runs. */
+  StagingBuffer inputStaging() {
+    return inputStaging;
+  }
+
+  /** Begins a run: its inputs are on their way to a block of device memory. */
+  void begin(InputLayout layout, long block) {
+    stream.record(begun);
+    inputs.enqueue(layout, block);
+  }
+
+  /**
+   * Ends a run whose computation is enqueued: waits until its outputs are back, and its weights
+   * were there, and hands the outputs over.
+   *
+   * @param segments how many the model has
+   */
+  void finish(
+      List<DeviceOutput> results,
+      Invocation invocation,
+      WeightArrivals weights,
+      WeightWaits waits,
+      int segments,
+      RunTimes times) {
+    stream.record(computed);
+    outputs.enqueue(results);
+    stream.record(done);
+    CompletionWait.await(done, times.median());
+    weights.await(segments - 1);
+    long deviceNanos = Math.round(computed.millisSince(begun) * 1e6);
+    if (waits.waited()) {
+      weights.stalled(times.stall(deviceNanos));
+    } else {
+      times.add(deviceNanos);
+    }
+    outputs.place(results, invocation);
+  }
+
+  @Override
+  public void close() {
+    inputStaging.close();
+    outputStaging.close();
+    begun.close();
+    computed.close();
+    done.close();
+  }
+}

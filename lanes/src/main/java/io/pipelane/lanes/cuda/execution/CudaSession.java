@@ -1,0 +1,138 @@
+package io.pipelane.lanes.cuda.execution;
+
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.cuda.driver.CudaException;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.WeightArrivals;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A gated session of one lane, and its captures for the shapes that are asked for often: other
+ * shapes run uncaptured. A run belongs to the thread that has the lane.
+ */
+public final class CudaSession implements ModelSession {
+  private static final int SHAPES_TIMED = 64;
+
+  private final CudaLane lane;
+  private final SessionBinding binding;
+  private final UncapturedRun uncaptured;
+  private final Captures captures;
+  private final ReentrantLock building;
+  private final Map<InputShapes, RunTimes> times = new LinkedHashMap<>(16, 0.75f, true);
+  private final long builtBytes;
+  private volatile long firstRunBytes;
+  private boolean hasRun;
+
+  CudaSession(
+      CudaLane lane,
+      SessionBinding binding,
+      UncapturedRun uncaptured,
+      Captures captures,
+      List<String> outputs,
+      ReentrantLock building,
+      long builtBytes) {
+    this.lane = lane;
+    this.binding = binding;
+    this.uncaptured = uncaptured;
+    this.captures = captures;
+    this.building = building;
+    this.builtBytes = builtBytes;
+    if (binding.computesOnHost(outputs)) {
+      captures.refuse("an output is computed on the host");
+    }
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>A request that brings a shape to its capture is answered first; the capture, some tens of
+   * milliseconds, is made before this returns.
+   */
+  @Override
+  public void run(
+      Invocation invocation,
+      EphemeralRegion region,
+      MemoryTarget.Growth growth,
+      WeightArrivals weights) {
+    if (!region.equals(lane.region())) {
+      throw new IllegalArgumentException("the session belongs to another lane");
+    }
+    try {
+      InputShapes shapes = InputShapes.of(invocation.inputs());
+      Captures.Entry captured = captures.find(shapes);
+      if (captured != null) {
+        captured.run().run(invocation, growth, weights, captured.times());
+      } else {
+        runUncaptured(shapes, invocation, growth, weights);
+      }
+    } catch (CudaException e) {
+      throw CudaFailure.of(e);
+    }
+  }
+
+  private void runUncaptured(
+      InputShapes shapes,
+      Invocation invocation,
+      MemoryTarget.Growth growth,
+      WeightArrivals weights) {
+    long before = hasRun ? 0 : lane.frameworkBytes();
+    uncaptured.run(invocation, growth, weights, timesOf(shapes));
+    if (!hasRun) {
+      hasRun = true;
+      firstRunBytes = Math.max(0, lane.frameworkBytes() - before);
+    }
+    if (invocation.inputs().stream().anyMatch(binding::isOnHost)) {
+      captures.refuse("an input is read on the host");
+    }
+    captures.consider(shapes, invocation.inputs(), growth);
+  }
+
+  private RunTimes timesOf(InputShapes shapes) {
+    RunTimes result = times.computeIfAbsent(shapes, unseen -> new RunTimes());
+    if (times.size() > SHAPES_TIMED) {
+      times.remove(times.keySet().iterator().next());
+    }
+    return result;
+  }
+
+  /** Why the session's runs are not captured, where they cannot be. */
+  public Optional<String> captureRefusal() {
+    return captures.refusal();
+  }
+
+  /** What is captured at present. */
+  public List<Capture> captures() {
+    return captures.known();
+  }
+
+  /** Drops the captures, to have their memory; belongs to the thread that has the lane. */
+  public void dropCaptures() {
+    lane.stream().context().bind();
+    captures.clear();
+  }
+
+  @Override
+  public long frameworkBytes() {
+    return builtBytes
+        + firstRunBytes
+        + captures.known().stream().mapToLong(Capture::deviceBytes).sum();
+  }
+
+  @Override
+  public void close() {
+    building.lock();
+    try {
+      lane.stream().context().bind();
+      captures.close();
+      binding.close();
+    } finally {
+      building.unlock();
+    }
+  }
+}

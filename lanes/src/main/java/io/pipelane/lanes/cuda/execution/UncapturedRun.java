@@ -1,0 +1,96 @@
+package io.pipelane.lanes.cuda.execution;
+
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.StringTensors;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Runs a session for any shapes: ONNX Runtime launches kernel by kernel, and gates make the stream
+ * wait. Belongs to its lane's thread.
+ */
+final class UncapturedRun implements RunForm {
+  private final CudaLane lane;
+  private final SessionBinding session;
+  private final int segments;
+
+  UncapturedRun(CudaLane lane, SessionBinding session, int segments) {
+    this.lane = lane;
+    this.session = session;
+    this.segments = segments;
+  }
+
+  @Override
+  public void run(
+      Invocation invocation, MemoryTarget.Growth growth, WeightArrivals weights, RunTimes times) {
+    lane.use(
+        growth,
+        () -> {
+          runInLane(invocation, weights, times);
+          return this;
+        });
+  }
+
+  private void runInLane(Invocation invocation, WeightArrivals weights, RunTimes times) {
+    List<InputTensor> hostInputs = invocation.inputs().stream().filter(session::isOnHost).toList();
+    InputLayout layout =
+        InputLayout.of(invocation.inputs().stream().filter(i -> !session.isOnHost(i)).toList());
+    WeightWaits waits = new WeightWaits(weights, lane.stream());
+    long block = lane.allocate(layout.byteSize());
+    List<OrtTensor> results = List.of();
+    boolean succeeded = false;
+    try {
+      lane.begin(layout, block);
+      waits.reached(0);
+      results = session.run(hostInputs, layout, block, invocation.outputs(), waits);
+      List<DeviceOutput> onDevice = onDevice(results, invocation.outputs());
+      lane.finish(onDevice, invocation, weights, waits, segments, times);
+      placeThoseOnHost(results, invocation);
+      succeeded = true;
+    } finally {
+      results.forEach(OrtTensor::close);
+      if (succeeded) {
+        session.release();
+      } else {
+        session.reset();
+      }
+      lane.free(block);
+    }
+  }
+
+  private static List<DeviceOutput> onDevice(List<OrtTensor> results, List<String> names) {
+    List<DeviceOutput> outputs = new ArrayList<>(results.size());
+    for (int i = 0; i < results.size(); i++) {
+      if (!results.get(i).isOnHost()) {
+        outputs.add(DeviceOutput.of(names.get(i), results.get(i)));
+      }
+    }
+    return outputs;
+  }
+
+  private static void placeThoseOnHost(List<OrtTensor> results, Invocation invocation) {
+    for (int i = 0; i < results.size(); i++) {
+      OrtTensor result = results.get(i);
+      if (result.isOnHost()) {
+        placeFromHost(invocation.outputs().get(i), result, invocation);
+      }
+    }
+  }
+
+  private static void placeFromHost(String name, OrtTensor result, Invocation invocation) {
+    TensorType type = result.type();
+    if (type == TensorType.BYTES) {
+      long bytes = StringTensors.encodedSize(result);
+      StringTensors.encode(result, invocation.place(name, type, result.shape(), bytes));
+    } else {
+      MemorySegment data = result.data();
+      invocation.place(name, type, result.shape(), data.byteSize()).copyFrom(data);
+    }
+  }
+}

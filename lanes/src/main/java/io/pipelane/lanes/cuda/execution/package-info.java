@@ -1,0 +1,8 @@
+/**
+ * How models run on a GPU: gated, and captured as CUDA graphs for the shapes that are asked for
+ * often.
+ */
+@NullMarked
+package io.pipelane.lanes.cuda.execution;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,178 @@
+package io.pipelane.lanes.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.cuda.driver.Mappings;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class SlotMappingsTest {
+  private static final long BASE = 1000;
+  private static final long PAGE = 10;
+  private static final int SLOTS = 6;
+
+  private final FakeDriver driver = new FakeDriver();
+  private final SlotMappings mappings = new SlotMappings(driver, BASE, PAGE, SLOTS);
+
+  @Test
+  void settle_ofAdjacentSlots_allowsAccessOnce() {
+    for (int slot = 0; slot < 4; slot++) {
+      mappings.plan(slot, 7 + slot);
+    }
+    mappings.settle(1, 3);
+    assertEquals(List.of("map 1 8", "map 2 9", "allow 1+2"), driver.takeCalls());
+    assertFalse(mappings.isSettled());
+    mappings.settle();
+    assertEquals(List.of("map 0 7", "allow 0+1", "map 3 10", "allow 3+1"), driver.takeCalls());
+    assertTrue(mappings.isSettled());
+  }
+
+  @Test
+  void plan_ofThePageThatWasThere_costsNothing() {
+    mappings.plan(2, 5);
+    mappings.settle();
+    driver.takeCalls();
+    mappings.plan(2, 0);
+    assertFalse(mappings.isSettled());
+    mappings.plan(2, 5);
+    assertTrue(mappings.isSettled());
+    mappings.settle();
+    assertEquals(List.of(), driver.takeCalls());
+  }
+
+  @Test
+  void settle_ofAnotherPage_takesTheOldOneAwayFirst() {
+    mappings.plan(2, 5);
+    mappings.settle();
+    mappings.plan(2, 0);
+    mappings.plan(2, 6);
+    driver.takeCalls();
+    mappings.settle(2, 3);
+    assertEquals(List.of("unmap 2", "map 2 6", "allow 2+1"), driver.takeCalls());
+  }
+
+  @Test
+  void settleSome_mapsBeforeItUnmaps() {
+    mappings.plan(0, 5);
+    mappings.plan(1, 6);
+    mappings.settle();
+    driver.takeCalls();
+    mappings.plan(0, 0);
+    mappings.plan(1, 0);
+    mappings.plan(4, 5);
+    mappings.settleSome();
+    assertEquals(List.of("map 4 5", "allow 4+1"), driver.takeCalls());
+    mappings.settleSome();
+    mappings.settleSome();
+    assertEquals(List.of("unmap 1", "unmap 0"), driver.takeCalls());
+    assertTrue(mappings.isSettled());
+  }
+
+  @Test
+  void settle_thatFails_undoesTheRunAndWorksLater() {
+    for (int slot = 0; slot < 3; slot++) {
+      mappings.plan(slot, 7 + slot);
+    }
+    for (int failing = 0; failing < 4; failing++) {
+      driver.failAfter(failing);
+      assertThrows(IllegalStateException.class, mappings::settle);
+      assertEquals(Map.of(), driver.mapped);
+      assertFalse(mappings.isSettled());
+    }
+    driver.takeCalls();
+    mappings.settle();
+    assertEquals(Map.of(0, 7L, 1, 8L, 2, 9L), driver.mapped);
+    mappings.clear();
+    assertEquals(Map.of(), driver.mapped);
+    assertTrue(mappings.isSettled());
+  }
+
+  @Test
+  void randomPlans_settleToWhatIsPlanned() {
+    long seed = System.nanoTime();
+    SplittableRandom random = new SplittableRandom(seed);
+    long[] planned = new long[SLOTS];
+    for (int step = 0; step < 20_000; step++) {
+      int slot = random.nextInt(SLOTS);
+      switch (random.nextInt(4)) {
+        case 0 -> {
+          int end = random.nextInt(slot, SLOTS + 1);
+          mappings.settle(slot, end);
+          for (int i = slot; i < end; i++) {
+            assertEquals(planned[i], driver.mapped.getOrDefault(i, 0L), "seed " + seed);
+          }
+        }
+        case 1 -> mappings.settleSome();
+        default -> {
+          planned[slot] = random.nextInt(3);
+          mappings.plan(slot, planned[slot]);
+        }
+      }
+      boolean settled = true;
+      for (int i = 0; i < SLOTS; i++) {
+        settled &= planned[i] == driver.mapped.getOrDefault(i, 0L);
+      }
+      assertEquals(settled, mappings.isSettled(), "seed " + seed);
+    }
+  }
+
+  /** A driver that knows what is mapped where, and refuses what the real one would. */
+  private static final class FakeDriver implements Mappings {
+    final Map<Integer, Long> mapped = new TreeMap<>();
+    private final List<String> calls = new ArrayList<>();
+    private int callsUntilFailure = Integer.MAX_VALUE;
+
+    void failAfter(int calls) {
+      callsUntilFailure = calls;
+    }
+
+    List<String> takeCalls() {
+      List<String> taken = List.copyOf(calls);
+      calls.clear();
+      return taken;
+    }
+
+    @Override
+    public void map(long address, long bytes, long handle) {
+      count();
+      assertEquals(PAGE, bytes);
+      assertEquals(null, mapped.put(slot(address), handle));
+      calls.add("map " + slot(address) + " " + handle);
+    }
+
+    @Override
+    public void allowAccess(long address, long bytes) {
+      count();
+      for (long at = address; at < address + bytes; at += PAGE) {
+        assertTrue(mapped.containsKey(slot(at)));
+      }
+      calls.add("allow " + slot(address) + "+" + bytes / PAGE);
+    }
+
+    @Override
+    public void unmap(long address, long bytes) {
+      assertEquals(PAGE, bytes);
+      assertTrue(mapped.remove(slot(address)) != null);
+      calls.add("unmap " + slot(address));
+    }
+
+    private void count() {
+      if (callsUntilFailure-- == 0) {
+        callsUntilFailure = Integer.MAX_VALUE;
+        throw new IllegalStateException("as the test wants it");
+      }
+    }
+
+    private static int slot(long address) {
+      assertEquals(0, (address - BASE) % PAGE);
+      return (int) ((address - BASE) / PAGE);
+    }
+  }
+}

@@ -1,0 +1,169 @@
+package io.pipelane.lanes.cuda.driver;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.cuda.driver.CopyNode.MemoryType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The driver's objects on a device: streams, marks, graphs, virtual and pinned memory. */
+@Tag("gpu")
+@Timeout(30)
+class CudaStreamTest {
+  private static final long GRANULE = 2 << 20;
+
+  private CudaDriver driver;
+  private CudaContext context;
+  private CudaStream stream;
+  private VirtualMemory memory;
+  private long address;
+  private long handle;
+  private PinnedHostMemory host;
+
+  @BeforeEach
+  void open() {
+    driver = GpuTests.driverOrSkip();
+    context = CudaContext.open(driver, 0);
+    context.bind();
+    stream = CudaStream.open(context);
+    memory = new VirtualMemory(context);
+    address = memory.reserve(2 * GRANULE, GRANULE);
+    handle = memory.create(GRANULE);
+    memory.map(address, GRANULE, handle);
+    memory.allowAccess(address, GRANULE);
+    host = PinnedHostMemory.allocate(context, GRANULE);
+  }
+
+  @AfterEach
+  void close() {
+    if (host != null) {
+      stream.synchronize();
+      host.close();
+      memory.unmap(address, GRANULE);
+      memory.release(handle);
+      memory.free(address, 2 * GRANULE);
+      stream.close();
+      context.close();
+    }
+  }
+
+  @Test
+  void context_describesItsDevice() {
+    assertFalse(context.deviceName().isBlank());
+    assertTrue(context.multiprocessors() > 0);
+    assertTrue(context.totalBytes() >= context.freeBytes());
+    assertThrows(
+        IllegalArgumentException.class, () -> CudaContext.open(driver, driver.deviceCount()));
+    assertEquals(GRANULE, memory.granularity());
+  }
+
+  @Test
+  void copies_thereWithinAndBack_keepTheBytes() {
+    host.segment().set(JAVA_LONG, 0, 0x1234567890abcdefL);
+    stream.copyToDevice(address, host.address(), 8);
+    stream.copyWithin(address + 4096, address, 8);
+    stream.fill(address + 4096, (byte) 0x7f, 1);
+    stream.copyToHost(host.address() + 8, address + 4096, 8);
+    stream.synchronize();
+    assertEquals(0x1234567890abcd7fL, host.segment().get(JAVA_LONG, 8));
+  }
+
+  @Test
+  void mapping_movedElsewhere_keepsTheContent() {
+    stream.fill(address, (byte) 5, GRANULE);
+    stream.synchronize();
+    memory.unmap(address, GRANULE);
+    memory.map(address + GRANULE, GRANULE, handle);
+    memory.allowAccess(address + GRANULE, GRANULE);
+    stream.copyToHost(host.address(), address + GRANULE, GRANULE);
+    stream.synchronize();
+    assertEquals(5, host.segment().get(JAVA_BYTE, GRANULE - 1));
+    memory.unmap(address + GRANULE, GRANULE);
+    memory.map(address, GRANULE, handle);
+    memory.allowAccess(address, GRANULE);
+  }
+
+  @Test
+  void marks_orderStreamsAndTellTime() {
+    try (CudaStream other = CudaStream.open(context);
+        CudaMark begin = CudaMark.timed(context);
+        CudaMark end = CudaMark.timed(context);
+        CudaMark copied = CudaMark.untimed(context)) {
+      host.segment().fill((byte) 9);
+      stream.record(begin);
+      stream.copyToDevice(address, host.address(), GRANULE);
+      stream.record(end);
+      stream.record(copied);
+      other.waitFor(copied);
+      other.copyToHost(host.address(), address, GRANULE);
+      other.synchronize();
+      copied.await();
+      assertTrue(copied.isDone());
+      assertTrue(end.millisSince(begin) > 0);
+      assertEquals(9, host.segment().get(JAVA_BYTE, 0));
+    }
+  }
+
+  @Test
+  void capture_whoseHostCopyIsReplaced_readsTheDevice() {
+    host.segment().fill((byte) 1);
+    stream.fill(address, (byte) 2, 64);
+    stream.synchronize();
+    stream.beginCapture();
+    stream.copyToDevice(address + 4096, host.address(), 64);
+    stream.copyToHost(host.address() + 4096, address + 4096, 64);
+    try (CapturedGraph graph = stream.endCapture()) {
+      assertEquals(2, graph.nodeCount());
+      assertFalse(graph.hasHostNodes());
+      List<CopyNode> fromHost = graph.copies().stream().filter(CopyNode::isHostToDevice).toList();
+      assertEquals(1, fromHost.size());
+      CopyNode copy = fromHost.getFirst();
+      assertEquals(MemoryType.HOST, copy.sourceType());
+      assertEquals(host.address(), copy.source());
+      assertEquals(address + 4096, copy.destination());
+      assertEquals(64, copy.bytes());
+      assertTrue(copy.isContiguous());
+      graph.replaceSource(copy, address);
+      assertTrue(graph.copies().stream().noneMatch(CopyNode::isHostToDevice));
+      try (ExecutableGraph executable = graph.instantiate()) {
+        stream.launch(executable);
+        stream.synchronize();
+        assertEquals(2, host.segment().get(JAVA_BYTE, 4096));
+      }
+    }
+  }
+
+  @Test
+  void pinned_isWhatTheDriverKnows() {
+    assertTrue(context.isPinned(host.address() + GRANULE - 1));
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment plain = arena.allocate(GRANULE, 4096);
+      assertFalse(context.isPinned(plain.address()));
+      try (PinnedHostMemory registered = PinnedHostMemory.register(context, plain)) {
+        assertTrue(context.isPinned(registered.address()));
+      }
+      assertFalse(context.isPinned(plain.address()));
+    }
+    assertFalse(context.isPinned(address));
+  }
+
+  @Test
+  void failure_namesTheCall() {
+    CudaException failure = assertThrows(CudaException.class, () -> memory.create(GRANULE << 30));
+    assertTrue(failure.isOutOfMemory(), failure.getMessage());
+    assertTrue(String.valueOf(failure.getMessage()).startsWith("cuMemCreate("));
+    CudaException bad = assertThrows(CudaException.class, () -> memory.map(address, 1, handle));
+    assertEquals("CUDA_ERROR_INVALID_VALUE", bad.errorName());
+  }
+}

@@ -1,0 +1,33 @@
+package io.pipelane.lanes.cuda.execution;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.Test;
+
+class RunTimesTest {
+  private final RunTimes times = new RunTimes();
+
+  @Test
+  void stall_nothingIsKnown_isNone() {
+    assertEquals(0, times.median());
+    assertEquals(0, times.stall(1_000));
+  }
+
+  @Test
+  void stall_isWhatARunTakesLongerThanTheOthers() {
+    times.add(300);
+    times.add(100);
+    times.add(200);
+    assertEquals(200, times.median());
+    assertEquals(50, times.stall(250));
+    assertEquals(0, times.stall(150));
+  }
+
+  @Test
+  void median_isOfTheRecentRuns() {
+    for (int i = 0; i < 100; i++) {
+      times.add(i < 50 ? 1_000 : 10);
+    }
+    assertEquals(10, times.median());
+  }
+}

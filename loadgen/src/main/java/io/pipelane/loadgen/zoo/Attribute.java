@@ -1,0 +1,31 @@
+package io.pipelane.loadgen.zoo;
+
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
+import java.util.stream.LongStream;
+
+/** An attribute of a node. */
+record Attribute(AttributeProto proto) {
+  static Attribute integer(String name, long value) {
+    return new Attribute(
+        AttributeProto.newBuilder().setName(name).setType(AttributeType.INT).setI(value).build());
+  }
+
+  static Attribute real(String name, double value) {
+    return new Attribute(
+        AttributeProto.newBuilder()
+            .setName(name)
+            .setType(AttributeType.FLOAT)
+            .setF((float) value)
+            .build());
+  }
+
+  static Attribute integers(String name, long... values) {
+    return new Attribute(
+        AttributeProto.newBuilder()
+            .setName(name)
+            .setType(AttributeType.INTS)
+            .addAllInts(LongStream.of(values).boxed().toList())
+            .build());
+  }
+}

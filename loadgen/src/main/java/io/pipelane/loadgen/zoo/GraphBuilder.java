@@ -1,0 +1,158 @@
+package io.pipelane.loadgen.zoo;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import ai.onnx.proto.OnnxMl.TensorShapeProto;
+import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
+import ai.onnx.proto.OnnxMl.TypeProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import com.google.protobuf.ByteString;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.LongStream;
+
+/**
+ * An ONNX graph under construction: inputs, nodes in execution order, constants, weights, outputs.
+ *
+ * <p>Every method that adds a tensor answers its name, for the nodes that read it.
+ */
+final class GraphBuilder {
+  /** The dimension that is open in all models. */
+  static final String BATCH = "batch";
+
+  private final GraphProto.Builder graph;
+  private final List<Weight> weights = new ArrayList<>();
+  private final Set<String> names = new HashSet<>();
+
+  GraphBuilder(String name) {
+    graph = GraphProto.newBuilder().setName(name);
+  }
+
+  /** A graph input. A dimension is an {@code Integer}, or a {@code String} where it is open. */
+  String input(String name, DataType type, Object... dimensions) {
+    graph.addInput(tensorType(unique(name), type, dimensions));
+    return name;
+  }
+
+  /** Makes a tensor that some node writes an output of the graph. */
+  void output(String name, Object... dimensions) {
+    graph.addOutput(tensorType(name, DataType.FLOAT, dimensions));
+  }
+
+  /** States the shape of a tensor whose dimensions ONNX's shape inference loses. */
+  void shape(String name, Object... dimensions) {
+    graph.addValueInfo(tensorType(name, DataType.FLOAT, dimensions));
+  }
+
+  /** A node with one output, which it is named after. */
+  String node(String operator, String output, List<String> inputs, Attribute... attributes) {
+    return node(operator, List.of(output), inputs, attributes).getFirst();
+  }
+
+  /** A node with several outputs, named after the first. */
+  List<String> node(
+      String operator, List<String> outputs, List<String> inputs, Attribute... attributes) {
+    outputs.forEach(this::unique);
+    NodeProto.Builder node =
+        NodeProto.newBuilder()
+            .setName(outputs.getFirst())
+            .setOpType(operator)
+            .addAllInput(inputs)
+            .addAllOutput(outputs);
+    for (Attribute attribute : attributes) {
+      node.addAttribute(attribute.proto());
+    }
+    graph.addNode(node);
+    return outputs;
+  }
+
+  /** A parameter that training would learn. */
+  String weight(String name, Range values, long... shape) {
+    weights.add(new Weight(unique(name), list(shape), values, true));
+    return name;
+  }
+
+  /** A mean or a variance that a normalisation has gathered in training. */
+  String statistic(String name, Range values, long... shape) {
+    weights.add(new Weight(unique(name), list(shape), values, false));
+    return name;
+  }
+
+  /** A constant vector of integers, a shape for instance. */
+  String integers(String name, long... values) {
+    graph.addInitializer(
+        TensorProto.newBuilder()
+            .setName(unique(name))
+            .setDataType(DataType.INT64.getNumber())
+            .addDims(values.length)
+            .addAllInt64Data(list(values)));
+    return name;
+  }
+
+  /** A constant integer without dimensions. */
+  String integer(String name, long value) {
+    graph.addInitializer(
+        TensorProto.newBuilder()
+            .setName(unique(name))
+            .setDataType(DataType.INT64.getNumber())
+            .addInt64Data(value));
+    return name;
+  }
+
+  /** A constant number without dimensions. */
+  String real(String name, double value) {
+    graph.addInitializer(
+        TensorProto.newBuilder()
+            .setName(unique(name))
+            .setDataType(DataType.FLOAT.getNumber())
+            .addFloatData((float) value));
+    return name;
+  }
+
+  /** A constant of any type, its elements as ONNX stores them. */
+  String constant(String name, DataType type, byte[] elements, long... shape) {
+    graph.addInitializer(
+        TensorProto.newBuilder()
+            .setName(unique(name))
+            .setDataType(type.getNumber())
+            .addAllDims(list(shape))
+            .setRawData(ByteString.copyFrom(elements)));
+    return name;
+  }
+
+  ZooGraph build(int operatorSet) {
+    return new ZooGraph(operatorSet, graph.build(), List.copyOf(weights));
+  }
+
+  private static List<Long> list(long... values) {
+    return LongStream.of(values).boxed().toList();
+  }
+
+  private String unique(String name) {
+    if (!names.add(name)) {
+      throw new IllegalStateException("the graph has a tensor named \"" + name + "\" already");
+    }
+    return name;
+  }
+
+  private static ValueInfoProto tensorType(String name, DataType type, Object... dimensions) {
+    TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
+    for (Object dimension : dimensions) {
+      shape.addDim(
+          dimension instanceof Integer size
+              ? Dimension.newBuilder().setDimValue(size)
+              : Dimension.newBuilder().setDimParam(dimension.toString()));
+    }
+    return ValueInfoProto.newBuilder()
+        .setName(name)
+        .setType(
+            TypeProto.newBuilder()
+                .setTensorType(
+                    TypeProto.Tensor.newBuilder().setElemType(type.getNumber()).setShape(shape)))
+        .build();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pipelane.loadgen.zoo;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,98 @@
+package io.pipelane.modelstore.importing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import io.pipelane.modelstore.Padding;
+import io.pipelane.modelstore.Padding.Verdict;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.runtime.OrtSession;
+import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class PaddingCheckTest {
+  private static final Path LIBRARY =
+      OrtLibrary.locate(
+          Optional.empty(), Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test"));
+
+  @TempDir Path folder;
+
+  @Test
+  void of_rowsThatAreIndependent_isHarmless() throws IOException {
+    Padding padding = check(TestModels.branches(1));
+    assertEquals(Verdict.HARMLESS, padding.verdict(), padding.toString());
+  }
+
+  @Test
+  void of_meanOverTheBatch_changesAnswers() throws IOException {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 8))
+            .addNode(
+                TestModels.node("ReduceMean", List.of("x"), "mean")
+                    .addAttribute(
+                        AttributeProto.newBuilder()
+                            .setName("axes")
+                            .setType(AttributeProto.AttributeType.INTS)
+                            .addInts(0)))
+            .addNode(TestModels.node("Sub", List.of("x", "mean"), "y"))
+            .addOutput(TestModels.batch("y", 8));
+    Padding padding = check(TestModels.model(graph));
+    assertEquals(Verdict.CHANGES_ANSWERS, padding.verdict(), padding.toString());
+    assertTrue(padding.detail().startsWith("relative error"), padding.detail());
+  }
+
+  @Test
+  void of_dynamicQuantisation_isHarmlessBecauseARealRowIsRepeated() throws IOException {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 8))
+            .addNode(
+                TestModels.node("DynamicQuantizeLinear", List.of("x"), "q")
+                    .addOutput("scale")
+                    .addOutput("zero"))
+            .addNode(TestModels.node("DequantizeLinear", List.of("q", "scale", "zero"), "y"))
+            .addOutput(TestModels.batch("y", 8));
+    assertEquals(Verdict.HARMLESS, check(TestModels.model(graph)).verdict());
+  }
+
+  @Test
+  void of_outputWithoutRows_isNotApplicable() throws IOException {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 8))
+            .addNode(TestModels.node("ReduceMax", List.of("x"), "y"))
+            .addOutput(TestModels.value("y", TensorType.FP32, 1, 1));
+    Padding padding = check(TestModels.model(graph));
+    assertEquals(Verdict.NOT_APPLICABLE, padding.verdict());
+    assertTrue(padding.detail().contains("\"y\""), padding.detail());
+  }
+
+  @Test
+  void of_fixedBatch_isNotApplicable() throws IOException {
+    Padding padding = check(TestModels.identity());
+    assertEquals(Verdict.NOT_APPLICABLE, padding.verdict());
+    assertTrue(padding.detail().contains("no open first dimension"), padding.detail());
+  }
+
+  private Padding check(ModelProto model) throws IOException {
+    Path file = TestModels.write(model, folder.resolve("model.onnx"));
+    try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, new ImportMemory());
+        OrtSession session = environment.open(file, SessionSettings.plain(1))) {
+      return PaddingCheck.of(environment, session, 4, 1e-5);
+    }
+  }
+}

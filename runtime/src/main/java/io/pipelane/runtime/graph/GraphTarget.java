@@ -1,0 +1,51 @@
+package io.pipelane.runtime.graph;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** What a graph is cut for: it decides which constants are streamed and which values are gated. */
+public enum GraphTarget {
+  /** The processor: one memory for every value; small constants stay, for kernels to repack. */
+  PROCESSOR,
+
+  /**
+   * A GPU: shapes are computed beside it, on the host; weights of every size are streamed, so that
+   * versions with other weights share one structure.
+   */
+  GPU;
+
+  /** Streamed weights below this stand together in front of all others. */
+  static final long SLAB_BYTES = 1 << 10;
+
+  /** The constants that are streamed. */
+  public WeightSelection selection() {
+    return switch (this) {
+      case PROCESSOR -> WeightSelection.DEFAULT;
+      case GPU -> WeightSelection.SHARED_STRUCTURE;
+    };
+  }
+
+  HostValues hostValues(GraphProto graph, List<NodeProto> order, ElementTypes types) {
+    return switch (this) {
+      case PROCESSOR -> HostValues.NONE;
+      case GPU -> HostValues.of(graph, order, types);
+    };
+  }
+
+  /** The weights that stand in front, in segment 0, whichever segment reads them. */
+  Set<String> slab(Map<String, TensorProto> weights) {
+    return switch (this) {
+      case PROCESSOR -> Set.of();
+      case GPU ->
+          weights.values().stream()
+              .filter(tensor -> TensorContent.byteSize(tensor) < SLAB_BYTES)
+              .map(TensorProto::getName)
+              .collect(Collectors.toSet());
+    };
+  }
+}
