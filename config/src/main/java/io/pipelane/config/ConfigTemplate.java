@@ -17,7 +17,8 @@ public final class ConfigTemplate {
       text.append("\n# %s.%n%s:\n".formatted(group.about(), group.name()));
       for (Setting setting : group.settings()) {
         String name = setting.key().substring(group.name().length() + 1);
-        text.append("  # %s.\n".formatted(setting.about()));
+        String unset = setting.unset().isEmpty() ? "" : "; not set, it is " + setting.unset();
+        text.append("  # %s%s.\n".formatted(setting.about(), unset));
         text.append("  # %-39s # %s\n".formatted(name + ":" + value(setting), setting.allowed()));
       }
     }

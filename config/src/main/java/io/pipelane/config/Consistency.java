@@ -16,18 +16,19 @@ final class Consistency {
   static void check(EffectiveConfig effective) {
     PipelaneConfig config = effective.config();
     Consistency rules = new Consistency(effective);
-    rules.atMost(
-        "device.page-size",
-        config.device().pageSize(),
-        "device.memory",
-        config.device().memory(),
-        "weights need one page at least");
+    config.device().memory().ifPresent(memory -> rules.onePageAtLeast(config.device(), memory));
     rules.atMost(
         "server.max-request-size",
         config.server().maxRequestSize(),
         "queue.max-bytes",
         config.queue().maxBytes(),
         "the largest request must fit the queue");
+  }
+
+  private void onePageAtLeast(DeviceConfig device, ByteSize memory) {
+    boolean onGpu = device.kind() instanceof DeviceSelection.Cuda;
+    ByteSize page = (onGpu ? device.forGpu(0) : device.forCpu(1)).page();
+    atMost("device.page-size", page, "device.memory", memory, "weights need one page at least");
   }
 
   private void atMost(String key, ByteSize value, String limitKey, ByteSize limit, String reason) {

@@ -1,10 +1,17 @@
 package io.pipelane.config;
 
+import java.util.Optional;
+
 /** What models run on, and the memory they are given. */
 public record DeviceConfig(
-    @Key(about = "The device", standard = "cpu") DeviceSelection kind,
-    @Key(about = "Device memory for weights", standard = "1GiB", min = "4KiB", max = "16TiB")
-        ByteSize memory,
+    @Key(about = "The device; auto is a GPU where one can be used, else the CPU", standard = "cpu")
+        DeviceSelection kind,
+    @Key(
+            about = "Device memory for weights, of each device",
+            unset = "1GiB on the CPU, 60% of what is free on a GPU",
+            min = "4KiB",
+            max = "16TiB")
+        Optional<ByteSize> memory,
     @Key(
             about = "Device memory for everything else: lanes and session constants",
             standard = "2GiB",
@@ -13,14 +20,36 @@ public record DeviceConfig(
         ByteSize workingMemory,
     @Key(
             about = "The unit in which device memory is lent to weights",
-            standard = "2MiB",
+            unset = "2MiB on the CPU, 16MiB on a GPU",
             min = "4KiB",
             max = "1GiB",
             powerOfTwo = true)
-        ByteSize pageSize,
+        Optional<ByteSize> pageSize,
     @Key(
-            about = "Inferences at a time; 0 is one per processor core",
+            about = "Inferences at a time; 0 is one per processor core, on a GPU 2",
             standard = "0",
             min = "0",
             max = "256")
-        int lanes) {}
+        int lanes) {
+  private static final ByteSize CPU_MEMORY = ByteSize.ofMebibytes(1 << 10);
+  private static final ByteSize CPU_PAGE = ByteSize.ofMebibytes(2);
+  private static final ByteSize GPU_PAGE = ByteSize.ofMebibytes(16);
+  private static final double GPU_SHARE = 0.6;
+  private static final int GPU_LANES = 2;
+
+  /** What the CPU device is given, which has so many processors. */
+  public DeviceBudget forCpu(int processors) {
+    return budget(memory.orElse(CPU_MEMORY), pageSize.orElse(CPU_PAGE), processors);
+  }
+
+  /** What one GPU is given, which has so much memory free. */
+  public DeviceBudget forGpu(long freeBytes) {
+    ByteSize page = pageSize.orElse(GPU_PAGE);
+    ByteSize share = new ByteSize((long) (GPU_SHARE * freeBytes));
+    return budget(memory.orElse(share), page, GPU_LANES);
+  }
+
+  private DeviceBudget budget(ByteSize weights, ByteSize page, int standardLanes) {
+    return new DeviceBudget(weights, workingMemory, page, lanes == 0 ? standardLanes : lanes);
+  }
+}

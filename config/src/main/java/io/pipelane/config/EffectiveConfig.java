@@ -17,6 +17,10 @@ public final class EffectiveConfig {
 
   /** A setting and what it was given. */
   record Line(Setting setting, WrittenValue value) {
+    String text() {
+      return value.text().isEmpty() ? setting.otherwise() : value.text();
+    }
+
     boolean isDefault() {
       return value.origin().equals("default");
     }
@@ -30,7 +34,7 @@ public final class EffectiveConfig {
   String describe(String key) {
     return lines.stream()
         .filter(line -> line.setting.key().equals(key))
-        .map(line -> key + " = " + line.value.text() + " (" + line.value.origin() + ")")
+        .map(line -> key + " = " + line.text() + " (" + line.value.origin() + ")")
         .findFirst()
         .orElseThrow(() -> new IllegalArgumentException(key));
   }
@@ -51,16 +55,20 @@ public final class EffectiveConfig {
     String name = line.setting.key().substring(group.name().length() + 1);
     String text = line.value.text();
     if (text.isEmpty()) {
-      return "  # " + name + ": not set";
+      return "  # " + name + ": not set" + described(", which is ", line.setting.unset());
     }
     String entry = "  " + name + ": " + scalar(text);
     if (line.isDefault()) {
       return entry;
     }
-    String standard = line.setting.standard();
+    String otherwise = line.setting.otherwise();
     return "%-40s # %s%s"
         .formatted(
-            entry, line.value.origin(), standard.isEmpty() ? "" : " (default " + standard + ")");
+            entry, line.value.origin(), otherwise.isEmpty() ? "" : " (default " + otherwise + ")");
+  }
+
+  private static String described(String before, String text) {
+    return text.isEmpty() ? "" : before + text;
   }
 
   private static String scalar(String text) {

@@ -18,6 +18,9 @@ import java.lang.annotation.Target;
   /** The default as it would be written in a file; empty for an {@link java.util.Optional}. */
   String standard() default "";
 
+  /** What an {@link java.util.Optional} that is not set amounts to, in words. */
+  String unset() default "";
+
   /** The smallest value allowed, written like a value; empty for no limit. */
   String min() default "";
 

@@ -8,9 +8,16 @@ import java.util.Locale;
  * @param key dotted path in the file, and the flag behind two dashes
  * @param standard the default as written in a file; empty when there is none
  * @param optional whether the setting may be left without a value
+ * @param unset what that amounts to, in words; empty when it needs none
  */
 public record Setting(
-    String key, String about, String standard, boolean optional, ValueType<?> type, Range range) {
+    String key,
+    String about,
+    String standard,
+    boolean optional,
+    String unset,
+    ValueType<?> type,
+    Range range) {
 
   /** The limits of a value as written; empty text is no limit. */
   record Range(String min, String max, boolean powerOfTwo) {}
@@ -19,6 +26,11 @@ public record Setting(
   public String variable() {
     return Settings.VARIABLE_PREFIX
         + key.toUpperCase(Locale.ROOT).replace('.', '_').replace('-', '_');
+  }
+
+  /** What holds when nothing is written, in words; empty when that is nothing. */
+  public String otherwise() {
+    return standard.isEmpty() ? unset : standard;
   }
 
   /** What values are allowed, in words. */

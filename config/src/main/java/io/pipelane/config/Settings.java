@@ -1,8 +1,8 @@
 package io.pipelane.config;
 
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -82,8 +82,15 @@ public final class Settings {
         key.about(),
         key.standard(),
         optional,
-        ValueType.of(optional ? Path.class : component.getType()),
+        key.unset(),
+        ValueType.of(optional ? content(component) : component.getType()),
         new Setting.Range(key.min(), key.max(), key.powerOfTwo()));
+  }
+
+  /** The type inside an {@link Optional}. */
+  private static Class<?> content(RecordComponent component) {
+    ParameterizedType type = (ParameterizedType) component.getGenericType();
+    return (Class<?>) type.getActualTypeArguments()[0];
   }
 
   private static String kebabCase(String name) {

@@ -132,7 +132,7 @@ class ConfigLoaderTest {
   void load_contradiction_namesBothSettings() {
     assertMentions(
         flagFailure("device.memory", "1MiB"),
-        "device.page-size = 2MiB (default)",
+        "device.page-size = 2MiB on the CPU, 16MiB on a GPU (default)",
         "device.memory = 1MiB (flag --device.memory)");
     assertMentions(
         flagFailure("server.max-request-size", "1GiB"), "queue.max-bytes = 512MiB (default)");

@@ -112,8 +112,34 @@ class SectionsTest {
   @Test
   void device_defaults() {
     assertEquals(
-        new DeviceConfig(new DeviceSelection.Cpu(), size("1GiB"), size("2GiB"), size("2MiB"), 0),
+        new DeviceConfig(
+            new DeviceSelection.Cpu(), Optional.empty(), size("2GiB"), Optional.empty(), 0),
         DEFAULTS.device());
+  }
+
+  @Test
+  void device_budgetWhenNothingIsSet_dependsOnTheDevice() {
+    assertEquals(
+        new DeviceBudget(size("1GiB"), size("2GiB"), size("2MiB"), 12),
+        DEFAULTS.device().forCpu(12));
+    assertEquals(
+        new DeviceBudget(size("48MiB"), size("2GiB"), size("16MiB"), 2),
+        DEFAULTS.device().forGpu(size("100MiB").bytes()),
+        "60 % in whole pages");
+  }
+
+  @Test
+  void device_budgetOfWhatIsSet_isTheSameOnEveryDevice() {
+    DeviceConfig device =
+        changed(
+                Map.of(
+                    "device.memory", "113MiB",
+                    "device.page-size", "4MiB",
+                    "device.lanes", "5"))
+            .device();
+    DeviceBudget budget = new DeviceBudget(size("112MiB"), size("2GiB"), size("4MiB"), 5);
+    assertEquals(budget, device.forCpu(12));
+    assertEquals(budget, device.forGpu(size("100MiB").bytes()));
   }
 
   @Test
@@ -121,9 +147,9 @@ class SectionsTest {
     assertEquals(
         new DeviceConfig(
             new DeviceSelection.Cuda(List.of(1, 0)),
-            size("115MiB"),
+            Optional.of(size("115MiB")),
             size("1GiB"),
-            size("64KiB"),
+            Optional.of(size("64KiB")),
             3),
         changed(
                 Map.of(
@@ -150,7 +176,16 @@ class SectionsTest {
   @Test
   void runtime_defaults() {
     assertEquals(
-        new RuntimeConfig(Optional.empty(), 1, RuntimeConfig.Optimization.ALL, true, 20),
+        new RuntimeConfig(
+            Optional.empty(),
+            1,
+            RuntimeConfig.Optimization.ALL,
+            true,
+            20,
+            true,
+            size("4MiB"),
+            true,
+            2),
         DEFAULTS.runtime());
   }
 
@@ -158,14 +193,26 @@ class SectionsTest {
   void runtime_everyValueChanged() {
     assertEquals(
         new RuntimeConfig(
-            Optional.of(Path.of("/opt/ort")), 8, RuntimeConfig.Optimization.BASIC, false, 5),
+            Optional.of(Path.of("/opt/ort")),
+            8,
+            RuntimeConfig.Optimization.BASIC,
+            false,
+            5,
+            false,
+            size("1MiB"),
+            false,
+            9),
         changed(
                 Map.of(
                     "runtime.library", "/opt/ort",
                     "runtime.threads", "8",
                     "runtime.optimization", "Basic",
                     "runtime.prepack", "false",
-                    "runtime.prepack-after", "5"))
+                    "runtime.prepack-after", "5",
+                    "runtime.tf32", "false",
+                    "runtime.cublas-workspace", "1MiB",
+                    "runtime.capture", "false",
+                    "runtime.capture-after", "9"))
             .runtime());
   }
 

@@ -53,7 +53,7 @@ public record Plan(
     notes = List.copyOf(notes);
   }
 
-  /** A plan of a model whose batches are never padded. */
+  /** A plan of a model whose batches are never padded, and none of whose weights is repacked. */
   public Plan(
       String structureHash,
       List<TensorSpec> inputs,
@@ -69,6 +69,7 @@ public record Plan(
         inputs,
         outputs,
         weights,
+        List.of(),
         segments,
         weightBytes,
         weightChecksum,

@@ -9,11 +9,18 @@ import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
 /** Finds ONNX Runtime's native library: in a configured folder, or in the artifact's jar. */
 public final class OrtLibrary {
+  private static final String CUDA_PROVIDER = "libonnxruntime_providers_cuda.so";
+
+  /** What ONNX Runtime loads from beside itself for CUDA; the official GPU artifact has it. */
+  private static final List<String> CUDA_PARTS =
+      List.of("libonnxruntime_providers_shared.so", CUDA_PROVIDER);
+
   private OrtLibrary() {}
 
   /**
@@ -39,10 +46,37 @@ public final class OrtLibrary {
               + name);
     }
     try {
-      return unpack(url, cache.resolve("natives"), name);
+      Path library = unpack(url, cache.resolve("natives"), name);
+      for (String part : CUDA_PARTS) {
+        URL beside = OrtLibrary.class.getClassLoader().getResource(folderOf(resource) + part);
+        if (beside != null) {
+          unpackTo(library.resolveSibling(part), beside);
+        }
+      }
+      return library;
     } catch (IOException e) {
       throw new UncheckedIOException("ONNX Runtime cannot be unpacked to " + cache, e);
     }
+  }
+
+  /**
+   * Checks that the library comes with its CUDA provider; whether that can be loaded is seen when a
+   * session wants it.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when it does not
+   */
+  public static void requireCudaProvider(Path library) {
+    Path provider = library.resolveSibling(CUDA_PROVIDER);
+    if (!Files.isRegularFile(provider)) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "ONNX Runtime has no CUDA provider: there is no %s in %s; set runtime.library to a build for CUDA"
+              .formatted(CUDA_PROVIDER, library.getParent()));
+    }
+  }
+
+  private static String folderOf(String resource) {
+    return resource.substring(0, resource.lastIndexOf('/') + 1);
   }
 
   private static Path inFolder(Path folder, String name) {
@@ -58,18 +92,23 @@ public final class OrtLibrary {
     long size = url.openConnection().getContentLengthLong();
     Path target =
         folder.resolve(Integer.toHexString(url.getPath().hashCode()) + "-" + size).resolve(name);
+    unpackTo(target, url);
+    return target;
+  }
+
+  private static void unpackTo(Path target, URL url) throws IOException {
+    long size = url.openConnection().getContentLengthLong();
     if (Files.isRegularFile(target) && Files.size(target) == size) {
-      return target;
+      return;
     }
     Files.createDirectories(target.getParent());
-    Path part = Files.createTempFile(target.getParent(), name, ".part");
+    Path part = Files.createTempFile(target.getParent(), "library", ".part");
     try (InputStream in = url.openStream()) {
       Files.copy(in, part, StandardCopyOption.REPLACE_EXISTING);
       Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
     } finally {
       Files.deleteIfExists(part);
     }
-    return target;
   }
 
   private static String platform() {

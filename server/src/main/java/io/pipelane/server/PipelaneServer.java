@@ -1,17 +1,10 @@
 package io.pipelane.server;
 
-import io.pipelane.config.DeviceConfig;
-import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.ImportConfig;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuSessionFactory;
-import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.modelstore.host.HostTier;
-import io.pipelane.modelstore.host.MemoryPinner;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
@@ -20,90 +13,57 @@ import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.RepositoryCatalog;
+import io.pipelane.server.device.DeviceOpening;
+import io.pipelane.server.device.OpenDevices;
+import io.pipelane.server.device.ServingDevices;
 import io.pipelane.server.http.HttpServer;
 import io.pipelane.server.http.HttpSettings;
 import io.pipelane.server.http.Transport;
 import io.pipelane.switcher.Switcher;
-import io.pipelane.switcher.SwitcherSettings;
-import io.pipelane.switcher.memory.EqualBytesGrouping;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
 
-/** A server from its start to its end: device, switcher, catalogue and HTTP front end. */
+/** A server from its start to its end: devices, catalogue and HTTP front end. */
 public final class PipelaneServer implements AutoCloseable {
-  private static final int GROUPS = 8;
-  private static final long SMALLEST_GROUP = 1L << 20;
+  private static final System.Logger LOG = System.getLogger(PipelaneServer.class.getName());
 
   private final Duration drainTimeout;
-  private final Switcher switcher;
+  private final ServingDevices devices;
   private final RepositoryCatalog catalog;
   private final HttpServer http;
   private final CompletableFuture<Void> imports;
 
-  /** What has been opened, latest first; closed in this order. */
-  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final OpenParts opened = new OpenParts();
 
-  private PipelaneServer(PipelaneConfig config) throws IOException {
+  private PipelaneServer(PipelaneConfig config, Consumer<String> announcements) throws IOException {
     drainTimeout = config.server().drainTimeout();
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
     try {
-      CpuDevice device = open(openDevice(config));
-      DeviceMemory memory = new DeviceMemory(device.persistent());
-      HostTier hostTier = open(new HostTier(config.hostTier().memory(), MemoryPinner.NONE));
-      switcher =
-          open(
-              new Switcher(
-                  device,
-                  memory,
-                  new CpuSessionFactory(device, library, memory, config.runtime().threads()),
-                  switcherSettings(config),
-                  model -> hostTier.open(model.weights(), model.plan().weightBytes())));
+      OpenDevices open = DeviceOpening.open(config, library, opened, announcements);
+      devices = open.serving();
       Importer importer =
           Importer.open(
               config.repository().cache(),
-              importSettings(config, library, switcher.runtimeVersion()));
+              importSettings(config, library, devices.runtimeVersion()).withTarget(open.target()));
       catalog =
-          open(
+          opened.add(
               new RepositoryCatalog(
                   new Repository(config.repository().path().orElseThrow()),
                   importer,
-                  switcher,
+                  devices,
                   config.imports().concurrency()));
-      http = open(HttpServer.start(httpSettings(config.server()), catalog, switcher));
+      http = opened.add(HttpServer.start(httpSettings(config.server()), catalog, devices));
       imports = catalog.start();
     } catch (IOException | RuntimeException | Error e) {
-      try {
-        closeOpened();
-      } catch (RuntimeException second) {
-        e.addSuppressed(second);
-      }
+      opened.closeAfter(e);
       throw e;
-    }
-  }
-
-  private <T extends AutoCloseable> T open(T part) {
-    opened.push(part);
-    return part;
-  }
-
-  /** Stops at the first part that cannot be closed: those below it may still be in use. */
-  private void closeOpened() {
-    for (AutoCloseable part = opened.peek(); part != null; part = opened.peek()) {
-      try {
-        part.close();
-      } catch (RuntimeException e) {
-        throw e;
-      } catch (Exception e) {
-        throw new IllegalStateException("a part of the server cannot be closed", e);
-      }
-      opened.remove();
     }
   }
 
@@ -113,8 +73,17 @@ public final class PipelaneServer implements AutoCloseable {
    * @throws StatusException when it cannot start
    */
   public static PipelaneServer start(PipelaneConfig config) {
+    return start(config, line -> LOG.log(Level.INFO, line));
+  }
+
+  /**
+   * The same.
+   *
+   * @param announcements told, in a line each, what the server runs on
+   */
+  public static PipelaneServer start(PipelaneConfig config, Consumer<String> announcements) {
     try {
-      return new PipelaneServer(config);
+      return new PipelaneServer(config, announcements);
     } catch (IOException e) {
       throw new StatusException(
           Status.UNAVAILABLE,
@@ -127,11 +96,11 @@ public final class PipelaneServer implements AutoCloseable {
    * Serves until the process is told to stop, then finishes the running requests and exits: with 0,
    * or 1 when some of them took longer than {@code server.drain-timeout}.
    *
-   * @param out told where the server listens
+   * @param out told what the server runs on, and where it listens
    * @throws StatusException when it cannot start
    */
   public static void run(PipelaneConfig config, PrintStream out) throws InterruptedException {
-    PipelaneServer server = start(config);
+    PipelaneServer server = start(config, out::println);
     server.drainOnExit();
     out.println("Listening on " + server.url());
     out.flush();
@@ -168,8 +137,17 @@ public final class PipelaneServer implements AutoCloseable {
     return catalog;
   }
 
+  public ServingDevices devices() {
+    return devices;
+  }
+
+  /**
+   * What serves from the only device.
+   *
+   * @throws IllegalStateException when there are several
+   */
   public Switcher switcher() {
-    return switcher;
+    return devices.only();
   }
 
   /**
@@ -191,7 +169,7 @@ public final class PipelaneServer implements AutoCloseable {
     catalog.stop();
     boolean answered = http.drain(drainTimeout);
     long rest = Math.max(0, deadline - System.nanoTime());
-    return switcher.drain(Duration.ofNanos(rest)) && answered;
+    return devices.drain(Duration.ofNanos(rest)) && answered;
   }
 
   /** Drains, then gives everything back; does nothing the second time. */
@@ -199,39 +177,8 @@ public final class PipelaneServer implements AutoCloseable {
   public void close() {
     if (!opened.isEmpty()) {
       drain();
-      closeOpened();
+      opened.close();
     }
-  }
-
-  private static CpuDevice openDevice(PipelaneConfig config) {
-    DeviceConfig settings = config.device();
-    return switch (settings.kind()) {
-      case DeviceSelection.Cpu cpu -> openCpu(config);
-      case DeviceSelection.Auto auto -> openCpu(config);
-      case DeviceSelection.Cuda cuda ->
-          throw new StatusException(
-              Status.UNIMPLEMENTED,
-              "device.kind is " + cuda + ", but this version runs on the processor only; use cpu");
-    };
-  }
-
-  private static CpuDevice openCpu(PipelaneConfig config) {
-    return CpuDevice.open(
-        config.device().memory(), config.device().pageSize(), config.link().bandwidth());
-  }
-
-  private static SwitcherSettings switcherSettings(PipelaneConfig config) {
-    DeviceConfig device = config.device();
-    long page = device.pageSize().bytes();
-    return new SwitcherSettings(
-        device.memory().bytes() / page * page,
-        device.workingMemory().bytes(),
-        device.lanes() == 0 ? Runtime.getRuntime().availableProcessors() : device.lanes(),
-        config.queue().maxRequests(),
-        config.queue().maxBytes().bytes(),
-        new EqualBytesGrouping(GROUPS, SMALLEST_GROUP),
-        config.runtime().prepack(),
-        config.runtime().prepackAfter());
   }
 
   /** How a configuration has models imported. */

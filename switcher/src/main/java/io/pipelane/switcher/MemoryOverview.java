@@ -1,6 +1,7 @@
 package io.pipelane.switcher;
 
 import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.worker.SessionOverview;
 
 /**
  * All device memory, by kind, at one moment.
@@ -9,7 +10,13 @@ import io.pipelane.switcher.memory.Ledger;
  * @param workingBytes what lanes and session constants may take together
  * @param constantBytes what sessions keep
  * @param laneBytes what the lanes' regions may touch at present
+ * @param sessions by structure; their bytes are those that sessions keep
  * @param frameworkBytes what ONNX Runtime took on threads that work for no model
  */
 public record MemoryOverview(
-    Ledger weights, long workingBytes, long constantBytes, long laneBytes, long frameworkBytes) {}
+    Ledger weights,
+    long workingBytes,
+    long constantBytes,
+    long laneBytes,
+    SessionOverview sessions,
+    long frameworkBytes) {}

@@ -11,13 +11,14 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.FirstComeFirstServed;
 import io.pipelane.switcher.schedule.LaneThreads;
 import io.pipelane.switcher.schedule.Packer;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.worker.InProcessWorker;
-import io.pipelane.switcher.worker.SessionConstants;
+import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
 import java.util.Map;
@@ -37,7 +38,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final DeviceMemory memory;
   private final SessionFactory sessions;
   private final Lanes lanes;
-  private final SessionConstants constants;
   private final MemoryDaemon daemon;
   private final Worker worker;
   private final RequestQueue queue;
@@ -69,9 +69,15 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.memory = memory;
     this.sessions = sessions;
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
-    constants = new SessionConstants(device.persistent(), lanes);
-    daemon = new MemoryDaemon(device, settings.weightBytes(), hostTier, settings.grouping(), clock);
-    worker = new InProcessWorker(sessions, device.persistent(), constants);
+    worker = new InProcessWorker(sessions, device.persistent(), lanes, clock);
+    daemon =
+        new MemoryDaemon(
+            device,
+            settings.weightBytes(),
+            hostTier,
+            settings.grouping(),
+            worker::hasRoomForRange,
+            clock);
     queue =
         new RequestQueue(
             new FirstComeFirstServed(), settings.queuedRequests(), settings.queuedBytes(), clock);
@@ -109,9 +115,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   private void prepare(ImportedModel model) {
-    long address = daemon.register(model);
+    StructureRange range = daemon.register(model);
     try {
-      worker.prepare(model, address);
+      worker.prepare(model, range);
     } catch (RuntimeException | Error e) {
       daemon.deregister(model.version());
       throw e;
@@ -175,11 +181,13 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /** Who holds what of the device's memory, now. */
   public MemoryOverview memory() {
+    SessionOverview overview = worker.sessions();
     return new MemoryOverview(
         daemon.ledger(),
         lanes.capacityBytes(),
-        constants.usedBytes(),
+        overview.bytes(),
         lanes.laneBytes(),
+        overview,
         memory.frameworkBytes());
   }
 

@@ -4,6 +4,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 /** Reserved addresses that pages of the memfd are mapped into. */
@@ -12,6 +13,10 @@ final class CpuAddressRange implements AddressRange {
    * Slots belong to the memory daemon's thread, which maps and unmaps; copies pin the slots they
    * write from their enqueueing to their end, on any thread. The object's monitor guards both, so
    * that a copy never meets a slot without a page. Nobody waits under it.
+   *
+   * Copies write to pages by the pool's own addresses for them, and what is mapped while there is
+   * scratch memory shows when that ends: so a session may be built at any time, as long as none
+   * runs in the range.
    */
 
   private final CpuPagePool pages;
@@ -19,7 +24,7 @@ final class CpuAddressRange implements AddressRange {
   private final Reservation reservation;
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
-  private boolean lent;
+  private boolean scratch;
   private boolean closed;
 
   CpuAddressRange(CpuPagePool pages, int slots, Consumer<CpuAddressRange> onClose) {
@@ -48,11 +53,11 @@ final class CpuAddressRange implements AddressRange {
   @Override
   public synchronized void map(int slot, Page page) {
     requireOpen();
-    if (lent) {
-      throw new IllegalStateException("the range has scratch memory; close that first");
-    }
     slots.requireFree(slot, page);
-    pages.mapAt(addressOf(slot), page);
+    pages.populate(page);
+    if (!scratch) {
+      pages.mapAt(addressOf(slot), page);
+    }
     slots.put(slot, page);
   }
 
@@ -60,7 +65,9 @@ final class CpuAddressRange implements AddressRange {
   public synchronized Page unmap(int slot) {
     requireOpen();
     slots.requireIdle(slot);
-    pages.unmapAt(addressOf(slot));
+    if (!scratch) {
+      pages.unmapAt(addressOf(slot));
+    }
     return slots.remove(slot);
   }
 
@@ -70,24 +77,30 @@ final class CpuAddressRange implements AddressRange {
   }
 
   /**
-   * Puts memory of the process under every slot, for somebody who writes there what nobody reads,
-   * as a session does while it is built.
+   * Puts other memory over all slots for a while, for somebody who writes there what nobody reads,
+   * as a session does while it is built. Pages keep what is in them; nobody may want to read them.
    *
-   * @throws IllegalStateException when a slot has a page
+   * @throws IllegalStateException when there is scratch memory already
    */
   synchronized Scratch scratch() {
     requireOpen();
-    if (slots.mapped() > 0 || lent) {
-      throw new IllegalStateException("the range has memory already: " + slots.mapped() + " pages");
+    if (scratch) {
+      throw new IllegalStateException("the range has scratch memory already; close that first");
     }
     LibC.mapMemoryAt(reservation.address(), byteSize());
-    lent = true;
+    scratch = true;
     return this::endScratch;
   }
 
   private synchronized void endScratch() {
     LibC.mapNothingAt(reservation.address(), byteSize());
-    lent = false;
+    scratch = false;
+    for (int slot = 0; slot < slots.count(); slot++) {
+      Page page = slots.at(slot);
+      if (page != null) {
+        pages.mapAt(addressOf(slot), page);
+      }
+    }
   }
 
   /** Memory under a range, until it is closed. */
@@ -105,6 +118,13 @@ final class CpuAddressRange implements AddressRange {
 
   synchronized void unpin(long offset, long bytes) {
     slots.unpin(offset, bytes);
+  }
+
+  /** The memory behind a place, as far as its page reaches; the place is pinned. */
+  synchronized MemorySegment content(long offset, long bytes) {
+    Page page = Objects.requireNonNull(slots.at(slots.firstSlot(offset)), "no page to write to");
+    long inPage = offset % pageBytes;
+    return pages.content(page).asSlice(inPage, Math.min(bytes, pageBytes - inPage));
   }
 
   @Override

@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -48,6 +49,7 @@ public final class Lanes implements AutoCloseable {
   private final List<EphemeralRegion> regions = new ArrayList<>();
   private final Map<LaneId, Lane> open = new HashMap<>();
   private final Map<String, LaneId> assigned = new HashMap<>();
+  private final Map<String, Set<EphemeralRegion>> preferred = new HashMap<>();
   private long persistentBytes;
   private long iterations;
   private int reserving;
@@ -93,14 +95,28 @@ public final class Lanes implements AutoCloseable {
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it could not even run alone
    */
   public LaneLease enter(long ephemeralBytes) {
+    return enter(ephemeralBytes, Set.of());
+  }
+
+  /**
+   * Enters a lane as {@link #enter(long)} does; a new lane gets one of the regions preferred, such
+   * as those that a session of the model is bound to, when one of them is free.
+   */
+  public LaneLease enter(long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
     lock.lock();
     try {
       while (reserving > 0 || !table.pending().isEmpty()) {
         changed.awaitUninterruptibly();
       }
       String job = "iteration " + iterations++;
-      act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes))));
-      Lane lane = awaitTurn(job, ephemeralBytes);
+      preferred.put(job, preferredRegions);
+      Lane lane;
+      try {
+        act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes, preferredRegions))));
+        lane = awaitTurn(job, ephemeralBytes);
+      } finally {
+        preferred.remove(job);
+      }
       long size = table.sizeOf(lane.id);
       if (lane.region.limitBytes() != size) {
         lane.region.limit(size);
@@ -113,10 +129,10 @@ public final class Lanes implements AutoCloseable {
   }
 
   /** The bytes asked for, or more where a parked region has more: by the invariant it is free. */
-  private long roomFor(long ephemeralBytes) {
+  private long roomFor(long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
     return parked.isEmpty()
         ? ephemeralBytes
-        : Math.max(ephemeralBytes, bestParked(ephemeralBytes).limitBytes());
+        : Math.max(ephemeralBytes, bestParked(ephemeralBytes, preferredRegions).limitBytes());
   }
 
   private Lane awaitTurn(String job, long ephemeralBytes) {
@@ -202,7 +218,27 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  /** Gives back what {@link #reservePersistent} took. */
+  /**
+   * Takes working memory for something that outlives iterations, where it is free now.
+   *
+   * @return false when it is not; nothing is changed then
+   */
+  public boolean tryReservePersistent(long bytes) {
+    lock.lock();
+    try {
+      if (bytes > table.headroomBytes()) {
+        return false;
+      }
+      persistentBytes += bytes;
+      table.persistentChanged(persistentBytes).forEach(this::act);
+      trimParked();
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Gives back what was reserved. */
   public void releasePersistent(long bytes) {
     lock.lock();
     try {
@@ -276,7 +312,8 @@ public final class Lanes implements AutoCloseable {
   }
 
   private EphemeralRegion takeParked(Job job) {
-    EphemeralRegion region = bestParked(job.ephemeralBytes());
+    EphemeralRegion region =
+        bestParked(job.ephemeralBytes(), preferred.getOrDefault(job.id(), Set.of()));
     parked.remove(region);
     if (region.limitBytes() > job.ephemeralBytes()) {
       region.limit(job.ephemeralBytes());
@@ -284,10 +321,14 @@ public final class Lanes implements AutoCloseable {
     return region;
   }
 
-  /** The smallest parked region that is large enough, or else the largest. */
-  private EphemeralRegion bestParked(long bytes) {
-    EphemeralRegion best = parked.getFirst();
-    for (EphemeralRegion region : parked) {
+  /** Of the preferred, or else of all: the smallest that is large enough, or else the largest. */
+  private EphemeralRegion bestParked(long bytes, Set<EphemeralRegion> preferredRegions) {
+    List<EphemeralRegion> choice = parked.stream().filter(preferredRegions::contains).toList();
+    if (choice.isEmpty()) {
+      choice = parked;
+    }
+    EphemeralRegion best = choice.getFirst();
+    for (EphemeralRegion region : choice) {
       long limit = region.limitBytes();
       boolean fits = limit >= bytes;
       boolean bestFits = best.limitBytes() >= bytes;

@@ -19,7 +19,10 @@ public interface ModelSession extends AutoCloseable {
       MemoryTarget.Growth growth,
       WeightArrivals weights);
 
-  /** Device memory that libraries hold for the session, beside what it was charged with. */
+  /**
+   * Device memory that libraries hold for the session, beside what it was charged with; it may
+   * change with a run.
+   */
   default long frameworkBytes() {
     return 0;
   }

@@ -15,6 +15,7 @@ import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.PackedGraph;
+import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.TensorContent;
 import io.pipelane.runtime.graph.WeightSelection;
 import java.io.IOException;
@@ -68,11 +69,10 @@ public final class TestImports {
 
   private static Plan plan(ModelProto model, GatedGraph gated) {
     return new Plan(
-        "test",
+        StructureHash.of(gated.model()),
         model.getGraph().getInputList().stream().map(TestImports::spec).toList(),
         model.getGraph().getOutputList().stream().map(TestImports::spec).toList(),
         Plan.weightsOf(gated),
-        List.of(),
         Plan.segmentsOf(gated),
         gated.weightBytes(),
         0,

@@ -4,64 +4,106 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.pipelane.config.ByteSize;
 import io.pipelane.modelstore.WeightSource;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Weights kept ready for transfer in host memory, up to a bound; beyond it they are read from disk.
  * Safe for any thread.
- *
- * <p>On the CPU device, and unpinned, what is kept is a mapping: the bytes are the page cache's, so
- * they are not in memory twice.
  */
 public final class HostTier implements AutoCloseable {
   /*
-   * Caffeine decides what stays. An entry that it gives up is unmapped when its last lease closes;
-   * an entry that it does not admit is never leased, its weights are read from disk instead, so
-   * that mappings stay within the bound but for leases of entries given up under them.
+   * Caffeine decides what stays. An entry that it gives up is freed when its last lease closes; an
+   * entry that it does not admit is never leased, its weights are read from disk instead, so that
+   * the tier stays within its bound but for a load under way and for leases of entries given up
+   * under them.
+   *
+   * Mapping a file takes no time, so whoever wants it does it. Filling memory does, and whoever
+   * wants it may hold locks: it reads from disk, and the loader's thread fills memory for the next.
    */
+  private static final System.Logger LOG = System.getLogger(HostTier.class.getName());
   private static final int WEIGHT_UNIT = 1 << 10;
 
   private final long capacityBytes;
-  private final MemoryPinner pinner;
-  private final Cache<Path, MappedWeights> mapped;
+  private final HostMemory hostMemory;
+  private final @Nullable ExecutorService loader;
+  private final Cache<Path, SharedWeights> held;
   private final LongAdder hits = new LongAdder();
   private final LongAdder misses = new LongAdder();
   private final LongAdder direct = new LongAdder();
-  private final AtomicLong mappedBytes = new AtomicLong();
+  private final AtomicLong heldBytes = new AtomicLong();
+  private volatile boolean closed;
 
   /**
    * How the tier has been used.
    *
-   * @param hits leases on weights that were mapped already
+   * @param hits leases on weights that were in memory already
    * @param misses leases that had to map them
-   * @param direct leases that read from disk, for want of room
-   * @param mappedBytes what the tier holds
+   * @param direct leases that read from disk
+   * @param heldBytes what the tier holds
    */
-  public record Statistics(long hits, long misses, long direct, long mappedBytes) {}
+  public record Statistics(long hits, long misses, long direct, long heldBytes) {}
 
-  public HostTier(ByteSize capacity, MemoryPinner pinner) {
+  private HostTier(ByteSize capacity, HostMemory hostMemory, @Nullable ExecutorService loader) {
     this.capacityBytes = capacity.bytes();
-    this.pinner = pinner;
-    this.mapped =
+    this.hostMemory = hostMemory;
+    this.loader = loader;
+    this.held =
         Caffeine.newBuilder()
             .maximumWeight(capacityBytes / WEIGHT_UNIT)
-            .weigher((Path file, MappedWeights weights) -> weigh(weights))
+            .weigher((Path file, SharedWeights weights) -> weigh(weights))
             .evictionListener((file, weights, cause) -> dropped(weights))
             .executor(Runnable::run)
             .build();
   }
 
-  private static int weigh(MappedWeights weights) {
+  /** A tier that maps files: the bytes are the page cache's, and so not in memory twice. */
+  public static HostTier mapping(ByteSize capacity) {
+    return mapping(capacity, HostMemory.PAGE_CACHE);
+  }
+
+  static HostTier mapping(ByteSize capacity, HostMemory hostMemory) {
+    return new HostTier(capacity, hostMemory, null);
+  }
+
+  /** A tier whose memory is filled from files, in the background unless {@link #prepare} waits. */
+  public static HostTier filling(ByteSize capacity, HostMemory hostMemory) {
+    return new HostTier(
+        capacity,
+        hostMemory,
+        Executors.newSingleThreadExecutor(
+            Thread.ofPlatform().name("host-tier").daemon().factory()));
+  }
+
+  private static int weigh(SharedWeights weights) {
     long units = Math.ceilDiv(weights.memory().byteSize(), WEIGHT_UNIT);
     return (int) Math.min(Integer.MAX_VALUE, units);
   }
 
-  private void dropped(@org.jspecify.annotations.Nullable MappedWeights weights) {
+  private void dropped(@Nullable SharedWeights weights) {
     if (weights != null) {
-      mappedBytes.addAndGet(-weights.memory().byteSize());
+      heldBytes.addAndGet(-weights.memory().byteSize());
       weights.evict();
+    }
+  }
+
+  /**
+   * Fills memory with a model's weights ahead of their first lease, if there is room without giving
+   * up others'; blocks until they are there.
+   *
+   * @throws UncheckedIOException when the file cannot be read
+   */
+  public void prepare(Path weights, long byteSize) {
+    if (loader != null && heldBytes.get() + byteSize <= capacityBytes) {
+      load(weights);
     }
   }
 
@@ -70,39 +112,81 @@ public final class HostTier implements AutoCloseable {
    *
    * @param weights its weights file, which must not change
    * @param byteSize the file's size
-   * @throws java.io.UncheckedIOException when the file cannot be opened
+   * @throws UncheckedIOException when the file cannot be opened
    */
   public WeightSource open(Path weights, long byteSize) {
     if (byteSize <= capacityBytes) {
-      boolean[] missed = new boolean[1];
-      MappedWeights entry =
-          mapped.get(
-              weights,
-              file -> {
-                missed[0] = true;
-                MappedWeights fresh = MappedWeights.map(file, pinner);
-                mappedBytes.addAndGet(fresh.memory().byteSize());
-                return fresh;
-              });
-      if (entry.retain()) {
-        (missed[0] ? misses : hits).increment();
-        return new MappedSource(entry);
+      SharedWeights present = held.getIfPresent(weights);
+      SharedWeights entry = present == null ? fetched(weights) : present;
+      if (entry != null && entry.retain()) {
+        (present == null ? misses : hits).increment();
+        return new SharedSource(entry);
       }
     }
     direct.increment();
     return FileSource.open(weights);
   }
 
-  public Statistics statistics() {
-    return new Statistics(hits.sum(), misses.sum(), direct.sum(), mappedBytes.get());
+  /** Maps what is missing, or has it loaded in the background and answers null. */
+  private @Nullable SharedWeights fetched(Path weights) {
+    if (loader == null) {
+      return load(weights);
+    }
+    if (!closed) {
+      loader.execute(() -> loadQuietly(weights));
+    }
+    return null;
   }
 
-  /** Lets go of every mapping; leased ones go with their leases. */
+  private SharedWeights load(Path weights) {
+    return held.get(
+        weights,
+        file -> {
+          try {
+            SharedWeights fresh = new SharedWeights(hostMemory.load(file));
+            heldBytes.addAndGet(fresh.memory().byteSize());
+            return fresh;
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        });
+  }
+
+  private void loadQuietly(Path weights) {
+    try {
+      if (!closed) {
+        load(weights);
+      }
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "{0} stays on disk: {1}", weights, e);
+    }
+  }
+
+  public Statistics statistics() {
+    return new Statistics(hits.sum(), misses.sum(), direct.sum(), heldBytes.get());
+  }
+
+  /** Lets go of everything; what is leased goes with its leases. */
   @Override
   public void close() {
-    for (MappedWeights weights : mapped.asMap().values()) {
+    closed = true;
+    if (loader != null) {
+      loader.shutdown();
+      awaitLoads(loader);
+    }
+    for (SharedWeights weights : held.asMap().values()) {
       dropped(weights);
     }
-    mapped.invalidateAll();
+    held.invalidateAll();
+  }
+
+  private static void awaitLoads(ExecutorService loader) {
+    try {
+      if (!loader.awaitTermination(1, TimeUnit.MINUTES)) {
+        LOG.log(Level.WARNING, "a weights file is still being read into memory");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

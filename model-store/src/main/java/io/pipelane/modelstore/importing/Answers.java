@@ -7,8 +7,8 @@ import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
-import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.GraphTarget;
 import java.io.IOException;
@@ -104,7 +104,8 @@ final class Answers {
     try (Arena arena = Arena.ofConfined();
         FileChannel file = FileChannel.open(weights, StandardOpenOption.READ)) {
       MemorySegment range = arena.allocate(Math.max(1, layout.byteSize()), GatedGraph.ALIGNMENT);
-      try (OrtSession session = layout.open(environment, gated, range.address(), settings, memory)) {
+      try (OrtSession session =
+          layout.open(environment, gated, range.address(), settings, memory)) {
         return known.isEmpty()
             ? "not verified: " + reason
             : compare(session, arena, layout, file, range);

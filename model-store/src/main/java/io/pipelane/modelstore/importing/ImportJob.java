@@ -84,8 +84,7 @@ final class ImportJob {
     ModelFile source = ModelFile.read(modelFile);
     Constants.externalFiles(source);
     try (OrtEnvironment environment =
-            OrtEnvironment.open(
-                runtimeLibrary, TensorMemory.HOST, target.provider(), memory);
+            OrtEnvironment.open(runtimeLibrary, TensorMemory.HOST, target.provider(), memory);
         OrtSession plain = environment.open(modelFile, optimizing(false))) {
       Answers answers = Answers.of(environment, plain, target);
       if (!target.mayTurnChannelsLast()
@@ -196,10 +195,7 @@ final class ImportJob {
 
   /** Lets kernels repack what they want to, where it can be checked that they still get it. */
   private Layout repacked(
-      OrtEnvironment environment,
-      GatedGraph gated,
-      Answers answers,
-      Layout layout)
+      OrtEnvironment environment, GatedGraph gated, Answers answers, Layout layout)
       throws IOException {
     Path model = folder.resolve(REPACKED);
     Path weights = folder.resolve(REPACKED + ".bin");
@@ -208,7 +204,8 @@ final class ImportJob {
       Optional<Layout> repacked =
           answers.areKnown() ? repacker.write(model, weights) : Optional.empty();
       if (repacked.isPresent()) {
-        String verdict = answers.compare(model, repacked.get(), weights, gatedSession(false), memory);
+        String verdict =
+            answers.compare(model, repacked.get(), weights, gatedSession(false), memory);
         notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + verdict);
         Files.move(model, folder.resolve(GATED), StandardCopyOption.REPLACE_EXISTING);
         Files.move(weights, folder.resolve(WEIGHTS), StandardCopyOption.REPLACE_EXISTING);

@@ -50,8 +50,7 @@ record Layout(
       return environment.open(model, settings);
     }
     try (StandInWeights standIns = StandInWeights.of(environment, repacked)) {
-      SessionSettings repacking =
-          SessionSettings.onDevice(1).withInitializers(standIns.tensors());
+      SessionSettings repacking = SessionSettings.onDevice(1).withInitializers(standIns.tensors());
       return memory.placing(
           new RepackedPlacement(repacked, address), () -> environment.open(model, repacking));
     }

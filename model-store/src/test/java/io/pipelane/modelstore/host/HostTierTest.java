@@ -2,6 +2,7 @@ package io.pipelane.modelstore.host;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.modelstore.WeightSource;
@@ -14,6 +15,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,12 +25,25 @@ class HostTierTest {
 
   @TempDir Path folder;
 
-  private final AtomicInteger pinned = new AtomicInteger();
-  private final MemoryPinner counting =
-      memory -> {
-        pinned.incrementAndGet();
-        return pinned::decrementAndGet;
+  private final AtomicInteger loaded = new AtomicInteger();
+  private final HostMemory counting =
+      file -> {
+        HostMemory.Loaded mapped = HostMemory.PAGE_CACHE.load(file);
+        loaded.incrementAndGet();
+        return new Loaded(
+            mapped.memory(),
+            () -> {
+              loaded.decrementAndGet();
+              mapped.close();
+            });
       };
+
+  private record Loaded(MemorySegment memory, Runnable closing) implements HostMemory.Loaded {
+    @Override
+    public void close() {
+      closing.run();
+    }
+  }
 
   @Test
   void open_twice_mapsOnce() throws IOException {
@@ -39,17 +54,19 @@ class HostTierTest {
       assertContent(second, 1);
       assertEquals(new Statistics(1, 1, 0, FILE_BYTES), tier.statistics());
     }
-    assertEquals(0, pinned.get());
+    assertEquals(0, loaded.get());
   }
 
   @Test
-  void close_memoryThatCannotBeUnpinned_doesNotThrow() throws IOException {
-    MemoryPinner failing =
-        memory ->
-            () -> {
-              throw new IOException("unpin");
-            };
-    HostTier tier = new HostTier(new ByteSize(2 * FILE_BYTES), failing);
+  void close_memoryThatCannotBeGivenBack_doesNotThrow() throws IOException {
+    HostMemory failing =
+        file ->
+            new Loaded(
+                HostMemory.PAGE_CACHE.load(file).memory(),
+                () -> {
+                  throw new IllegalStateException("unpin");
+                });
+    HostTier tier = HostTier.mapping(new ByteSize(2 * FILE_BYTES), failing);
     WeightSource source = open(tier, 1);
     tier.close();
     assertContent(source, 1);
@@ -63,7 +80,7 @@ class HostTierTest {
       assertContent(source, 1);
       assertEquals(new Statistics(0, 0, 1, 0), tier.statistics());
     }
-    assertEquals(0, pinned.get());
+    assertEquals(0, loaded.get());
   }
 
   @Test
@@ -73,14 +90,14 @@ class HostTierTest {
       for (int i = 0; i < sources.length; i++) {
         sources[i] = open(tier, i);
       }
-      assertEquals(3 * FILE_BYTES, tier.statistics().mappedBytes());
+      assertEquals(3 * FILE_BYTES, tier.statistics().heldBytes());
       for (int i = 0; i < sources.length; i++) {
         assertContent(sources[i], i);
         sources[i].close();
       }
-      assertEquals(3, pinned.get(), "what was given up is unpinned with its last lease");
+      assertEquals(3, loaded.get(), "what was given up is given back with its last lease");
     }
-    assertEquals(0, pinned.get());
+    assertEquals(0, loaded.get());
   }
 
   @Test
@@ -89,10 +106,10 @@ class HostTierTest {
     WeightSource source = open(tier, 1);
     tier.close();
     assertContent(source, 1);
-    assertEquals(1, pinned.get());
+    assertEquals(1, loaded.get());
     source.close();
     source.close();
-    assertEquals(0, pinned.get());
+    assertEquals(0, loaded.get());
   }
 
   @Test
@@ -118,18 +135,61 @@ class HostTierTest {
     }
   }
 
+  @Test
+  void open_whileTheFileIsLoaded_readsFromDiskAndNeverWaits() throws Exception {
+    CountDownLatch mayLoad = new CountDownLatch(1);
+    HostMemory slow =
+        file -> {
+          try {
+            mayLoad.await();
+          } catch (InterruptedException e) {
+            throw new IOException(e);
+          }
+          return counting.load(file);
+        };
+    try (HostTier tier = HostTier.filling(new ByteSize(FILE_BYTES), slow)) {
+      try (WeightSource source = open(tier, 1)) {
+        assertContent(source, 1);
+        assertTrue(source.memory().isEmpty());
+      }
+      mayLoad.countDown();
+      tier.prepare(folder.resolve("1"), FILE_BYTES);
+    }
+    assertEquals(0, loaded.get());
+  }
+
+  @Test
+  void prepare_withRoom_makesTheFirstLeaseAHit() throws IOException {
+    try (HostTier tier = HostTier.filling(new ByteSize(2 * FILE_BYTES), counting)) {
+      tier.prepare(write(1), FILE_BYTES);
+      tier.prepare(write(2), FILE_BYTES);
+      tier.prepare(write(3), FILE_BYTES);
+      assertEquals(2, loaded.get(), "nothing is given up for what nobody has asked for");
+      try (WeightSource source = open(tier, 2)) {
+        assertContent(source, 2);
+        assertTrue(source.memory().isPresent());
+      }
+      assertEquals(new Statistics(1, 0, 0, 2 * FILE_BYTES), tier.statistics());
+    }
+    assertEquals(0, loaded.get());
+  }
+
   private HostTier tier(long bytes) {
-    return new HostTier(new ByteSize(bytes), counting);
+    return HostTier.mapping(new ByteSize(bytes), counting);
   }
 
   private WeightSource open(HostTier tier, int number) throws IOException {
+    return tier.open(write(number), FILE_BYTES);
+  }
+
+  private Path write(int number) throws IOException {
     Path file = folder.resolve(Integer.toString(number));
     if (!Files.exists(file)) {
       byte[] content = new byte[FILE_BYTES];
       Arrays.fill(content, (byte) number);
       Files.write(file, content);
     }
-    return tier.open(file, FILE_BYTES);
+    return file;
   }
 
   private static void assertContent(WeightSource source, int number) {

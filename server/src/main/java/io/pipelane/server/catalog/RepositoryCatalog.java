@@ -15,7 +15,7 @@ import io.pipelane.server.catalog.VersionEntry.Leaving;
 import io.pipelane.server.catalog.VersionEntry.Ready;
 import io.pipelane.server.catalog.VersionEntry.Refused;
 import io.pipelane.server.catalog.VersionEntry.Unloaded;
-import io.pipelane.switcher.Switcher;
+import io.pipelane.server.device.ServingDevices;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The catalogue of a repository folder: scans it, imports what it finds in the background, and
- * registers with the switcher what can be served.
+ * registers with the devices what can be served.
  */
 public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /*
@@ -53,7 +53,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private final Repository repository;
   private final Importer importer;
-  private final Switcher switcher;
+  private final ServingDevices devices;
   private final ExecutorService imports;
   private final ExecutorService operations;
   private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
@@ -66,10 +66,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * @param concurrency imports at a time after the scan
    */
   public RepositoryCatalog(
-      Repository repository, Importer importer, Switcher switcher, int concurrency) {
+      Repository repository, Importer importer, ServingDevices devices, int concurrency) {
     this.repository = repository;
     this.importer = importer;
-    this.switcher = switcher;
+    this.devices = devices;
     // Sessions are built on these threads, and ONNX Runtime belongs on platform threads.
     ThreadFactory importThreads = Thread.ofPlatform().name("import-", 0).daemon().factory();
     this.imports = Executors.newFixedThreadPool(concurrency, importThreads);
@@ -248,7 +248,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private void serve(CatalogModel model, Ready next) {
     ModelVersion version = next.imported().version();
-    switcher.register(next.imported());
+    devices.register(next.imported());
     if (next.options().warmUp()) {
       warmUp(version);
     }
@@ -259,9 +259,9 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /** Makes a version resident; one that cannot be is not left registered. */
   private void warmUp(ModelVersion version) {
     try {
-      switcher.warmUp(version);
+      devices.warmUp(version);
     } catch (RuntimeException | Error e) {
-      switcher.deregister(version);
+      devices.deregister(version);
       throw e;
     }
   }
@@ -270,7 +270,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private void replace(CatalogModel model, Ready current, Ready next) {
     ModelVersion version = next.imported().version();
     model.put(version.version(), new Importing());
-    switcher.deregister(version);
+    devices.deregister(version);
     try {
       serve(model, next);
     } catch (RuntimeException | Error e) {
@@ -320,7 +320,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private void takeOut(CatalogModel model, ModelVersion version) {
     if (model.versions().get(version.version()) instanceof Ready) {
       model.put(version.version(), new Leaving());
-      switcher.deregister(version);
+      devices.deregister(version);
     }
     model.put(version.version(), new Unloaded());
   }
@@ -360,7 +360,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   /**
-   * Stops, and waits until nothing uses the importer or the switcher any more.
+   * Stops, and waits until nothing uses the importer or the devices any more.
    *
    * @throws IllegalStateException when that takes too long
    */

@@ -53,7 +53,7 @@ public final class ConfigOptions implements IModelTransformer {
   }
 
   private static OptionSpec option(Setting setting) {
-    String standard = setting.standard().isEmpty() ? "" : " Default: " + setting.standard() + ".";
+    String standard = setting.otherwise().isEmpty() ? "" : " Default: " + setting.otherwise() + ".";
     String[] names =
         Optional.ofNullable(SHORT_NAMES.get(setting.key()))
             .map(name -> new String[] {name, "--" + setting.key()})

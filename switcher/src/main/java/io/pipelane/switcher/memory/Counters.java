@@ -10,9 +10,20 @@ final class Counters {
   long waits;
   long packings;
   long formsDropped;
+  long remaps;
+  long remapNanos;
 
   TransferCounters snapshot() {
     return new TransferCounters(
-        loads, bytesLoaded, copies, failedLoads, pagesEvicted, waits, packings, formsDropped);
+        loads,
+        bytesLoaded,
+        copies,
+        failedLoads,
+        pagesEvicted,
+        waits,
+        packings,
+        formsDropped,
+        remaps,
+        remapNanos);
   }
 }

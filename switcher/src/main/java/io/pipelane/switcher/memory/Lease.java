@@ -1,7 +1,6 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.Plan;
@@ -17,6 +16,7 @@ import java.util.function.LongSupplier;
 public final class Lease implements WeightArrivals, AutoCloseable {
   private final MemoryDaemon daemon;
   private final Residency residency;
+  private final StructureRange range;
   private final boolean packed;
   private final List<Arrival> arrivals;
   private final LongSupplier nanoClock;
@@ -28,6 +28,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   Lease(MemoryDaemon daemon, Residency residency, boolean packed, LongSupplier nanoClock) {
     this.daemon = daemon;
     this.residency = residency;
+    this.range = residency.range();
     this.packed = packed;
     this.arrivals = List.copyOf(residency.arrivals);
     this.nanoClock = nanoClock;
@@ -94,9 +95,9 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     await(residency.model.plan().segments().size() - 1);
   }
 
-  /** Where the weights lie. */
-  AddressRange range() {
-    return residency.range;
+  /** Where the weights lie, for as long as the lease is open. */
+  public StructureRange range() {
+    return range;
   }
 
   /** Time spent waiting for weights so far. */

@@ -4,23 +4,22 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
-import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.switcher.memory.Grouping.Group;
-import io.pipelane.switcher.memory.Residency.Arrival;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * Decides which weights are on the device (PipeSwitch §4.3): makes a model resident group by group,
@@ -41,19 +40,20 @@ public final class MemoryDaemon implements AutoCloseable {
    * - one transfer serves all that wait for a model: its arrivals are shared by every lease.
    *
    * Those that need pages stand in one line, so that a large model is not starved by small ones;
-   * while the line is not empty, everybody joins it.
+   * while the line is not empty, everybody joins it. Before that, those that need a structure's
+   * range, or pages, stand in the structure's line: only its first stands in the other one, too.
    */
   private static final Duration USAGE_HALF_LIFE = Duration.ofMinutes(1);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final Deque<Turn> line = new ArrayDeque<>();
-  private final Device device;
+  private final Deque<Object> line = new ArrayDeque<>();
   private final PagePool pages;
   private final WeightMemory memory;
   private final long capacityBytes;
-  private final Function<ImportedModel, WeightSource> hostTier;
   private final Grouping grouping;
+  private final Transfers transfers;
+  private final Structures structures;
   private final LongSupplier nanoClock;
 
   /**
@@ -61,29 +61,31 @@ public final class MemoryDaemon implements AutoCloseable {
    *
    * @param capacityBytes for weights in all forms, at most the device's pages
    * @param hostTier opens a model's weights for a transfer
+   * @param roomForRange whether the sessions that one more range of a structure needs would fit
    */
   public MemoryDaemon(
       Device device,
       long capacityBytes,
       Function<ImportedModel, WeightSource> hostTier,
       Grouping grouping,
+      Predicate<Structure> roomForRange,
       LongSupplier nanoClock) {
-    this.device = device;
     this.pages = device.pages();
     this.capacityBytes = capacityBytes;
-    this.hostTier = hostTier;
     this.grouping = grouping;
     this.nanoClock = nanoClock;
     this.memory = new WeightMemory(pages, capacityBytes, nanoClock);
+    this.transfers = new Transfers(device.copies(), memory, hostTier, grouping, this::signal);
+    this.structures = new Structures(device, memory, roomForRange, nanoClock);
   }
 
   /**
    * Makes a model known; nothing is transferred.
    *
-   * @return the address its weights will lie at, for as long as it is registered
+   * @return a range that its weights will lie in, shared with the other models of its structure
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
    */
-  public long register(ImportedModel model) {
+  public StructureRange register(ImportedModel model) {
     long weightBytes = model.plan().weightBytes();
     long needed = Math.ceilDiv(weightBytes, pages.pageBytes()) * pages.pageBytes();
     if (needed > capacityBytes) {
@@ -102,14 +104,12 @@ public final class MemoryDaemon implements AutoCloseable {
       if (memory.residencies.containsKey(model.version())) {
         throw new IllegalStateException(model.version() + " is registered already");
       }
-      Residency residency =
-          new Residency(
-              model,
-              device.reserve(Math.max(1, weightBytes)),
-              grouping.groups(model.plan(), 0).size(),
-              new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
+      Usage usage = new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong());
+      int groups = grouping.groups(model.plan(), 0).size();
+      Structure structure = structures.join(model.plan());
+      Residency residency = new Residency(model, structure, groups, usage);
       memory.residencies.put(model.version(), residency);
-      return residency.range.address();
+      return structure.ranges.getFirst();
     } finally {
       lock.unlock();
     }
@@ -126,7 +126,7 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       residency.retired = true;
       emptyOut(residency);
-      residency.range.close();
+      structures.leave(residency);
       memory.residencies.remove(version);
       changed.signalAll();
     } finally {
@@ -158,7 +158,7 @@ public final class MemoryDaemon implements AutoCloseable {
       changed.awaitUninterruptibly();
     }
     residency.arrivals.clear();
-    memory.unmap(residency, residency.mappedSlots);
+    memory.takeBack(residency, residency.pages.size());
   }
 
   /**
@@ -172,9 +172,10 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       Residency residency = known(version);
       residency.usage.used(nanoClock.getAsLong());
-      if (!line.isEmpty() || !residency.isComplete()) {
+      boolean mustWait = !line.isEmpty() || !residency.structure.line.isEmpty();
+      if (mustWait || !residency.isMounted() || !residency.isComplete()) {
         memory.counters.waits++;
-        waitInLine(residency);
+        makeReady(residency);
       }
       PackedForm packed = residency.packed;
       boolean usePacked = packed != null && packed.isReady();
@@ -188,16 +189,33 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  private void waitInLine(Residency residency) {
-    Turn turn = new Turn();
-    line.addLast(turn);
+  private void makeReady(Residency residency) {
+    AtomicBoolean waited = new AtomicBoolean();
+    inTurn(residency.structure.line, residency, () -> mount(residency, waited));
+  }
+
+  /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
+  private boolean mount(Residency residency, AtomicBoolean waited) {
+    if (!structures.mount(residency, waited.getAndSet(true))) {
+      return false;
+    }
+    if (!line.isEmpty() || !residency.isComplete()) {
+      inTurn(line, residency, () -> bringIn(residency));
+    }
+    return true;
+  }
+
+  /** Waits until it is the caller's turn, and what it does then succeeds. */
+  private void inTurn(Deque<Object> turns, Residency residency, BooleanSupplier work) {
+    Object turn = new Object();
+    turns.addLast(turn);
     try {
-      while (line.peekFirst() != turn || !bringIn(residency)) {
+      while (turns.peekFirst() != turn || !work.getAsBoolean()) {
         changed.awaitUninterruptibly();
         requireInService(residency);
       }
     } finally {
-      line.remove(turn);
+      turns.remove(turn);
       changed.signalAll();
     }
   }
@@ -230,6 +248,8 @@ public final class MemoryDaemon implements AutoCloseable {
       if (residency == null
           || residency.retired
           || residency.packed != null
+          || residency.structure.variants > 1
+          || !residency.isMounted()
           || residency.missingSlots() > 0
           || !residency.arrivals.isEmpty()
           || !line.isEmpty()
@@ -333,52 +353,8 @@ public final class MemoryDaemon implements AutoCloseable {
     if (residency.hasFailed() || !memory.makeRoom(missing, residency)) {
       return false;
     }
-    WeightSource source = hostTier.apply(residency.model);
-    long resident = memory.residentBytes(residency);
-    try {
-      for (Group group : grouping.groups(residency.model.plan(), resident)) {
-        bringIn(residency, source, group);
-        memory.counters.copies++;
-      }
-    } finally {
-      whenAllDone(residency, source);
-    }
-    memory.counters.loads++;
-    memory.counters.bytesLoaded += residency.model.plan().weightBytes() - resident;
+    transfers.start(residency);
     return true;
-  }
-
-  /** Maps the pages of a group just ahead of its copy; a failure fails the rest of the transfer. */
-  private void bringIn(Residency residency, WeightSource source, Group group) {
-    try {
-      memory.mapUpTo(residency, group.end());
-      DeviceEvent arrived =
-          device
-              .copies()
-              .copy(source, group.offset(), residency.range, group.offset(), group.byteSize());
-      residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
-    } catch (RuntimeException e) {
-      long end = residency.model.plan().weightBytes();
-      residency.arrivals.add(new Arrival(group.offset(), end, new FailedEvent(e)));
-      throw e;
-    }
-  }
-
-  /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
-  private void whenAllDone(Residency residency, WeightSource source) {
-    AtomicInteger outstanding = new AtomicInteger(residency.arrivals.size() + 1);
-    Runnable done =
-        () -> {
-          if (outstanding.decrementAndGet() == 0) {
-            try {
-              source.close();
-            } finally {
-              signal();
-            }
-          }
-        };
-    residency.arrivals.forEach(arrival -> arrival.event().whenDone(done));
-    done.run();
   }
 
   private void signal() {
@@ -389,7 +365,4 @@ public final class MemoryDaemon implements AutoCloseable {
       lock.unlock();
     }
   }
-
-  /** A place in the line. */
-  private static final class Turn {}
 }

@@ -19,6 +19,11 @@ public final class PackingGrant {
     this.bytes = bytes;
   }
 
+  /** Where the weights lie for as long as there is the form, or leave to build it. */
+  public StructureRange range() {
+    return residency.range();
+  }
+
   /** What the form may take. */
   public long bytes() {
     return bytes;

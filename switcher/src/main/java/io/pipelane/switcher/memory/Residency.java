@@ -1,36 +1,42 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** What the memory daemon knows of one model's weights; guarded by the daemon's lock. */
 final class Residency {
   /*
-   * Slots [0, mappedSlots) of the range have pages. Their content is there but for the arrivals,
-   * which are in order, contiguous, and end with the model; they are kept until all are done.
+   * The model's first pages, slot by slot, whether they are mounted or not. Their content is there
+   * but for the arrivals, which are in order, contiguous, and end with the model; they are kept
+   * until all are done. Pages come, and arrive, only while the model is mounted.
    */
   final ImportedModel model;
-  final AddressRange range;
+  final Structure structure;
   final Usage usage;
 
   /** Copies that bring the whole model in. */
   final int groups;
 
   final List<Arrival> arrivals = new ArrayList<>();
-  int mappedSlots;
+  final List<Page> pages = new ArrayList<>();
+
+  /** Where the pages lie; null while another variant has the range. */
+  @Nullable StructureRange mountedIn;
+
   int leases;
   boolean retired;
   @Nullable PackedForm packed;
 
-  Residency(ImportedModel model, AddressRange range, int groups, Usage usage) {
+  Residency(ImportedModel model, Structure structure, int groups, Usage usage) {
     this.groups = groups;
     this.model = model;
-    this.range = range;
+    this.structure = structure;
     this.usage = usage;
   }
 
@@ -51,11 +57,11 @@ final class Residency {
 
   /** Pages that the whole model takes. */
   int slotsNeeded() {
-    return model.plan().weightBytes() == 0 ? 0 : range.slots();
+    return model.plan().weightBytes() == 0 ? 0 : structure.slots();
   }
 
   int missingSlots() {
-    return slotsNeeded() - mappedSlots;
+    return slotsNeeded() - pages.size();
   }
 
   boolean isArriving() {
@@ -71,8 +77,22 @@ final class Residency {
     return missingSlots() == 0 && !hasFailed();
   }
 
+  boolean isMounted() {
+    return mountedIn != null;
+  }
+
+  /** Its range; it is mounted. */
+  StructureRange range() {
+    return Objects.requireNonNull(mountedIn, "the model is not mounted");
+  }
+
+  /** Whether it has a packed form that no run uses. */
+  boolean hasIdleForm() {
+    return packed != null && packed.isReady() && packed.leases == 0;
+  }
+
   /** Whether pages may be taken away: nothing runs on them, reads them or writes them. */
   boolean isEvictable() {
-    return leases == 0 && packed == null && mappedSlots > 0 && !isArriving();
+    return leases == 0 && packed == null && !pages.isEmpty() && !isArriving();
   }
 }

@@ -11,6 +11,8 @@ package io.pipelane.switcher.memory;
  * @param waits acquisitions that found something missing, or others waiting
  * @param packings packed forms built
  * @param formsDropped packed forms dropped
+ * @param remaps times that a variant took over its structure's addresses from another
+ * @param remapNanos what that took
  */
 public record TransferCounters(
     long loads,
@@ -20,4 +22,6 @@ public record TransferCounters(
     long pagesTakenBack,
     long waits,
     long packings,
-    long formsDropped) {}
+    long formsDropped,
+    long remaps,
+    long remapNanos) {}

@@ -34,7 +34,7 @@ final class WeightMemory {
 
   /** Bytes of a model's pages. */
   long residentBytes(Residency residency) {
-    return residency.mappedSlots * pages.pageBytes();
+    return residency.pages.size() * pages.pageBytes();
   }
 
   long missingBytes(Residency residency) {
@@ -98,25 +98,27 @@ final class WeightMemory {
     return true;
   }
 
-  /** Puts pages under a range as far as a byte; there is room for them. */
+  /** Gives a mounted model pages as far as a byte; there is room for them. */
   void mapUpTo(Residency residency, long end) {
     while (residentBytes(residency) < end) {
       Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
       try {
-        residency.range.map(residency.mappedSlots, page);
+        residency.range().addresses.map(residency.pages.size(), page);
       } catch (RuntimeException e) {
         pages.giveBack(page);
         throw e;
       }
-      residency.mappedSlots++;
+      residency.pages.add(page);
     }
   }
 
   /** Takes the last pages of a model. */
-  void unmap(Residency residency, int slots) {
-    for (int i = 0; i < slots; i++) {
-      residency.mappedSlots--;
-      pages.giveBack(residency.range.unmap(residency.mappedSlots));
+  void takeBack(Residency residency, int count) {
+    for (int i = 0; i < count; i++) {
+      if (residency.isMounted()) {
+        residency.range().addresses.unmap(residency.pages.size() - 1);
+      }
+      pages.giveBack(residency.pages.removeLast());
       counters.pagesEvicted++;
     }
   }
@@ -133,7 +135,7 @@ final class WeightMemory {
       Arrival failed =
           residency.arrivals.stream().filter(Arrival::hasFailed).findFirst().orElseThrow();
       int good = (int) (failed.begin() / pages.pageBytes());
-      unmap(residency, residency.mappedSlots - good);
+      takeBack(residency, residency.pages.size() - good);
       counters.failedLoads++;
     }
     residency.arrivals.clear();
@@ -148,7 +150,7 @@ final class WeightMemory {
   boolean makeRoom(long bytes, Residency inFavourOf) {
     residencies.values().forEach(this::settle); // may free what failed to arrive
     while (freeBytes() < bytes) {
-      Optional<Residency> form = cheapest(inFavourOf, WeightMemory::hasIdleForm, this::recentUses);
+      Optional<Residency> form = cheapest(inFavourOf, Residency::hasIdleForm, this::recentUses);
       if (form.isPresent()) {
         dropIfIdle(form.get());
         continue;
@@ -158,7 +160,7 @@ final class WeightMemory {
       if (victim.isEmpty()) {
         return false;
       }
-      unmap(victim.get(), 1);
+      takeBack(victim.get(), 1);
     }
     return true;
   }
@@ -179,10 +181,5 @@ final class WeightMemory {
     long weightBytes = residency.model.plan().weightBytes();
     long begin = residentBytes(residency) - pages.pageBytes();
     return (Math.min(weightBytes, residentBytes(residency)) - begin) * recentUses(residency);
-  }
-
-  private static boolean hasIdleForm(Residency residency) {
-    PackedForm form = residency.packed;
-    return form != null && form.isReady() && form.leases == 0;
   }
 }

@@ -1,12 +1,8 @@
 package io.pipelane.switcher.schedule;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
-import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
@@ -31,11 +27,9 @@ public final class LaneThreads {
 
   private final RequestQueue queue;
   private final MemoryDaemon daemon;
-  private final Lanes lanes;
-  private final Worker worker;
   private final RunListener listener;
   private final LongSupplier nanoClock;
-  private final EphemeralProfile profile = new EphemeralProfile();
+  private final LaneRuns runs;
   private final List<Thread> threads;
 
   /** Starts the threads. */
@@ -49,8 +43,7 @@ public final class LaneThreads {
       LongSupplier nanoClock) {
     this.queue = queue;
     this.daemon = daemon;
-    this.lanes = lanes;
-    this.worker = worker;
+    this.runs = new LaneRuns(lanes, worker);
     this.listener = listener;
     this.nanoClock = nanoClock;
     this.threads =
@@ -87,7 +80,7 @@ public final class LaneThreads {
 
   /** Forgets what a model's runs took: it is registered no longer. */
   public void forget(ModelVersion version) {
-    profile.forget(version);
+    runs.forget(version);
   }
 
   private void serve() {
@@ -122,47 +115,12 @@ public final class LaneThreads {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
     try (Lease lease = daemon.acquire(request.model())) {
-      runInLane(request, lease, queued.handler());
+      runs.run(request, lease, queued.handler());
       InferenceTimings timings =
           new InferenceTimings(
               begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
       listener.ran(request, lease.packed(), timings);
       return timings;
-    }
-  }
-
-  /**
-   * Runs in a lane with room. A run that outgrew its lane while other lanes held the rest is begun
-   * anew once a lane of what it needs can be had; every time it is known to need more, so it ends.
-   */
-  private void runInLane(InferenceRequest request, Lease lease, ResultHandler handler) {
-    EphemeralProfile.Key key = profile.keyOf(request);
-    long needed = profile.expected(key);
-    boolean ran = false;
-    while (!ran) {
-      requireRoom(request, needed);
-      try (LaneLease lane = lanes.enter(needed)) {
-        try {
-          worker.run(request, lease, lane, handler);
-          needed = lane.region().peakBytes();
-          ran = true;
-        } catch (OutOfDeviceMemoryException e) {
-          needed = EphemeralRegion.align(lane.region().peakBytes() + e.refusedBytes());
-        }
-      }
-      profile.observed(key, needed);
-    }
-  }
-
-  private void requireRoom(InferenceRequest request, long neededBytes) {
-    long largest = lanes.largestLaneBytes();
-    if (neededBytes > largest) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "model %s needs at least %s of run-time memory for these shapes; a lane can have at most"
-                  .formatted(request.model(), new ByteSize(neededBytes))
-              + " %s of device.working-memory; raise that, or send smaller shapes"
-                  .formatted(new ByteSize(largest)));
     }
   }
 }

@@ -90,7 +90,7 @@ public final class Packer implements AutoCloseable {
     }
     PackingGrant grant = granted.get();
     try {
-      long bytes = worker.pack(version, grant.bytes());
+      long bytes = worker.pack(version, grant.range(), grant.bytes());
       candidate.bytes = bytes;
       grant.built(bytes, () -> worker.unpack(version));
     } catch (Throwable e) { // The grant must end, and this thread must live on.

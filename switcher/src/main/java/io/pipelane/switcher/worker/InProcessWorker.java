@@ -3,10 +3,12 @@ package io.pipelane.switcher.worker;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
@@ -19,45 +21,131 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.Structure;
+import io.pipelane.switcher.memory.StructureRange;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 
 /** A worker that shares the server's process: nothing is copied to it, and a crash takes all. */
 public final class InProcessWorker implements Worker {
   private final SessionFactory sessions;
-  private final SessionConstants constants;
   private final PersistentMemory persistent;
+  private final Lanes lanes;
+  private final SessionTable table;
+  private final SessionRooms rooms;
+  private final SessionPool pool;
   private final Map<ModelVersion, WorkerModel> models = new ConcurrentHashMap<>();
 
+  /**
+   * Makes a worker without models.
+   *
+   * @param lanes the working memory, which the sessions are charged to
+   */
   public InProcessWorker(
-      SessionFactory sessions, PersistentMemory persistent, SessionConstants constants) {
+      SessionFactory sessions, PersistentMemory persistent, Lanes lanes, LongSupplier nanoClock) {
     this.sessions = sessions;
     this.persistent = persistent;
-    this.constants = constants;
+    this.lanes = lanes;
+    this.table = new SessionTable(lanes, nanoClock);
+    this.rooms = new SessionRooms(table, lanes);
+    this.pool = new SessionPool(table, sessions, persistent, nanoClock);
   }
 
   @Override
-  public void prepare(ImportedModel model, long address) {
-    ModelSession gated =
-        constants.charge(
-            model,
-            account -> sessions.gated(model, address, null, new MemoryTarget.Persistent(account)));
-    models.put(model.version(), new WorkerModel(model, address, gated));
+  public void prepare(ImportedModel model, StructureRange range) {
+    table.join(model, range.structure());
+    boolean built = false;
+    try {
+      build(model, range);
+      models.put(model.version(), new WorkerModel(model, range.structure()));
+      built = true;
+    } finally {
+      if (!built) {
+        table.leave(range.structure());
+      }
+    }
+  }
+
+  /** Builds a session, so that a model that cannot be run is refused before it has requests. */
+  private void build(ImportedModel model, StructureRange range) {
+    try {
+      buildInLane(model, range);
+    } catch (NoSessionRoomException e) {
+      try (SessionRoom _ = rooms.makeRoom(range.structure(), 0)) {
+        buildInLane(model, range);
+      }
+    }
+  }
+
+  private void buildInLane(ImportedModel model, StructureRange range) {
+    if (!sessions.boundToLane()) {
+      pool.giveBack(pool.take(model, range, null));
+    } else if (table.lanesOf(range).isEmpty()) {
+      try (LaneLease lane = lanes.enter(0)) {
+        pool.giveBack(pool.take(model, range, lane.region()));
+      }
+    }
+  }
+
+  @Override
+  public Set<EphemeralRegion> lanesOf(Lease lease) {
+    return sessions.boundToLane() ? table.lanesOf(lease.range()) : Set.of();
+  }
+
+  @Override
+  public SessionRoom makeRoom(Lease lease, long laneBytes) {
+    return rooms.makeRoom(lease.range().structure(), laneBytes);
+  }
+
+  @Override
+  public boolean hasRoomForRange(Structure structure) {
+    return table.hasRoomForRange(structure);
+  }
+
+  @Override
+  public boolean makeLaneRoom(long laneBytes) {
+    return rooms.makeLaneRoom(laneBytes);
   }
 
   @Override
   public void run(InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler) {
     WorkerModel model = known(request.model());
     Invocation invocation = new RequestInvocation(request, handler);
+    if (lease.packed()) {
+      run(model.packed(), invocation, lane, WeightArrivals.PRESENT, request, lease);
+      return;
+    }
+    PooledSession session = take(model, lease, lane);
     try {
-      if (lease.packed()) {
-        model.packed().run(invocation, lane.region(), lane::grow, WeightArrivals.PRESENT);
-      } else {
-        model.gated().run(invocation, lane.region(), lane::grow, lease);
-      }
+      run(session.session(), invocation, lane, lease, request, lease);
+    } finally {
+      pool.giveBack(session);
+    }
+  }
+
+  private PooledSession take(WorkerModel model, Lease lease, LaneLease lane) {
+    try {
+      return pool.take(model.model(), lease.range(), lane.region());
+    } catch (StatusException e) {
+      String message = "the session of " + model.model().version() + " cannot be built: ";
+      throw new StatusException(Status.INTERNAL, message + e.getMessage(), e);
+    }
+  }
+
+  private static void run(
+      ModelSession session,
+      Invocation invocation,
+      LaneLease lane,
+      WeightArrivals weights,
+      InferenceRequest request,
+      Lease lease) {
+    try {
+      session.run(invocation, lane.region(), lane::grow, weights);
     } catch (StatusException e) {
       boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
       throw runFailed && !lease.failed() ? refused(request, e) : e;
@@ -76,13 +164,13 @@ public final class InProcessWorker implements Worker {
   }
 
   @Override
-  public long pack(ModelVersion version, long maximumBytes) {
+  public long pack(ModelVersion version, StructureRange range, long maximumBytes) {
     WorkerModel model = known(version);
     PersistentMemory.Account account = persistent.open("packed " + version, maximumBytes);
     try {
       model.pack(
           account,
-          sessions.packed(model.model(), model.address(), new MemoryTarget.Persistent(account)));
+          sessions.packed(model.model(), range.address(), new MemoryTarget.Persistent(account)));
       account.limit(account.usedBytes());
       return account.usedBytes();
     } catch (OutOfDeviceMemoryException e) {
@@ -107,8 +195,13 @@ public final class InProcessWorker implements Worker {
     WorkerModel model = models.remove(version);
     if (model != null) {
       model.close();
-      constants.release(version);
+      table.leave(model.structure());
     }
+  }
+
+  @Override
+  public SessionOverview sessions() {
+    return table.overview();
   }
 
   @Override

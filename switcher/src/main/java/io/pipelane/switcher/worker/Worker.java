@@ -1,11 +1,15 @@
 package io.pipelane.switcher.worker;
 
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.Structure;
+import io.pipelane.switcher.memory.StructureRange;
+import java.util.Set;
 
 /**
  * Builds and runs sessions on memory that the memory daemon lends, in this process or in one of its
@@ -13,18 +17,40 @@ import io.pipelane.switcher.memory.Lease;
  */
 public interface Worker extends AutoCloseable {
   /**
-   * Makes a model known, and builds its session where there is room for its constants.
+   * Makes a model known, and builds a session for it unless one of its structure exists.
    *
-   * @param address where its weights will lie
+   * @param range where its weights will lie
    * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model, or its
    *     constants can never fit
    */
-  void prepare(ImportedModel model, long address);
+  void prepare(ImportedModel model, StructureRange range);
+
+  /** The lanes in which the model of a lease can run without its session being built first. */
+  Set<EphemeralRegion> lanesOf(Lease lease);
+
+  /**
+   * Waits for room for a session of the lease's model, and for a lane beside it. Called outside of
+   * lanes; closed by the same thread, after the run.
+   *
+   * @throws io.pipelane.config.StatusException when there never can be
+   */
+  SessionRoom makeRoom(Lease lease, long laneBytes);
+
+  /** Whether the sessions that one more range of a structure needs would fit now. */
+  boolean hasRoomForRange(Structure structure);
+
+  /**
+   * Closes idle sessions until a lane of so many bytes can be had. Called outside of lanes.
+   *
+   * @return false when it never can
+   */
+  boolean makeLaneRoom(long laneBytes);
 
   /**
    * Runs a request once, on the calling thread; places its outputs with the handler, and tells the
    * handler nothing else.
    *
+   * @throws NoSessionRoomException when a session has to be built and there is no room for it now
    * @throws io.pipelane.lanes.execution.OutOfDeviceMemoryException when the lane has no room and
    *     cannot grow; nothing has been placed then
    * @throws io.pipelane.config.StatusException when the run fails
@@ -34,17 +60,27 @@ public interface Worker extends AutoCloseable {
   /**
    * Builds a model's packed form, which runs whose lease says so will use.
    *
+   * @param range where its weights lie as long as the form exists
    * @param maximumBytes what it may take
    * @return bytes that it takes
    * @throws io.pipelane.config.StatusException when it cannot be built; nothing is left then
    */
-  long pack(ModelVersion version, long maximumBytes);
+  long pack(ModelVersion version, StructureRange range, long maximumBytes);
 
   /** Drops a packed form that no run uses. */
   void unpack(ModelVersion version);
 
   /** Forgets a model; nothing of it runs. */
   void discard(ModelVersion version);
+
+  /** The sessions that exist now. */
+  SessionOverview sessions();
+
+  /** Room kept free for one session, which the next of its structure to be built uses. */
+  interface SessionRoom extends AutoCloseable {
+    @Override
+    void close();
+  }
 
   @Override
   void close();

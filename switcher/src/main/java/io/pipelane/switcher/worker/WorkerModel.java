@@ -3,37 +3,32 @@ package io.pipelane.switcher.worker;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.memory.Structure;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A model's sessions inside a worker.
+ * A model as a worker knows it: the structure whose sessions it runs in, and its packed form.
  *
  * <p>The memory daemon orders access: the packed form is built, used and dropped under its grant
  * and leases, never two of these at once.
  */
 final class WorkerModel implements AutoCloseable {
   private final ImportedModel model;
-  private final long address;
-  private final ModelSession gated;
+  private final Structure structure;
   private volatile @Nullable PackedSession packed;
 
-  WorkerModel(ImportedModel model, long address, ModelSession gated) {
+  WorkerModel(ImportedModel model, Structure structure) {
     this.model = model;
-    this.address = address;
-    this.gated = gated;
+    this.structure = structure;
   }
 
   ImportedModel model() {
     return model;
   }
 
-  long address() {
-    return address;
-  }
-
-  ModelSession gated() {
-    return gated;
+  Structure structure() {
+    return structure;
   }
 
   ModelSession packed() {
@@ -56,7 +51,6 @@ final class WorkerModel implements AutoCloseable {
     if (packed != null) {
       unpack();
     }
-    gated.close();
   }
 
   private record PackedSession(PersistentMemory.Account account, ModelSession session) {}

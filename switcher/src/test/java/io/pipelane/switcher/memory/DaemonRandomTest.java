@@ -1,5 +1,6 @@
 package io.pipelane.switcher.memory;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
@@ -25,6 +26,7 @@ class DaemonRandomTest extends DaemonTest {
     System.out.println("DaemonRandomTest: seed " + seed);
     for (int i = 0; i < 5; i++) {
       all.add(registered("m" + i, 1 + i % 3, 2, i));
+      all.add(variant("v" + i));
     }
     AtomicBoolean over = new AtomicBoolean();
     Future<?> copier =
@@ -64,11 +66,13 @@ class DaemonRandomTest extends DaemonTest {
   }
 
   private void operate(Random random) {
-    ImportedModel model = all.get((int) Math.min(4, Math.abs(random.nextGaussian() * 2)));
+    ImportedModel model = all.get((int) Math.min(9, Math.abs(random.nextGaussian() * 4)));
     clock.addAndGet(random.nextInt(100_000_000));
     switch (random.nextInt(20)) {
       case 0 -> reregister(model);
       case 1, 2 -> pack(model, random);
+      case 3 -> roomForRange = random.nextInt(10) == 0;
+      case 4 -> evict(model);
       default -> run(model, random);
     }
     daemon.ledger().verify();
@@ -84,6 +88,14 @@ class DaemonRandomTest extends DaemonTest {
       if (!expected) {
         throw e;
       }
+    }
+  }
+
+  private void evict(ImportedModel model) {
+    try {
+      daemon.evict(model.version());
+    } catch (StatusException e) {
+      assertEquals(Status.NOT_FOUND, e.status());
     }
   }
 

@@ -26,9 +26,15 @@ abstract class DaemonTest {
   final FakeModels models = new FakeModels();
   final FakeDevice device = new FakeDevice(PAGES);
   final Map<ModelVersion, FakeDevice.Range> rangeOf = new ConcurrentHashMap<>();
+  volatile boolean roomForRange;
   final MemoryDaemon daemon =
       new MemoryDaemon(
-          device, (long) PAGES * PAGE, models::open, new EqualBytesGrouping(100, 1), clock::get);
+          device,
+          (long) PAGES * PAGE,
+          models::open,
+          new EqualBytesGrouping(100, 1),
+          structure -> roomForRange,
+          clock::get);
   final ExecutorService threads = Executors.newCachedThreadPool();
 
   @AfterEach
@@ -50,8 +56,13 @@ abstract class DaemonTest {
     return register(FakeModels.model(name, pagesPerSegment));
   }
 
+  /** Registers a variant of a structure of two segments of two pages each. */
+  ImportedModel variant(String name) {
+    return register(FakeModels.variant(name, "shared", 2L * PAGE, 2L * PAGE));
+  }
+
   ImportedModel register(ImportedModel model) {
-    rangeOf.put(model.version(), device.range(daemon.register(model)));
+    rangeOf.put(model.version(), device.range(daemon.register(model).address()));
     return model;
   }
 
@@ -67,7 +78,7 @@ abstract class DaemonTest {
   void requireContent(Lease lease, ImportedModel model) {
     for (int segment = 0; segment < model.plan().segments().size(); segment++) {
       lease.await(segment);
-      requireContent((FakeDevice.Range) lease.range(), model, segment);
+      requireContent((FakeDevice.Range) lease.range().addresses, model, segment);
     }
   }
 

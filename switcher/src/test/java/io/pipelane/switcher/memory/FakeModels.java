@@ -37,6 +37,11 @@ final class FakeModels {
   }
 
   static ImportedModel ofBytes(String name, long... segmentBytes) {
+    return variant(name, name, segmentBytes);
+  }
+
+  /** A model that shares its structure with others of the same segments. */
+  static ImportedModel variant(String name, String structure, long... segmentBytes) {
     List<Plan.Segment> segments = new ArrayList<>();
     long offset = 0;
     for (long bytes : segmentBytes) {
@@ -44,8 +49,7 @@ final class FakeModels {
       offset += bytes;
     }
     Plan plan =
-        new Plan(
-            name, List.of(), List.of(), List.of(), List.of(), segments, offset, 0, 0, List.of());
+        new Plan(structure, List.of(), List.of(), List.of(), segments, offset, 0, 0, List.of());
     Path nowhere = Path.of(name);
     return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere, nowhere);
   }

@@ -52,11 +52,15 @@ public final class CudaSessionFactory implements SessionFactory {
     }
     this.environment =
         OrtEnvironment.open(
-            library, new TensorMemory.Cuda(device.context().index(), running), provider(0), memory);
+            library,
+            new TensorMemory.Cuda(device.context().index(), running),
+            provider(0, false),
+            memory);
   }
 
-  private ExecutionProvider provider(long stream) {
-    return new ExecutionProvider.Cuda(device.context().index(), stream, settings.tf32());
+  private ExecutionProvider provider(long stream, boolean channelsLast) {
+    return new ExecutionProvider.Cuda(
+        device.context().index(), stream, settings.tf32(), channelsLast);
   }
 
   @Override
@@ -86,7 +90,8 @@ public final class CudaSessionFactory implements SessionFactory {
       ImportedModel model, long address, CudaLane lane, MemoryTarget constants) {
     long before = lane.frameworkBytes();
     SessionSettings onDevice =
-        SessionSettings.onDevice(1).withProvider(provider(lane.stream().address()));
+        SessionSettings.onDevice(1)
+            .withProvider(provider(lane.stream().address(), model.plan().channelsLast()));
     OrtSession session =
         memory.allocatingFrom(constants, () -> environment.open(model.gatedModel(), onDevice));
     SessionBinding binding =

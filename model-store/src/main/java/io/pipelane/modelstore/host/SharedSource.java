@@ -5,12 +5,12 @@ import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A lease on mapped weights. */
-final class MappedSource implements WeightSource {
-  private final MappedWeights weights;
+/** A lease on weights in host memory. */
+final class SharedSource implements WeightSource {
+  private final SharedWeights weights;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  MappedSource(MappedWeights weights) {
+  SharedSource(SharedWeights weights) {
     this.weights = weights;
   }
 

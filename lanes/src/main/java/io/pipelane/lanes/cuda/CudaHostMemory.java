@@ -1,0 +1,59 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.cpu.SharedMemory;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import io.pipelane.modelstore.host.HostMemory;
+import io.pipelane.modelstore.host.ParallelFileReader;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Host memory that every GPU reads at its link's speed: files are read into memory that other
+ * processes could share, which is then pinned.
+ */
+public final class CudaHostMemory implements HostMemory {
+  private static final int READERS = 4;
+
+  private final CudaContext context;
+  private final int readers;
+
+  /**
+   * Memory for all devices of the process.
+   *
+   * @param context of one of them, which stays open as long as anything is loaded
+   */
+  public CudaHostMemory(CudaContext context) {
+    this.context = context;
+    this.readers = Math.min(READERS, Runtime.getRuntime().availableProcessors());
+  }
+
+  @Override
+  public Loaded load(Path file) throws IOException {
+    long bytes = Files.size(file);
+    SharedMemory memory = SharedMemory.allocate("weights", Math.max(1, bytes));
+    try {
+      // Reading takes the memory page by page, on several threads; pinning finds it there.
+      ParallelFileReader.read(file, memory.segment().asSlice(0, bytes), readers);
+      return new Pinned(memory, PinnedHostMemory.register(context, memory.segment()), bytes);
+    } catch (IOException | RuntimeException | Error e) {
+      memory.close();
+      throw e;
+    }
+  }
+
+  private record Pinned(SharedMemory shared, PinnedHostMemory pin, long bytes) implements Loaded {
+    @Override
+    public MemorySegment memory() {
+      return shared.segment().asSlice(0, bytes).asReadOnly();
+    }
+
+    @Override
+    public void close() {
+      pin.close();
+      shared.close();
+    }
+  }
+}

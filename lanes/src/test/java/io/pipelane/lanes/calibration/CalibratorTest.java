@@ -1,0 +1,102 @@
+package io.pipelane.lanes.calibration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.calibration.Calibration.ProductRate;
+import io.pipelane.lanes.cpu.CpuDevice;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CalibratorTest {
+  private static final ByteSize MEMORY = new ByteSize(Calibrator.LARGEST_COPY);
+  private static final ByteSize PAGE = ByteSize.ofMebibytes(16);
+  private static final int MAPPING_NANOS = 4000;
+
+  @TempDir Path cache;
+
+  private final AtomicLong clock = new AtomicLong();
+
+  private final DeviceProbe probe =
+      new DeviceProbe() {
+        @Override
+        public void awaitMappings() {
+          clock.addAndGet(MAPPING_NANOS);
+        }
+
+        @Override
+        public Optional<Double> launchNanos() {
+          return Optional.of(2500.0);
+        }
+
+        @Override
+        public Optional<ProductRate> products() {
+          return Optional.of(new ProductRate(4e14, "by heart"));
+        }
+      };
+
+  private Calibration calibrate(long costNanos, double nanosPerByte) {
+    try (Device device =
+            new SimulatedLink(
+                CpuDevice.open(MEMORY, PAGE, Bandwidth.UNLIMITED), clock, costNanos, nanosPerByte);
+        Arena arena = Arena.ofShared()) {
+      MemorySegment source = arena.allocate(Calibrator.LARGEST_COPY);
+      return new Calibrator(clock::get).calibrate(device, "driver 1", source, probe);
+    }
+  }
+
+  @Test
+  void calibrate_aSimulatedLink_findsItsRateAndCost() {
+    Calibration found = calibrate(3000, 1 / 50.0);
+    assertEquals(6, found.link().copies().size());
+    assertEquals(3000, found.link().costPerCopyNanos(), 2);
+    assertEquals(50e9, found.link().bandwidth(1 << 30), 0.2e9);
+    assertEquals(MAPPING_NANOS / 4.0, found.mapNanosPerPage());
+    assertEquals(MAPPING_NANOS / 4.0, found.unmapNanosPerPage());
+    assertEquals(PAGE.bytes(), found.pageBytes());
+    assertTrue(clock.get() < 1_000_000_000, "it took " + clock);
+  }
+
+  @Test
+  void calibrate_aSlowLink_leavesLargeSizesOut() {
+    Calibration found = calibrate(3000, 10);
+    assertEquals(16 << 20, found.link().copies().getLast().bytes(), "100 MB/s");
+  }
+
+  @Test
+  void file_afterWriting_holdsTheSame() throws IOException {
+    Calibration written = calibrate(3000, 1 / 50.0);
+    CalibrationFile files = new CalibrationFile(cache);
+    files.write(written);
+    files.write(written);
+    assertEquals(Optional.of(written), files.read("cpu", "driver 1"));
+    assertEquals(Optional.empty(), files.read("cpu", "driver 2"));
+  }
+
+  @Test
+  void file_ofSomethingElse_countsAsMissing() throws IOException {
+    CalibrationFile files = new CalibrationFile(cache);
+    files.write(calibrate(3000, 1 / 50.0));
+    for (String content : new String[] {"", "null", "{}", "[1", "{\"device\":\"cpu\"}"}) {
+      Files.writeString(onlyFile(), content);
+      assertEquals(Optional.empty(), files.read("cpu", "driver 1"), content);
+    }
+  }
+
+  private Path onlyFile() throws IOException {
+    try (Stream<Path> files = Files.list(cache.resolve("calibration"))) {
+      return files.findFirst().orElseThrow();
+    }
+  }
+}

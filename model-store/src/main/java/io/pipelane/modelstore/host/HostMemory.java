@@ -1,0 +1,33 @@
+package io.pipelane.modelstore.host;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+
+/**
+ * Host memory as a device's transfers want it: the page cache itself, or memory that its DMA may
+ * read. Safe for any thread.
+ */
+@FunctionalInterface
+public interface HostMemory {
+  /** The page cache, mapped: for devices that read ordinary memory. */
+  HostMemory PAGE_CACHE = MappedFile::map;
+
+  /**
+   * Puts a file's content into memory, and blocks until it is there.
+   *
+   * @throws IOException when the file cannot be read
+   * @throws RuntimeException when there is no memory for it
+   */
+  Loaded load(Path file) throws IOException;
+
+  /** A file's content in memory, as long as it is not closed. */
+  interface Loaded extends AutoCloseable {
+    /** Exactly the content; must not be written to. */
+    MemorySegment memory();
+
+    /** Gives the memory back; nobody reads it any more. */
+    @Override
+    void close();
+  }
+}

@@ -1,0 +1,139 @@
+package io.pipelane.server.device;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.calibration.Calibration;
+import io.pipelane.lanes.calibration.Calibrator;
+import io.pipelane.lanes.calibration.CpuProbe;
+import io.pipelane.lanes.calibration.CudaProbe;
+import io.pipelane.lanes.calibration.MatrixProducts;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.runtime.OrtLibrary;
+import java.lang.foreign.Arena;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/** The devices of this machine, to be listed and calibrated; not opened until then. */
+public final class DeviceList {
+  private static final ByteSize CALIBRATED = new ByteSize(Calibrator.LARGEST_COPY);
+
+  private final PipelaneConfig config;
+  private final LongSupplier nanoClock;
+
+  /** A list under a configuration, which says what each device would be given. */
+  public DeviceList(PipelaneConfig config, LongSupplier nanoClock) {
+    this.config = config;
+    this.nanoClock = nanoClock;
+  }
+
+  /**
+   * A device of this machine.
+   *
+   * @param selection what {@code device.kind} would be
+   * @param description what it is and what it would be given
+   * @param name its name in calibrations
+   * @param driver what lies between it and us, in calibrations
+   * @param calibrate measures it, for about a second
+   */
+  public record Listed(
+      String selection,
+      String description,
+      String name,
+      String driver,
+      Supplier<Calibration> calibrate) {}
+
+  /**
+   * The processor.
+   *
+   * @param processor its name
+   */
+  public Listed cpu(String processor) {
+    String driver =
+        "%s, Linux %s, link %s"
+            .formatted(processor, System.getProperty("os.version"), config.link().bandwidth());
+    String budget = config.device().forCpu(Runtime.getRuntime().availableProcessors()).toString();
+    return new Listed("cpu", processor + "; " + budget, "cpu", driver, () -> calibrateCpu(driver));
+  }
+
+  /**
+   * The GPUs.
+   *
+   * @throws StatusException with the reason when there is none that could be used
+   */
+  public List<Listed> gpus() {
+    CudaDriver driver = CudaDriver.load();
+    List<Listed> gpus = new ArrayList<>();
+    for (int i = 0; i < driver.deviceCount(); i++) {
+      gpus.add(gpu(driver, i));
+    }
+    return gpus;
+  }
+
+  private Listed gpu(CudaDriver driver, int ordinal) {
+    String version = "driver for CUDA " + driver.versionText();
+    try (CudaContext context = CudaContext.open(driver, ordinal)) {
+      long free = context.freeBytes();
+      String selection = "cuda:" + ordinal;
+      String description =
+          "%s, %s, %s of memory, %s free; %s"
+              .formatted(
+                  context.deviceName(),
+                  version,
+                  new ByteSize(context.totalBytes()),
+                  new ByteSize(free),
+                  config.device().forGpu(free));
+      return new Listed(
+          selection,
+          description,
+          selection + " " + context.deviceName(),
+          version,
+          () -> calibrateGpu(driver, ordinal, version));
+    }
+  }
+
+  private Calibration calibrateCpu(String driver) {
+    ByteSize page = config.device().forCpu(1).page();
+    try (CpuDevice device = CpuDevice.open(CALIBRATED, page, config.link().bandwidth());
+        Arena arena = Arena.ofShared()) {
+      return new Calibrator(nanoClock)
+          .calibrate(
+              device,
+              driver,
+              arena.allocate(CALIBRATED.bytes()),
+              new CpuProbe(products(ExecutionProvider.CPU)));
+    }
+  }
+
+  private Calibration calibrateGpu(CudaDriver driver, int ordinal, String version) {
+    ByteSize page = config.device().forGpu(0).page();
+    try (CudaDevice device = CudaDevice.open(driver, ordinal, CALIBRATED, page);
+        PinnedHostMemory source = PinnedHostMemory.allocate(device.context(), CALIBRATED.bytes())) {
+      ExecutionProvider provider = new ExecutionProvider.Cuda(ordinal, 0, config.runtime().tf32());
+      CudaProbe probe =
+          new CudaProbe(
+              device.context(),
+              device.persistent(),
+              device::awaitMappings,
+              products(provider),
+              nanoClock);
+      return new Calibrator(nanoClock).calibrate(device, version, source.segment(), probe);
+    }
+  }
+
+  private MatrixProducts products(ExecutionProvider provider) {
+    return new MatrixProducts(this::library, provider, nanoClock);
+  }
+
+  private Path library() {
+    return OrtLibrary.locate(config.runtime().library(), config.repository().cache());
+  }
+}

@@ -1,0 +1,124 @@
+package io.pipelane.server.device;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.CudaHostMemory;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.modelstore.importing.ImportTarget;
+import io.pipelane.server.OpenParts;
+import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.SwitcherSettings;
+import io.pipelane.switcher.memory.EqualBytesGrouping;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** Opens the devices that a configuration asks for, and puts a switcher on each. */
+public final class DeviceOpening {
+  private static final int GROUPS = 8;
+  private static final long SMALLEST_GROUP = 1L << 20;
+
+  private final PipelaneConfig config;
+  private final Path library;
+  private final OpenParts opened;
+
+  private DeviceOpening(PipelaneConfig config, Path library, OpenParts opened) {
+    this.config = config;
+    this.library = library;
+    this.opened = opened;
+  }
+
+  /**
+   * Opens devices.
+   *
+   * @param library ONNX Runtime's
+   * @param opened takes what has to be closed
+   * @param announcements told in a line each what was chosen and what each device is given
+   * @throws io.pipelane.config.StatusException when a device cannot be had
+   */
+  public static OpenDevices open(
+      PipelaneConfig config, Path library, OpenParts opened, Consumer<String> announcements) {
+    DeviceChoice choice =
+        DeviceChoice.of(config.device().kind(), () -> DeviceChoice.Cuda.load(library));
+    return new DeviceOpening(config, library, opened).open(choice, announcements);
+  }
+
+  private OpenDevices open(DeviceChoice choice, Consumer<String> announcements) {
+    List<ServingDevice> devices = new ArrayList<>();
+    HostTier hostTier;
+    ByteSize hostBytes = config.hostTier().memory();
+    switch (choice) {
+      case DeviceChoice.Processor(String reason) -> {
+        if (!reason.isEmpty()) {
+          announcements.accept("device.kind is auto: using the CPU, because " + reason);
+        }
+        devices.add(opened.add(CpuServing.open(config, library)));
+        hostTier = opened.add(HostTier.mapping(hostBytes));
+      }
+      case DeviceChoice.Gpus(DeviceChoice.Cuda cuda, List<Integer> ordinals) -> {
+        // Pinned memory belongs to a context, and must be gone before the last device is.
+        CudaContext context = opened.add(CudaContext.open(cuda.driver(), ordinals.getFirst()));
+        for (int ordinal : ordinals) {
+          throw new UnsupportedOperationException("cuda:" + ordinal);
+        }
+        hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
+      }
+    }
+    List<ServingDevices.Place> places = new ArrayList<>();
+    for (ServingDevice device : devices) {
+      announcements.accept(device.description());
+      places.add(new ServingDevices.Place(device.device().name(), switcher(device, hostTier)));
+    }
+    return new OpenDevices(new ServingDevices(places, hostTier), commonTarget(devices));
+  }
+
+  /** Models are imported once for all devices. */
+  private static ImportTarget commonTarget(List<ServingDevice> devices) {
+    ImportTarget target = devices.getFirst().target();
+    for (ServingDevice device : devices) {
+      String identity = device.target().deviceIdentity();
+      if (!identity.equals(target.deviceIdentity())) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "device.kind names GPUs of different kinds, %s and %s; start a server for each kind"
+                .formatted(target.deviceIdentity(), identity));
+      }
+    }
+    return target;
+  }
+
+  private Switcher switcher(ServingDevice device, HostTier hostTier) {
+    DeviceMemory memory = new DeviceMemory(device.device().persistent());
+    SessionFactory sessions = device.sessions().apply(memory);
+    try {
+      return opened.add(
+          new Switcher(
+              device.device(),
+              memory,
+              sessions,
+              settings(device),
+              model -> hostTier.open(model.weights(), model.plan().weightBytes())));
+    } catch (RuntimeException | Error e) {
+      sessions.close();
+      throw e;
+    }
+  }
+
+  private SwitcherSettings settings(ServingDevice device) {
+    return new SwitcherSettings(
+        device.budget().weights().bytes(),
+        device.budget().working().bytes(),
+        device.budget().lanes(),
+        config.queue().maxRequests(),
+        config.queue().maxBytes().bytes(),
+        new EqualBytesGrouping(GROUPS, SMALLEST_GROUP),
+        device.packs(),
+        config.runtime().prepackAfter());
+  }
+}

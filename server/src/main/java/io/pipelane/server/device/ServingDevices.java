@@ -1,0 +1,144 @@
+package io.pipelane.server.device;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.Switcher;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The devices together, as one service: each version is served by one of them.
+ *
+ * <p>Safe for any thread; what blocks in {@link Switcher} blocks here.
+ */
+public final class ServingDevices implements InferenceService {
+  private final List<Place> places;
+  private final HostTier hostTier;
+  private final DevicePlacement placement;
+  private final Map<ModelVersion, Switcher> servedBy = new ConcurrentHashMap<>();
+
+  /**
+   * A device and what serves from it.
+   *
+   * @param name what people call it, no two alike
+   */
+  record Place(String name, Switcher switcher) {}
+
+  ServingDevices(List<Place> places, HostTier hostTier) {
+    this.places = List.copyOf(places);
+    this.hostTier = hostTier;
+    this.placement = new DevicePlacement(places.size());
+  }
+
+  /**
+   * Makes a model answerable; blocks.
+   *
+   * @throws StatusException as {@link Switcher#register}; nothing is left then
+   */
+  public void register(ImportedModel model) {
+    ModelVersion version = model.version();
+    long bytes = model.plan().weightBytes();
+    Switcher switcher = places.get(placement.place(version, bytes)).switcher;
+    try {
+      hostTier.prepare(model.weights(), bytes);
+      switcher.register(model);
+    } catch (RuntimeException | Error e) {
+      placement.remove(version);
+      throw e;
+    }
+    servedBy.put(version, switcher);
+  }
+
+  /**
+   * Takes a model out; blocks until its runs have ended.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void deregister(ModelVersion version) {
+    switcher(version).deregister(version);
+    servedBy.remove(version);
+    placement.remove(version);
+  }
+
+  /** Brings a model's weights onto its device; see {@link Switcher#warmUp}. */
+  public void warmUp(ModelVersion version) {
+    switcher(version).warmUp(version);
+  }
+
+  /** Takes a model's weights off its device; see {@link Switcher#evict}. */
+  public void evict(ModelVersion version) {
+    switcher(version).evict(version);
+  }
+
+  @Override
+  public Ticket submit(InferenceRequest request, ResultHandler handler) {
+    return switcher(request.model()).submit(request, handler);
+  }
+
+  private Switcher switcher(ModelVersion version) {
+    Switcher switcher = servedBy.get(version);
+    if (switcher == null) {
+      throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+    }
+    return switcher;
+  }
+
+  /** Who holds what of each device's memory, now, by the devices' names. */
+  public Map<String, MemoryOverview> memory() {
+    Map<String, MemoryOverview> overviews = new LinkedHashMap<>();
+    places.forEach(place -> overviews.put(place.name, place.switcher.memory()));
+    return overviews;
+  }
+
+  /** How the weights kept in host memory have been used. */
+  public HostTier.Statistics hostTier() {
+    return hostTier.statistics();
+  }
+
+  /**
+   * What serves from the only device.
+   *
+   * @throws IllegalStateException when there are several
+   */
+  public Switcher only() {
+    if (places.size() != 1) {
+      throw new IllegalStateException("there is not one device: " + memory().keySet());
+    }
+    return places.getFirst().switcher;
+  }
+
+  /** ONNX Runtime's version. */
+  public String runtimeVersion() {
+    return places.getFirst().switcher.runtimeVersion();
+  }
+
+  /** Checks every invariant of every device's accounts. */
+  public void verify() {
+    places.forEach(place -> place.switcher.verify());
+  }
+
+  /**
+   * Takes no more requests and waits for those that were taken.
+   *
+   * @return whether all of them have ended in time
+   */
+  public boolean drain(Duration timeout) {
+    long deadline = System.nanoTime() + timeout.toNanos();
+    boolean ended = true;
+    for (Place place : places) {
+      long rest = Math.max(0, deadline - System.nanoTime());
+      ended &= place.switcher.drain(Duration.ofNanos(rest));
+    }
+    return ended;
+  }
+}

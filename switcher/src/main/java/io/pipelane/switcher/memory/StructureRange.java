@@ -1,0 +1,75 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.lanes.AddressRange;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Fixed addresses that the weights of a structure's variants lie at, one variant at a time; what a
+ * session is built for. Which variant is mounted is guarded by the daemon's lock.
+ */
+public final class StructureRange {
+  final AddressRange addresses;
+  private final Structure structure;
+  private @Nullable Residency mounted;
+
+  StructureRange(Structure structure, AddressRange addresses) {
+    this.structure = structure;
+    this.addresses = addresses;
+  }
+
+  public Structure structure() {
+    return structure;
+  }
+
+  public long address() {
+    return addresses.address();
+  }
+
+  @Nullable Residency mounted() {
+    return mounted;
+  }
+
+  /** Whether nothing runs on the variant that is mounted, reads it or writes it. */
+  boolean canYield() {
+    return mounted == null
+        || (mounted.leases == 0
+            && !mounted.isArriving()
+            && (mounted.packed == null || mounted.hasIdleForm()));
+  }
+
+  /** How much the variant that is mounted was used lately; less than nothing where none is. */
+  double recentUses(long nowNanos) {
+    return mounted == null ? -1 : mounted.usage.at(nowNanos);
+  }
+
+  /**
+   * Puts the pages that a variant has under the empty range; nothing is changed when that fails.
+   */
+  void mount(Residency residency) {
+    int slot = 0;
+    try {
+      for (; slot < residency.pages.size(); slot++) {
+        addresses.map(slot, residency.pages.get(slot));
+      }
+    } catch (RuntimeException e) {
+      while (slot-- > 0) {
+        addresses.unmap(slot);
+      }
+      throw e;
+    }
+    mounted = residency;
+    residency.mountedIn = this;
+  }
+
+  /** Takes the variant's pages from under the range; it keeps them. */
+  void dismount() {
+    Residency former = mounted;
+    if (former != null) {
+      for (int slot = 0; slot < former.pages.size(); slot++) {
+        addresses.unmap(slot);
+      }
+      former.mountedIn = null;
+      mounted = null;
+    }
+  }
+}

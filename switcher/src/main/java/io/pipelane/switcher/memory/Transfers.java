@@ -1,0 +1,94 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.lanes.CopyEngine;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.switcher.memory.Grouping.Group;
+import io.pipelane.switcher.memory.Residency.Arrival;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+
+/**
+ * Starts the copies that bring a model's missing weights in, group by group.
+ *
+ * <p>Guarded by the memory daemon's lock.
+ */
+final class Transfers {
+  private final CopyEngine copies;
+  private final WeightMemory memory;
+  private final Function<ImportedModel, WeightSource> hostTier;
+  private final Grouping grouping;
+  private final Runnable whenOver;
+
+  /**
+   * Starts nothing yet.
+   *
+   * @param hostTier opens a model's weights for a transfer
+   * @param whenOver called when all copies of a transfer have ended, on any thread
+   */
+  Transfers(
+      CopyEngine copies,
+      WeightMemory memory,
+      Function<ImportedModel, WeightSource> hostTier,
+      Grouping grouping,
+      Runnable whenOver) {
+    this.copies = copies;
+    this.memory = memory;
+    this.hostTier = hostTier;
+    this.grouping = grouping;
+    this.whenOver = whenOver;
+  }
+
+  /** Sends for everything that a mounted model misses; there is room for it. */
+  void start(Residency residency) {
+    WeightSource source = hostTier.apply(residency.model);
+    long resident = memory.residentBytes(residency);
+    try {
+      for (Group group : grouping.groups(residency.model.plan(), resident)) {
+        bringIn(residency, source, group);
+        memory.counters.copies++;
+      }
+    } finally {
+      whenAllDone(residency, source);
+    }
+    memory.counters.loads++;
+    memory.counters.bytesLoaded += residency.model.plan().weightBytes() - resident;
+  }
+
+  /** Maps the pages of a group just ahead of its copy; a failure fails the rest of the transfer. */
+  private void bringIn(Residency residency, WeightSource source, Group group) {
+    try {
+      memory.mapUpTo(residency, group.end());
+      DeviceEvent arrived =
+          copies.copy(
+              source,
+              group.offset(),
+              residency.range().addresses,
+              group.offset(),
+              group.byteSize());
+      residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
+    } catch (RuntimeException e) {
+      long end = residency.model.plan().weightBytes();
+      residency.arrivals.add(new Arrival(group.offset(), end, new FailedEvent(e)));
+      throw e;
+    }
+  }
+
+  /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
+  private void whenAllDone(Residency residency, WeightSource source) {
+    AtomicInteger outstanding = new AtomicInteger(residency.arrivals.size() + 1);
+    Runnable done =
+        () -> {
+          if (outstanding.decrementAndGet() == 0) {
+            try {
+              source.close();
+            } finally {
+              whenOver.run();
+            }
+          }
+        };
+    residency.arrivals.forEach(arrival -> arrival.event().whenDone(done));
+    done.run();
+  }
+}

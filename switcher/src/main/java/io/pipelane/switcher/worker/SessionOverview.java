@@ -1,0 +1,32 @@
+package io.pipelane.switcher.worker;
+
+import java.util.List;
+
+/**
+ * The sessions that exist at one moment, by structure, and how many came and went.
+ *
+ * @param built sessions built since the start
+ * @param evicted sessions closed to make room for something else
+ */
+public record SessionOverview(List<Entry> entries, long built, long evicted) {
+  public SessionOverview {
+    entries = List.copyOf(entries);
+  }
+
+  /** Working memory that all sessions take. */
+  public long bytes() {
+    return entries.stream().mapToLong(Entry::bytes).sum();
+  }
+
+  /**
+   * One structure's sessions.
+   *
+   * @param structure its hash
+   * @param variants registered models that share them
+   * @param sessions how many there are: one, or one for each lane that has run it
+   * @param bytes working memory that they take
+   * @param buildMillis what building one took at most
+   */
+  public record Entry(
+      String structure, int variants, int sessions, long bytes, double buildMillis) {}
+}

@@ -1,0 +1,114 @@
+package io.pipelane.switcher.worker;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.PersistentMemory.Account;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.memory.Structure;
+import io.pipelane.switcher.memory.StructureRange;
+import java.util.Objects;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Builds the session that a run needs when there is none, charged to the working memory. Safe for
+ * any platform thread; one thread builds a session, the others wait for it.
+ */
+final class SessionPool {
+  private final SessionTable table;
+  private final SessionFactory factory;
+  private final PersistentMemory persistent;
+  private final LongSupplier nanoClock;
+
+  SessionPool(
+      SessionTable table,
+      SessionFactory factory,
+      PersistentMemory persistent,
+      LongSupplier nanoClock) {
+    this.table = table;
+    this.factory = factory;
+    this.persistent = persistent;
+    this.nanoClock = nanoClock;
+  }
+
+  /**
+   * Takes the session for a range and a lane, building it when there is none; to be given back.
+   *
+   * @param lane the calling thread's lane; null outside of one, for sessions bound to none
+   * @throws NoSessionRoomException when it has to be built and there is no room now
+   * @throws StatusException when ONNX Runtime refuses the model; nothing is left then
+   */
+  PooledSession take(ImportedModel model, StructureRange range, @Nullable EphemeralRegion lane) {
+    @Nullable EphemeralRegion seat = factory.boundToLane() ? Objects.requireNonNull(lane) : null;
+    PooledSession session = table.take(new PooledSession.Key(range, seat));
+    if (session.isBuilt()) {
+      return session;
+    }
+    boolean done = false;
+    try {
+      build(model, session);
+      done = true;
+      return session;
+    } finally {
+      if (!done) {
+        table.abandon(session);
+      }
+    }
+  }
+
+  /** Ends a run in a session; what the run added to it is charged, or the session has to go. */
+  void giveBack(PooledSession session) {
+    boolean mayGrow = factory.boundToLane(); // Others share it, and keep to their account.
+    table.giveBack(session, mayGrow && !table.recharge(session, session.deviceBytes()));
+  }
+
+  private void build(ImportedModel model, PooledSession session) {
+    Structure structure = session.key.range().structure();
+    reserve(structure, session);
+    String owner = "session of " + structure.hash();
+    Account account = persistent.open(owner, session.bytes);
+    @Nullable ModelSession made = null;
+    boolean done = false;
+    try {
+      long begin = nanoClock.getAsLong();
+      made =
+          factory.gated(
+              model,
+              session.key.range().address(),
+              session.key.lane(),
+              new MemoryTarget.Persistent(account));
+      long nanos = nanoClock.getAsLong() - begin;
+      account.limit(account.usedBytes());
+      if (!table.recharge(session, account.usedBytes() + made.frameworkBytes())) {
+        throw new NoSessionRoomException(owner, table.expectedBytes(structure));
+      }
+      table.built(session, made, account, nanos);
+      done = true;
+    } catch (OutOfDeviceMemoryException e) {
+      long larger = session.bytes + Math.max(session.bytes, e.refusedBytes());
+      table.expect(structure, larger);
+      throw new NoSessionRoomException(owner, larger);
+    } finally {
+      if (!done) {
+        if (made != null) {
+          made.close();
+        }
+        account.close();
+      }
+    }
+  }
+
+  /** Uses the room granted to the structure, or finds some. */
+  private void reserve(Structure structure, PooledSession session) {
+    session.bytes = table.takeGrant(structure);
+    long bytes = Math.max(session.bytes, table.expectedBytes(structure));
+    if (!table.recharge(session, bytes)) {
+      throw new NoSessionRoomException("session of " + structure.hash(), bytes);
+    }
+  }
+}

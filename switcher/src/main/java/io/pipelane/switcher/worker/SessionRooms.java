@@ -1,0 +1,116 @@
+package io.pipelane.switcher.worker;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.switcher.memory.Structure;
+import io.pipelane.switcher.worker.Worker.SessionRoom;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** Makes room in working memory for sessions and lanes, waiting where it must. */
+final class SessionRooms {
+  /*
+   * Inside a lane nobody waits for room, as those that hold it may be waiting for the same: who
+   * finds none leaves its lane and comes here, where the room is granted to the structure. One
+   * thread at a time does so (the gate, held as long as the room); what it waits for is runs under
+   * way, and these never wait for it.
+   */
+  private final ReentrantLock gate = new ReentrantLock(true);
+  private final SessionTable table;
+  private final Lanes lanes;
+
+  SessionRooms(SessionTable table, Lanes lanes) {
+    this.table = table;
+    this.lanes = lanes;
+  }
+
+  /**
+   * Waits until there is room for one more session of a structure, and for a lane beside it, and
+   * reserves the session's. Called outside of lanes.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there never can be
+   */
+  SessionRoom makeRoom(Structure structure, long laneBytes) {
+    gate.lock();
+    boolean granted = false;
+    try {
+      long bytes = table.expectedBytes(structure);
+      granted = reserve(bytes);
+      if (!granted) {
+        throw tooLarge(structure, bytes, laneBytes);
+      }
+      table.grant(structure, bytes);
+      SessionRoom room = new Room(structure);
+      if (!makeLaneRoom(laneBytes)) {
+        room.close();
+        throw tooLarge(structure, bytes, laneBytes);
+      }
+      return room;
+    } finally {
+      if (!granted) {
+        leaveGate();
+      }
+    }
+  }
+
+  private boolean reserve(long bytes) {
+    boolean possible = bytes <= lanes.capacityBytes();
+    while (possible && !lanes.reservePersistent(bytes)) {
+      possible = evictOrWait();
+    }
+    return possible;
+  }
+
+  /**
+   * Closes idle sessions, and waits for those in use, until a lane of so many bytes could be had.
+   * Called outside of lanes.
+   *
+   * @return false when it never can
+   */
+  boolean makeLaneRoom(long bytes) {
+    while (lanes.largestLaneBytes() < bytes) {
+      if (bytes > lanes.capacityBytes() || !evictOrWait()) {
+        return lanes.largestLaneBytes() >= bytes;
+      }
+    }
+    return true;
+  }
+
+  /** Closes a session, or waits for one to become idle; false when none is left or in use. */
+  private boolean evictOrWait() {
+    return table.evict()
+        || table.awaitChange(() -> gate.isLocked() && !gate.isHeldByCurrentThread());
+  }
+
+  private void leaveGate() {
+    gate.unlock();
+    table.changed();
+  }
+
+  private StatusException tooLarge(Structure structure, long bytes, long laneBytes) {
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "a session of structure %s takes up to %s, and its run %s; device.working-memory is %s: raise it"
+            .formatted(
+                structure.hash(),
+                new ByteSize(bytes),
+                new ByteSize(laneBytes),
+                new ByteSize(lanes.capacityBytes())));
+  }
+
+  /** Room for one session of a structure, used by the next that is built; belongs to a thread. */
+  private final class Room implements SessionRoom {
+    private final Structure structure;
+
+    Room(Structure structure) {
+      this.structure = structure;
+    }
+
+    @Override
+    public void close() {
+      lanes.releasePersistent(table.takeGrant(structure));
+      leaveGate();
+    }
+  }
+}

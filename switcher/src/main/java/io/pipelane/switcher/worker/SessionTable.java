@@ -1,0 +1,386 @@
+package io.pipelane.switcher.worker;
+
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PersistentMemory.Account;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.memory.Structure;
+import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.memory.Usage;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+
+/**
+ * Which sessions there are, what working memory is reserved for each, and who gives way. Safe for
+ * any platform thread.
+ */
+final class SessionTable {
+  /*
+   * The lock guards everything here; under it nothing blocks but the wait for its own condition.
+   * Lock order: memory daemon, table, lanes; none of them calls back.
+   *
+   * Every session's bytes are reserved with Lanes from before it is built until after it is closed,
+   * so the safety condition covers them. Sessions in use are never closed.
+   */
+  private static final Duration USAGE_HALF_LIFE = Duration.ofMinutes(1);
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final Map<PooledSession.Key, PooledSession> sessions = new HashMap<>();
+  private final Map<Structure, SessionBudget> budgets = new HashMap<>();
+  private final Lanes lanes;
+  private final LongSupplier nanoClock;
+  private int closing;
+  private long changes;
+  private long built;
+  private long evicted;
+
+  SessionTable(Lanes lanes, LongSupplier nanoClock) {
+    this.lanes = lanes;
+    this.nanoClock = nanoClock;
+  }
+
+  /** Counts a model among the variants of its structure. */
+  void join(ImportedModel model, Structure structure) {
+    lock.lock();
+    try {
+      budgets.computeIfAbsent(structure, key -> new SessionBudget(model)).variants++;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Lets a variant go; with the last one go the sessions, in none of which anything runs. */
+  void leave(Structure structure) {
+    List<PooledSession> orphans = new ArrayList<>();
+    lock.lock();
+    try {
+      SessionBudget budget = budget(structure);
+      budget.variants--;
+      if (budget.variants > 0) {
+        return;
+      }
+      while (sessionsOf(structure).stream().anyMatch(session -> session.runs > 0)) {
+        changed.awaitUninterruptibly();
+      }
+      if (budget.variants == 0) {
+        orphans.addAll(sessionsOf(structure));
+        orphans.forEach(this::remove);
+        budgets.remove(structure, budget);
+      }
+    } finally {
+      lock.unlock();
+    }
+    orphans.forEach(this::close);
+  }
+
+  /** The lanes that a structure's sessions are bound to. */
+  Set<EphemeralRegion> lanesOf(StructureRange range) {
+    Set<EphemeralRegion> found = new HashSet<>();
+    lock.lock();
+    try {
+      for (PooledSession.Key key : sessions.keySet()) {
+        if (key.range() == range && key.lane() != null) {
+          found.add(key.lane());
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+    return found;
+  }
+
+  /**
+   * Takes a session for one run; waits for one that is being built. Where there is none, the caller
+   * has one to build, and ends that with {@link #built} or {@link #abandon}.
+   */
+  PooledSession take(PooledSession.Key key) {
+    lock.lock();
+    try {
+      PooledSession found = sessions.get(key);
+      while (found != null && !found.isBuilt()) {
+        changed.awaitUninterruptibly();
+        found = sessions.get(key);
+      }
+      long now = nanoClock.getAsLong();
+      if (found == null) {
+        found = new PooledSession(key, new Usage(USAGE_HALF_LIFE, now));
+        sessions.put(key, found);
+      }
+      found.runs++;
+      found.usage.used(now);
+      return found;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A session is built: others may use it as well. */
+  void built(PooledSession session, ModelSession made, Account account, long nanos) {
+    lock.lock();
+    try {
+      session.built(made, account, nanos);
+      built++;
+      signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Nothing was built; what was reserved for it is free again. */
+  void abandon(PooledSession session) {
+    lanes.releasePersistent(session.bytes);
+    lock.lock();
+    try {
+      sessions.remove(session.key);
+      signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Ends a run.
+   *
+   * @param tooLarge whether the session has to go, with the caller as its last user
+   */
+  void giveBack(PooledSession session, boolean tooLarge) {
+    lock.lock();
+    try {
+      session.runs--;
+      if (tooLarge) {
+        retire(session);
+      }
+      signal();
+    } finally {
+      lock.unlock();
+    }
+    if (tooLarge) {
+      close(session);
+    }
+  }
+
+  /** Keeps room for the next session of a structure, reserved with the lanes already. */
+  void grant(Structure structure, long bytes) {
+    lock.lock();
+    try {
+      budget(structure).grantedBytes = bytes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Takes the room that was granted to a structure; 0 when there is none. */
+  long takeGrant(Structure structure) {
+    lock.lock();
+    try {
+      SessionBudget budget = budget(structure);
+      long bytes = budget.grantedBytes;
+      budget.grantedBytes = 0;
+      return bytes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Changes what is reserved for a session, evicting others; by the one thread that uses it. */
+  boolean recharge(PooledSession session, long bytes) {
+    long more = bytes - session.bytes;
+    if (more > 0) {
+      expect(session.key.range().structure(), bytes);
+      while (!lanes.tryReservePersistent(more)) {
+        if (lanes.freeBytes() + idleBytes() < more || !evict()) {
+          return false;
+        }
+      }
+    } else if (more < 0) {
+      lanes.releasePersistent(-more);
+    }
+    lock.lock();
+    try {
+      session.bytes = bytes;
+      signal();
+    } finally {
+      lock.unlock();
+    }
+    return true;
+  }
+
+  /** Notes that a structure's sessions need so much. */
+  void expect(Structure structure, long bytes) {
+    lock.lock();
+    try {
+      budget(structure).observed(bytes);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What the next session of a structure will take at most, as far as is known. */
+  long expectedBytes(Structure structure) {
+    lock.lock();
+    try {
+      return budget(structure).expectedBytes();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Closes the idle session of least value; false when there is none. */
+  boolean evict() {
+    PooledSession victim;
+    lock.lock();
+    try {
+      long now = nanoClock.getAsLong();
+      Optional<PooledSession> cheapest =
+          sessions.values().stream()
+              .filter(PooledSession::canGo)
+              .min(Comparator.comparingDouble(session -> session.value(now)));
+      if (cheapest.isEmpty()) {
+        return false;
+      }
+      victim = cheapest.get();
+      retire(victim);
+    } finally {
+      lock.unlock();
+    }
+    close(victim);
+    return true;
+  }
+
+  /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */
+  boolean hasRoomForRange(Structure structure) {
+    lock.lock();
+    try {
+      SessionBudget budget = budgets.get(structure);
+      if (budget == null) {
+        return false;
+      }
+      long lanesUsed = sessionsOf(structure).stream().map(s -> s.key.lane()).distinct().count();
+      return lanes.freeBytes() >= lanesUsed * budget.expectedBytes();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private long idleBytes() {
+    lock.lock();
+    try {
+      return sessions.values().stream()
+          .filter(PooledSession::canGo)
+          .mapToLong(session -> session.bytes)
+          .sum();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits until something may have become free.
+   *
+   * @param others whether room is taken by somebody that this table does not know
+   * @return false when nothing is in use, so that waiting is in vain
+   */
+  boolean awaitChange(BooleanSupplier others) {
+    lock.lock();
+    try {
+      boolean canGo = sessions.values().stream().anyMatch(PooledSession::canGo);
+      boolean inUse = sessions.values().stream().anyMatch(session -> session.runs > 0);
+      boolean hope = closing > 0 || inUse || others.getAsBoolean();
+      long seen = changes;
+      while (!canGo && hope && changes == seen) {
+        changed.awaitUninterruptibly();
+      }
+      return canGo || hope;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Wakes those that wait for a change. */
+  void changed() {
+    lock.lock();
+    try {
+      signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Sessions by structure. */
+  SessionOverview overview() {
+    lock.lock();
+    try {
+      List<SessionOverview.Entry> entries = new ArrayList<>();
+      budgets.forEach(
+          (structure, budget) -> {
+            List<PooledSession> held = sessionsOf(structure);
+            entries.add(
+                new SessionOverview.Entry(
+                    structure.hash(),
+                    budget.variants,
+                    held.size(),
+                    held.stream().mapToLong(session -> session.bytes).sum(),
+                    held.stream().mapToLong(session -> session.buildNanos).max().orElse(0) / 1e6));
+          });
+      entries.sort(Comparator.comparing(SessionOverview.Entry::structure));
+      return new SessionOverview(entries, built, evicted);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void signal() {
+    changes++;
+    changed.signalAll();
+  }
+
+  private void retire(PooledSession session) {
+    evicted++;
+    remove(session);
+  }
+
+  /** Takes a session out of the pool; its room is free once it is closed. */
+  private void remove(PooledSession session) {
+    sessions.remove(session.key);
+    closing++;
+  }
+
+  private void close(PooledSession session) {
+    try {
+      session.close();
+    } finally {
+      lanes.releasePersistent(session.bytes);
+      lock.lock();
+      try {
+        closing--;
+        signal();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  private SessionBudget budget(Structure structure) {
+    return Objects.requireNonNull(budgets.get(structure), "no variant of the structure is here");
+  }
+
+  private List<PooledSession> sessionsOf(Structure structure) {
+    return sessions.values().stream()
+        .filter(session -> session.key.range().structure() == structure)
+        .toList();
+  }
+}
