@@ -144,7 +144,7 @@ final class BoundSessions implements SessionFactory {
 
     @Override
     public long frameworkBytes() {
-      return bytes.get();
+      return bytes.get() - EphemeralRegion.align(CONSTANT_BYTES);
     }
 
     @Override

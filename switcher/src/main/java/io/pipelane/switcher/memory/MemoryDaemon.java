@@ -47,7 +47,7 @@ public final class MemoryDaemon implements AutoCloseable {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final Deque<Object> line = new ArrayDeque<>();
+  private final Deque<Structure.Turn> line = new ArrayDeque<>();
   private final PagePool pages;
   private final WeightMemory memory;
   private final long capacityBytes;
@@ -206,8 +206,8 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /** Waits until it is the caller's turn, and what it does then succeeds. */
-  private void inTurn(Deque<Object> turns, Residency residency, BooleanSupplier work) {
-    Object turn = new Object();
+  private void inTurn(Deque<Structure.Turn> turns, Residency residency, BooleanSupplier work) {
+    Structure.Turn turn = new Structure.Turn();
     turns.addLast(turn);
     try {
       while (turns.peekFirst() != turn || !work.getAsBoolean()) {

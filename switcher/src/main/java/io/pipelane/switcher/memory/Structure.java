@@ -22,7 +22,7 @@ public final class Structure {
    * the line is not empty everybody joins it, so no variant keeps the others out.
    */
   final List<StructureRange> ranges = new ArrayList<>();
-  final Deque<Object> line = new ArrayDeque<>();
+  final Deque<Turn> line = new ArrayDeque<>();
 
   /** Acquisitions that had to wait for a range lately. */
   final Usage contention;
@@ -31,6 +31,9 @@ public final class Structure {
   int variants;
 
   private final Key key;
+
+  /** A place in a line. */
+  static final class Turn {}
 
   /** What models have in common that can share: all that a session knows of them. */
   record Key(
