@@ -10,6 +10,7 @@ import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.protobuf.ByteString;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -77,6 +78,53 @@ class ImportJobTest {
     crc.update(bytes);
     assertEquals(plan.weightChecksum(), crc.getValue());
     assertEquals(plan.weightBytes(), bytes.length);
+  }
+
+  @Test
+  void run_repackedWeights_lieInTheirSegmentsInOrder() throws IOException {
+    Path version = Files.createDirectories(folder.resolve("m/1"));
+    Plan plan = run(TestModels.branches(1), version);
+    assertEquals(6, plan.repacked().size(), plan.notes().toString());
+    assertEquals(List.of(), plan.weights());
+    long end = 0;
+    for (RepackedWeight weight : plan.repacked()) {
+      assertTrue(weight.offset() >= end, weight.name());
+      end = weight.offset() + weight.packedBytes();
+      Plan.Segment segment = plan.segments().get(weight.segment());
+      assertTrue(weight.offset() >= segment.offset() && end <= segment.end(), weight.name());
+    }
+    CRC32C crc = new CRC32C();
+    crc.update(Files.readAllBytes(out(version).resolve(ImportJob.WEIGHTS)));
+    assertEquals(plan.weightChecksum(), crc.getValue());
+  }
+
+  @Test
+  void run_equalWeights_haveEachTheirRepackedForm() throws IOException {
+    // ONNX Runtime keeps one repacked form of equal weights; their sessions are built of others.
+    GraphProto.Builder graph = TestModels.chain(3, TestModels.WIDTH, 1).getGraph().toBuilder();
+    ByteString same = graph.getInitializer(0).getRawData();
+    for (TensorProto.Builder weight : graph.getInitializerBuilderList()) {
+      weight.setRawData(same);
+    }
+    Path version = Files.createDirectories(folder.resolve("m/1"));
+    Plan plan = run(TestModels.model(graph), version);
+    assertEquals(3, plan.repacked().size(), plan.notes().toString());
+    Plan other = run(TestModels.chain(3, TestModels.WIDTH, 2), version("2"));
+    assertEquals(other.repacked(), plan.repacked());
+  }
+
+  @Test
+  void run_weightsThatCannotBeRepacked_stayAsTheyAre() throws IOException {
+    Plan shared = run(TestModels.sharedWeight(1), version("1"));
+    assertEquals(List.of("w1"), shared.repacked().stream().map(RepackedWeight::name).toList());
+    assertEquals(1, shared.weights().size());
+    Plan conditional = run(TestModels.conditional(1), version("2"));
+    assertEquals(List.of(), conditional.repacked());
+    assertEquals(3, conditional.weights().size());
+  }
+
+  private Path version(String name) throws IOException {
+    return Files.createDirectories(folder.resolve("m").resolve(name));
   }
 
   @Test
