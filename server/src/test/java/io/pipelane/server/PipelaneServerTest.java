@@ -20,7 +20,10 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -108,5 +111,47 @@ class PipelaneServerTest {
       assertTrue(server.drain());
       assertEquals(503, answer.join().statusCode(), () -> answer.join().body());
     }
+  }
+
+  private PipelaneConfig config(String device) {
+    return PipelaneConfig.of(
+        Map.of(
+            "repository.path",
+            repository.toString(),
+            "repository.cache",
+            folder.resolve("cache").toString(),
+            "device.kind",
+            device,
+            "device.memory",
+            "32MiB",
+            "server.http-port",
+            "0"));
+  }
+
+  @Test
+  void start_onTheCpu_saysWhatItIsGiven() {
+    List<String> said = new ArrayList<>();
+    PipelaneServer.start(config("cpu"), said::add).close();
+    assertEquals(1, said.size(), said::toString);
+    assertTrue(said.getFirst().startsWith("cpu: 32MiB for weights in pages of 2MiB, 2GiB of"));
+  }
+
+  /** ONNX Runtime from the class path has no CUDA provider, if there is a driver at all. */
+  @Test
+  void start_autoWithoutCuda_servesOnTheCpuAndSaysWhy() {
+    List<String> said = new ArrayList<>();
+    try (PipelaneServer server = PipelaneServer.start(config("auto"), said::add)) {
+      assertEquals(Set.of("cpu"), server.devices().memory().keySet());
+    }
+    assertTrue(said.getFirst().startsWith("device.kind is auto: using the CPU, because "));
+  }
+
+  @Test
+  void start_cudaWithoutCuda_isRefusedWithTheReason() {
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> PipelaneServer.start(config("cuda")));
+    assertEquals(Status.UNAVAILABLE, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.startsWith("device.kind is cuda:0, but "), message);
   }
 }

@@ -102,7 +102,8 @@ final class CatalogModel {
                         name,
                         Long.toString(entry.getKey()),
                         entry.getValue().state(),
-                        entry.getValue().reason()));
+                        entry.getValue().reason(),
+                        entry.getValue().notes()));
     return now.problem.isEmpty()
         ? versions
         : Stream.concat(

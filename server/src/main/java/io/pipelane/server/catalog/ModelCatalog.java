@@ -51,6 +51,15 @@ public interface ModelCatalog {
    *
    * @param version empty for a model without a usable version
    * @param reason why it is not READY; empty otherwise
+   * @param notes what its owner should know of how it is served
    */
-  record Entry(String name, String version, State state, String reason) {}
+  record Entry(String name, String version, State state, String reason, List<String> notes) {
+    public Entry {
+      notes = List.copyOf(notes);
+    }
+
+    public Entry(String name, String version, State state, String reason) {
+      this(name, version, state, reason, List.of());
+    }
+  }
 }

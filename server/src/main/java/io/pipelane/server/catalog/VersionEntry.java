@@ -3,6 +3,7 @@ package io.pipelane.server.catalog;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
+import java.util.List;
 
 /** What became of one version of a model. */
 sealed interface VersionEntry {
@@ -10,6 +11,11 @@ sealed interface VersionEntry {
 
   /** Why it cannot be answered; empty when it can. */
   String reason();
+
+  /** What its owner should know of how it is served. */
+  default List<String> notes() {
+    return List.of();
+  }
 
   /** It is being imported, for the first time. */
   record Importing() implements VersionEntry {
@@ -26,6 +32,11 @@ sealed interface VersionEntry {
 
   /** It can be answered, resident or not. */
   record Ready(ImportedModel imported, ModelOptions options) implements VersionEntry {
+    @Override
+    public List<String> notes() {
+      return imported.plan().notes();
+    }
+
     @Override
     public ModelCatalog.State state() {
       return ModelCatalog.State.READY;

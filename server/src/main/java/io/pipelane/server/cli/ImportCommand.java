@@ -5,6 +5,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
@@ -12,6 +13,7 @@ import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.device.DeviceOpening;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -52,13 +54,15 @@ final class ImportCommand implements Subcommand {
                         "repository.path is not set; name the folder of models with --repository"
                             + " DIR"));
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
+    ImportTarget target = DeviceOpening.importTarget(config, library);
     String version;
     try (OrtEnvironment environment = OrtEnvironment.open(library, new NoMemory())) {
       version = environment.version();
     }
     Importer importer =
         Importer.open(
-            config.repository().cache(), PipelaneServer.importSettings(config, library, version));
+            config.repository().cache(),
+            PipelaneServer.importSettings(config, library, version).withTarget(target));
     PrintWriter out = spec.commandLine().getOut();
     RepositoryScan scan = new Repository(root).scan();
     int refused = 0;

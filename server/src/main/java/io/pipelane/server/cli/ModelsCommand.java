@@ -19,7 +19,7 @@ final class ModelsCommand implements Subcommand {
   @Override
   public Integer call() {
     PrintWriter out = spec.commandLine().getOut();
-    TextTable table = new TextTable("MODEL", "VERSION", "STATE", "INPUTS", "OUTPUTS", "REASON");
+    TextTable table = new TextTable("MODEL", "VERSION", "STATE", "INPUTS", "OUTPUTS", "NOTES");
     try (ServerClient client = address.connect()) {
       JsonNode index =
           client.post(ServerClient.JSON.createObjectNode(), "v2", "repository", "index");
@@ -37,7 +37,7 @@ final class ModelsCommand implements Subcommand {
             state,
             signature(metadata.path("inputs")),
             signature(metadata.path("outputs")),
-            entry.path("reason").asText());
+            notes(entry));
       }
       if (index.isEmpty()) {
         out.println("The server has no models.");
@@ -47,6 +47,15 @@ final class ModelsCommand implements Subcommand {
     }
     out.flush();
     return 0;
+  }
+
+  /** Why it is not READY, or what its owner should know. */
+  private static String notes(JsonNode entry) {
+    List<String> parts = new ArrayList<>();
+    parts.add(entry.path("reason").asText());
+    entry.path("notes").forEach(note -> parts.add(note.asText()));
+    parts.removeIf(String::isEmpty);
+    return String.join("; ", parts);
   }
 
   private static String signature(JsonNode tensors) {

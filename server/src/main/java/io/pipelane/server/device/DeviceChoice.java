@@ -7,10 +7,10 @@ import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.runtime.OrtLibrary;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.function.Supplier;
+import java.util.function.IntSupplier;
 
 /** What {@code device.kind} comes to on this machine. */
-public sealed interface DeviceChoice {
+sealed interface DeviceChoice {
   /**
    * The processor.
    *
@@ -23,45 +23,45 @@ public sealed interface DeviceChoice {
    *
    * @param ordinals what the driver counts them by
    */
-  record Gpus(Cuda cuda, List<Integer> ordinals) implements DeviceChoice {
+  record Gpus(List<Integer> ordinals) implements DeviceChoice {
     public Gpus {
       ordinals = List.copyOf(ordinals);
-    }
-  }
-
-  /** CUDA as this process can use it. */
-  record Cuda(CudaDriver driver, int devices) {
-    /**
-     * Loads the driver, and looks for ONNX Runtime's part.
-     *
-     * @param library ONNX Runtime's
-     * @throws StatusException {@link Status#UNAVAILABLE} with the reason when one of them is
-     *     missing
-     */
-    static Cuda load(Path library) {
-      CudaDriver driver = CudaDriver.load();
-      OrtLibrary.requireCudaProvider(library);
-      return new Cuda(driver, driver.deviceCount());
     }
   }
 
   /**
    * Chooses.
    *
-   * @param cuda loads CUDA, or throws {@link Status#UNAVAILABLE} with the reason
+   * @param library ONNX Runtime's
    * @throws StatusException {@link Status#UNAVAILABLE} when a GPU is wanted that cannot be had
    */
-  static DeviceChoice of(DeviceSelection selection, Supplier<Cuda> cuda) {
+  static DeviceChoice of(DeviceSelection selection, Path library) {
+    return of(
+        selection,
+        () -> {
+          CudaDriver driver = CudaDriver.load();
+          OrtLibrary.requireCudaProvider(library);
+          return driver.deviceCount();
+        });
+  }
+
+  /**
+   * Chooses.
+   *
+   * @param gpus counts the GPUs, or throws {@link Status#UNAVAILABLE} with the reason why none can
+   *     be used
+   */
+  static DeviceChoice of(DeviceSelection selection, IntSupplier gpus) {
     return switch (selection) {
       case DeviceSelection.Cpu cpu -> new Processor("");
-      case DeviceSelection.Auto auto -> automatic(cuda);
-      case DeviceSelection.Cuda wanted -> gpus(wanted, cuda);
+      case DeviceSelection.Auto auto -> automatic(gpus);
+      case DeviceSelection.Cuda wanted -> wanted(wanted, gpus);
     };
   }
 
-  private static DeviceChoice automatic(Supplier<Cuda> cuda) {
+  private static DeviceChoice automatic(IntSupplier gpus) {
     try {
-      return new Gpus(cuda.get(), List.of(0));
+      return gpus.getAsInt() == 0 ? new Processor("the driver sees no GPU") : new Gpus(List.of(0));
     } catch (StatusException e) {
       if (e.status() != Status.UNAVAILABLE) {
         throw e;
@@ -70,25 +70,25 @@ public sealed interface DeviceChoice {
     }
   }
 
-  private static DeviceChoice gpus(DeviceSelection.Cuda wanted, Supplier<Cuda> loading) {
-    Cuda cuda;
+  private static DeviceChoice wanted(DeviceSelection.Cuda wanted, IntSupplier gpus) {
+    int count;
     try {
-      cuda = loading.get();
+      count = gpus.getAsInt();
     } catch (StatusException e) {
       throw new StatusException(
           e.status(),
-          "device.kind is %s, but %s; use cpu, or auto to fall back to it"
+          "device.kind is %s, but %s (cpu serves without a GPU, auto where there is none)"
               .formatted(wanted, e.getMessage()),
           e);
     }
     for (int ordinal : wanted.ordinals()) {
-      if (ordinal >= cuda.devices()) {
+      if (ordinal >= count) {
         throw new StatusException(
             Status.UNAVAILABLE,
             "device.kind is %s, but there is no cuda:%d: the driver sees %d, counted from 0"
-                .formatted(wanted, ordinal, cuda.devices()));
+                .formatted(wanted, ordinal, count));
       }
     }
-    return new Gpus(cuda, wanted.ordinals());
+    return new Gpus(wanted.ordinals());
   }
 }

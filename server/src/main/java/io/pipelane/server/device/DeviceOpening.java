@@ -6,6 +6,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.host.HostTier;
@@ -44,9 +45,25 @@ public final class DeviceOpening {
    */
   public static OpenDevices open(
       PipelaneConfig config, Path library, OpenParts opened, Consumer<String> announcements) {
-    DeviceChoice choice =
-        DeviceChoice.of(config.device().kind(), () -> DeviceChoice.Cuda.load(library));
+    DeviceChoice choice = DeviceChoice.of(config.device().kind(), library);
     return new DeviceOpening(config, library, opened).open(choice, announcements);
+  }
+
+  /**
+   * What models are imported for under a configuration, without opening devices to serve from.
+   *
+   * @throws StatusException when a device cannot be had
+   */
+  public static ImportTarget importTarget(PipelaneConfig config, Path library) {
+    DeviceChoice choice = DeviceChoice.of(config.device().kind(), library);
+    return switch (choice) {
+      case DeviceChoice.Processor processor -> ImportTarget.processor();
+      case DeviceChoice.Gpus(List<Integer> ordinals) -> {
+        try (CudaContext context = CudaContext.open(CudaDriver.load(), ordinals.getFirst())) {
+          yield CudaServing.target(config, context);
+        }
+      }
+    };
   }
 
   private OpenDevices open(DeviceChoice choice, Consumer<String> announcements) {
@@ -61,11 +78,12 @@ public final class DeviceOpening {
         devices.add(opened.add(CpuServing.open(config, library)));
         hostTier = opened.add(HostTier.mapping(hostBytes));
       }
-      case DeviceChoice.Gpus(DeviceChoice.Cuda cuda, List<Integer> ordinals) -> {
+      case DeviceChoice.Gpus(List<Integer> ordinals) -> {
+        CudaDriver driver = CudaDriver.load();
         // Pinned memory belongs to a context, and must be gone before the last device is.
-        CudaContext context = opened.add(CudaContext.open(cuda.driver(), ordinals.getFirst()));
+        CudaContext context = opened.add(CudaContext.open(driver, ordinals.getFirst()));
         for (int ordinal : ordinals) {
-          throw new UnsupportedOperationException("cuda:" + ordinal);
+          devices.add(opened.add(CudaServing.open(config, library, driver, ordinal)));
         }
         hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
       }

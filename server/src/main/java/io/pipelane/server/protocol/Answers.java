@@ -113,6 +113,13 @@ public final class Answers {
             }
             json.writeStringField("state", entry.state().name());
             json.writeStringField("reason", entry.reason());
+            if (!entry.notes().isEmpty()) {
+              json.writeArrayFieldStart("notes");
+              for (String note : entry.notes()) {
+                json.writeString(note);
+              }
+              json.writeEndArray();
+            }
             json.writeEndObject();
           }
           json.writeEndArray();

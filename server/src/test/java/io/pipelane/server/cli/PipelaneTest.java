@@ -55,7 +55,8 @@ class PipelaneTest {
             "config", "--config", file.toString(), "--memory", "128MiB", "--queue.max-requests=9");
     assertEquals(0, outcome.exitCode(), outcome::err);
     assertTrue(outcome.out().contains("  memory: 128MiB "), outcome::out);
-    assertTrue(outcome.out().contains("# flag --device.memory (default 1GiB)"), outcome::out);
+    assertTrue(
+        outcome.out().contains("# flag --device.memory (default 1GiB on the CPU, "), outcome::out);
     assertTrue(outcome.out().contains("p.yaml line 3 (default 0)"), outcome::out);
     assertTrue(outcome.out().contains("  max-requests: 9 "), outcome::out);
   }
@@ -81,6 +82,18 @@ class PipelaneTest {
     assertEquals(2, outcome.exitCode());
     assertTrue(outcome.err().contains("--repository DIR"), outcome::err);
     assertFalse(outcome.err().contains("\tat "), outcome::err);
+  }
+
+  @Test
+  void devices_measuresOnceAndKeepsIt(@TempDir Path cache) {
+    String[] line = {"devices", "--repository.cache", cache.toString(), "--device.memory", "64MiB"};
+    Outcome first = CommandLineFixture.run(line);
+    assertEquals(0, first.exitCode(), first::err);
+    assertTrue(first.out().contains("; 64MiB for weights in pages of 2MiB"), first::out);
+    assertTrue(first.out().contains("\ncpu, measured now\n  copies from host"), first::out);
+    assertTrue(first.out().contains(" GFLOP/s, by ONNX Runtime"), first::out);
+    Outcome second = CommandLineFixture.run(line);
+    assertTrue(second.out().contains("\ncpu, measured before\n"), second::out);
   }
 
   @Test
