@@ -1,6 +1,9 @@
 package io.pipelane.demo;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.DeviceConfig;
+import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.demo.model.DemoModel;
@@ -13,6 +16,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -46,6 +50,12 @@ public final class DemoCommand implements Subcommand {
       paramLabel = "DIR",
       description = "Where to put the models; .pipelane/demo unless told otherwise.")
   private Path repository = DEFAULT_REPOSITORY;
+
+  @Option(
+      names = "--device",
+      paramLabel = "DEVICE",
+      description = "What to serve on, as device.kind is written: cpu, cuda, cuda:0,1 or auto.")
+  private String device = "cpu";
 
   @Option(
       names = "--memory",
@@ -83,7 +93,7 @@ public final class DemoCommand implements Subcommand {
   private boolean demonstrate() throws Exception {
     DemoReport report = new DemoReport(spec.commandLine().getOut());
     Path root = repository.toAbsolutePath().normalize();
-    ByteSize room = memory == null ? defaultMemory() : memory;
+    ByteSize room = memory == null ? defaultMemory(device) : memory;
     int port = httpPort != null ? httpPort : stay ? STAY_PORT : 0;
 
     report.begin(DemoModel.values().length, DemoModel.totalByteSize(), room, root);
@@ -91,7 +101,7 @@ public final class DemoCommand implements Subcommand {
     try (Questions questions = new Questions();
         DemoServer server = servers.get()) {
       long start = System.nanoTime();
-      URI address = server.start(root, room, port);
+      URI address = server.start(root, device, room, port);
       try (InferenceClient client = new InferenceClient(address)) {
         boolean equal =
             new Demonstration(root, server, client, questions, report, System::nanoTime).run(start);
@@ -104,10 +114,13 @@ public final class DemoCommand implements Subcommand {
     }
   }
 
-  /** Room for the largest model and a quarter, in whole mebibytes. */
-  static ByteSize defaultMemory() {
+  /** Room for the largest model and a quarter, in whole pages of the CPU or a GPU. */
+  static ByteSize defaultMemory(String device) {
+    DeviceConfig config = PipelaneConfig.of(Map.of("device.kind", device)).device();
+    boolean onCpu = config.kind() instanceof DeviceSelection.Cpu;
+    long page = (onCpu ? config.forCpu(1) : config.forGpu(0)).page().bytes();
     long largest = Arrays.stream(DemoModel.values()).mapToLong(DemoModel::byteSize).max().orElse(0);
-    return ByteSize.ofMebibytes(Math.ceilDiv(largest + largest / 4, 1L << 20));
+    return new ByteSize(Math.ceilDiv(largest + largest / 4, page) * page);
   }
 
   private static final class ByteSizeConverter implements ITypeConverter<ByteSize> {

@@ -11,11 +11,18 @@ public interface DemoServer extends AutoCloseable {
   /**
    * Starts serving; models may still be imported when it returns.
    *
+   * @param device as {@code device.kind} is written
    * @param memory device memory for weights
    * @param httpPort on the loopback address; 0 takes any free one
    * @return the address that it serves at, such as {@code http://127.0.0.1:8000}
    */
-  URI start(Path repository, ByteSize memory, int httpPort) throws Exception;
+  URI start(Path repository, String device, ByteSize memory, int httpPort) throws Exception;
+
+  /** What it serves on, as people call it. */
+  String device();
+
+  /** The relative difference up to which its answers count as equal. */
+  double tolerance();
 
   /**
    * Takes a model's weights off the device, so that the next request finds it cold. No request is

@@ -65,14 +65,14 @@ final class Demonstration {
    */
   boolean run(long start) throws IOException, InterruptedException, OrtException {
     awaitImports(start);
-    report.ready(Duration.ofNanos(nanoClock.getAsLong() - start));
+    report.ready(server.device(), Duration.ofNanos(nanoClock.getAsLong() - start));
     List<ModelRow> rows = new ArrayList<>();
     for (DemoModel model : DemoModel.values()) {
       rows.add(demonstrate(questions.of(model)));
     }
-    report.models(rows);
+    report.models(rows, server.tolerance());
     report.ledger(server.ledger());
-    return rows.stream().allMatch(row -> row.difference() <= RelativeDifference.EQUAL);
+    return rows.stream().allMatch(row -> row.difference() <= server.tolerance());
   }
 
   private void awaitImports(long start) throws IOException, InterruptedException {

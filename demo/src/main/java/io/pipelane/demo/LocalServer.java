@@ -2,6 +2,7 @@ package io.pipelane.demo;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.ConfigLoader;
+import io.pipelane.demo.plain.RelativeDifference;
 import io.pipelane.demo.report.LedgerRow;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.PipelaneServer;
@@ -16,21 +17,26 @@ import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
-/** A Pipelane server in this process, on the processor. */
+/** A Pipelane server in this process. */
 public final class LocalServer implements DemoServer {
   private @Nullable PipelaneServer server;
 
   @Override
-  public URI start(Path repository, ByteSize memory, int httpPort) {
+  public URI start(Path repository, String device, ByteSize memory, int httpPort) {
     PipelaneServer started =
         PipelaneServer.start(
             ConfigLoader.load(
                     null,
                     System.getenv(),
                     Map.of(
-                        "repository.path", repository.toString(),
-                        "device.memory", memory.bytes() + "B",
-                        "server.http-port", Integer.toString(httpPort)))
+                        "repository.path",
+                        repository.toString(),
+                        "device.kind",
+                        device,
+                        "device.memory",
+                        memory.bytes() + "B",
+                        "server.http-port",
+                        Integer.toString(httpPort)))
                 .config());
     server = started;
     return URI.create(started.url());
@@ -38,21 +44,36 @@ public final class LocalServer implements DemoServer {
 
   @Override
   public void evict(String model) {
-    running().switcher().evict(new ModelVersion(model, 1));
+    running().devices().evict(new ModelVersion(model, 1));
   }
 
   @Override
   public List<Weights> weights() {
-    return running().switcher().memory().weights().entries().stream()
+    return running().devices().memory().values().stream()
+        .flatMap(memory -> memory.weights().entries().stream())
         .map(entry -> new Weights(entry.model().model(), entry.weightBytes(), entry.groups()))
         .toList();
   }
 
   @Override
+  public String device() {
+    return String.join(", ", running().devices().memory().keySet());
+  }
+
+  @Override
+  public double tolerance() {
+    return device().startsWith("cuda") ? RelativeDifference.EQUAL_ON_GPU : RelativeDifference.EQUAL;
+  }
+
+  @Override
   public List<LedgerRow> ledger() {
-    MemoryOverview memory = running().switcher().memory();
-    Ledger weights = memory.weights();
     List<LedgerRow> rows = new ArrayList<>();
+    running().devices().memory().values().forEach(memory -> addRows(memory, rows));
+    return rows;
+  }
+
+  private static void addRows(MemoryOverview memory, List<LedgerRow> rows) {
+    Ledger weights = memory.weights();
     for (Ledger.Entry entry : weights.entries()) {
       if (entry.residentBytes() > 0) {
         rows.add(new LedgerRow("weights of " + entry.model().model(), entry.residentBytes()));
@@ -65,7 +86,6 @@ public final class LocalServer implements DemoServer {
     rows.add(new LedgerRow("free for weights", free));
     rows.add(new LedgerRow("session constants (counted apart)", memory.constantBytes()));
     rows.add(new LedgerRow("lanes' run-time memory (counted apart)", memory.laneBytes()));
-    return rows;
   }
 
   @Override

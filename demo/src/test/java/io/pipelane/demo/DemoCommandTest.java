@@ -61,7 +61,8 @@ class DemoCommandTest {
 
   @Test
   void defaultMemory_isLargestModelAndAQuarter() {
-    assertEquals("108MiB", DemoCommand.defaultMemory().toString());
+    assertEquals("108MiB", DemoCommand.defaultMemory("cpu").toString());
+    assertEquals("112MiB", DemoCommand.defaultMemory("cuda").toString(), "pages of 16 MiB");
   }
 
   private int run(FakeServer server, String... arguments) {

@@ -11,6 +11,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
 import io.pipelane.demo.plain.PlainSession;
+import io.pipelane.demo.plain.RelativeDifference;
 import io.pipelane.demo.protocol.InferenceMessages;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.demo.report.LedgerRow;
@@ -59,7 +60,17 @@ final class FakeServer implements DemoServer {
   }
 
   @Override
-  public URI start(Path root, ByteSize memory, int httpPort) throws IOException {
+  public String device() {
+    return "fake";
+  }
+
+  @Override
+  public double tolerance() {
+    return RelativeDifference.EQUAL;
+  }
+
+  @Override
+  public URI start(Path root, String device, ByteSize memory, int httpPort) throws IOException {
     repository = root;
     InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), httpPort);
     HttpServer server = HttpServer.create(address, 0);

@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,7 +28,8 @@ public final class OrtLibrary {
    * The path of the library.
    *
    * @param folder a folder that holds the libraries; empty takes the one in the class path
-   * @param cache where a library from the class path is unpacked, once per version
+   * @param cache where a library from a jar in the class path is unpacked, once per version; one
+   *     from a folder in the class path is used where it lies, beside the libraries it needs
    * @throws StatusException {@link Status#UNAVAILABLE} when there is none for this platform
    */
   public static Path locate(Optional<Path> folder, Path cache) {
@@ -44,6 +46,9 @@ public final class OrtLibrary {
               + platform()
               + " in the class path; set runtime.library to a folder with "
               + name);
+    }
+    if (url.getProtocol().equals("file")) {
+      return Path.of(URI.create(url.toString()));
     }
     try {
       Path library = unpack(url, cache.resolve("natives"), name);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import java.io.IOException;
@@ -44,12 +45,13 @@ class PipelaneServerTest {
   private PipelaneServer start(String host, int port) {
     return PipelaneServer.start(
         PipelaneConfig.of(
-            Map.of(
-                "repository.path", repository.toString(),
-                "repository.cache", folder.resolve("cache").toString(),
-                "device.memory", "8MiB",
-                "server.host", host,
-                "server.http-port", Integer.toString(port))));
+            TestDevices.settings(
+                Map.of(
+                    "repository.path", repository.toString(),
+                    "repository.cache", folder.resolve("cache").toString(),
+                    "device.memory", "8MiB",
+                    "server.host", host,
+                    "server.http-port", Integer.toString(port)))));
   }
 
   private StatusException refusal(String host, int port) {

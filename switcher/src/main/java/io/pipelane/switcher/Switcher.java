@@ -159,7 +159,17 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void evict(ModelVersion version) {
-    daemon.evict(version);
+    evict(version, 0);
+  }
+
+  /**
+   * Takes a model's weights off the device but for the first, in whole pages; the next request
+   * brings the others back. Blocks until its runs have ended.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void evict(ModelVersion version, long keptBytes) {
+    daemon.evict(version, keptBytes);
   }
 
   @Override

@@ -4,24 +4,23 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.Device;
 import io.pipelane.lanes.HeldSource;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -34,7 +33,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -45,18 +43,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The whole switcher on the CPU device, with room for two models of 128 KiB. */
+/** The whole switcher on a device with room for two models. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SwitcherTest {
-  private static final Path CACHE = Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
-  private static final int WIDTH = 64;
+  private static final int WIDTH = TestDevices.ON_GPU ? 512 : 64;
   private static final int LAYERS = 8;
-  private static final long WEIGHTS = 256 << 10;
-  private static final long WORKING = 64 << 20;
+  private static final long WEIGHTS = 2L * LAYERS * WIDTH * WIDTH * Float.BYTES;
+  private static final long WORKING = TestDevices.ON_GPU ? 4L << 30 : 64 << 20;
 
   @TempDir Path folder;
-  private final CpuDevice device =
-      CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+  private final Device device = TestDevices.open(WEIGHTS, 16 << 10);
   private volatile @Nullable WeightSource nextSource;
   private Switcher switcher = open(false);
 
@@ -65,8 +61,7 @@ class SwitcherTest {
         new SwitcherSettings(
             WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(8, 1), packing, 3);
     DeviceMemory memory = new DeviceMemory(device.persistent());
-    CpuSessionFactory sessions =
-        new CpuSessionFactory(device, OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
+    SessionFactory sessions = TestDevices.sessions(device, memory);
     return new Switcher(device, memory, sessions, settings, this::weights);
   }
 
@@ -148,6 +143,7 @@ class SwitcherTest {
 
   @Test
   void hotModel_getsAPackedFormThatAnswersTheSame() throws Exception {
+    assumeFalse(TestDevices.ON_GPU, "a GPU has no packed form");
     switcher.close();
     switcher = open(true);
     ImportedModel model = chain("hot", 1);
@@ -250,6 +246,7 @@ class SwitcherTest {
 
   @Test
   void run_valuesThatMakeAnOperatorFail_areTheCallersFaultAndTheNextRunIsRight() throws Exception {
+    assumeFalse(TestDevices.ON_GPU, "a GPU's kernels do not check their indices");
     ImportedModel model = TestImports.of(lookup(), "lookup", folder);
     switcher.register(model);
     float[] expected = look(model.version(), 63).await();

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One thread's: its input and the memory for its answers are made once.
  */
-final class LocalCaller implements Run {
+public final class LocalCaller implements Run {
   private final InferenceService service;
   private final InferenceRequest request;
   private final Answer answer = new Answer();
@@ -36,12 +37,26 @@ final class LocalCaller implements Run {
    *
    * @param outputs the names of the outputs to ask for
    */
-  LocalCaller(
+  public LocalCaller(
       InferenceService service, ModelVersion model, List<Tensor> inputs, List<String> outputs) {
+    this(service, model, inputs, outputs, bytes -> Arena.ofAuto().allocate(bytes, 64));
+  }
+
+  /**
+   * A caller whose inputs lie in memory of a certain kind.
+   *
+   * @param inputMemory gives native memory of a size, once an input
+   */
+  public LocalCaller(
+      InferenceService service,
+      ModelVersion model,
+      List<Tensor> inputs,
+      List<String> outputs,
+      LongFunction<MemorySegment> inputMemory) {
     this.service = service;
     List<InputTensor> tensors = new ArrayList<>();
     for (Tensor input : inputs) {
-      MemorySegment data = Arena.ofAuto().allocate(input.data().remaining(), 64);
+      MemorySegment data = inputMemory.apply(input.data().remaining());
       data.copyFrom(MemorySegment.ofBuffer(input.data()));
       tensors.add(new InputTensor(input.name(), input.type(), input.shape(), data));
     }
@@ -55,11 +70,22 @@ final class LocalCaller implements Run {
     answer.await();
   }
 
+  /** Where the time of the last run went. */
+  public InferenceTimings timings() {
+    return answer.timings;
+  }
+
+  /** The last run's outputs by name; the next run overwrites them. */
+  public Map<String, MemorySegment> outputs() {
+    return answer.outputs;
+  }
+
   /* Written by a lane's thread until it sets `done`, read by the caller's after that. */
   private static final class Answer implements ResultHandler {
     private final Map<String, MemorySegment> outputs = new HashMap<>();
     private @Nullable Thread caller;
     private @Nullable StatusException error;
+    private InferenceTimings timings = new InferenceTimings(0, 0, 0);
     private volatile boolean done;
 
     void begin() {
@@ -89,6 +115,7 @@ final class LocalCaller implements Run {
 
     @Override
     public void completed(InferenceTimings timings) {
+      this.timings = timings;
       end();
     }
 

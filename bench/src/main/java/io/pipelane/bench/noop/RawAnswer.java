@@ -14,10 +14,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The bytes with which a server answers an inference request, head and body. */
-final class RawAnswer {
+public final class RawAnswer {
   private static final int TIMEOUT_MILLIS = 30_000;
   private static final Pattern LENGTH =
-      Pattern.compile("\r\ncontent-length: (\\d{1,6})\r\n", Pattern.CASE_INSENSITIVE);
+      Pattern.compile("\r\ncontent-length: (\\d{1,9})\r\n", Pattern.CASE_INSENSITIVE);
   private static final String HEAD_END = "\r\n\r\n";
 
   private RawAnswer() {}
@@ -27,7 +27,7 @@ final class RawAnswer {
    *
    * @throws IOException when the answer is not a 200 with a length
    */
-  static byte[] ask(URI server, String model, BinaryBody request) throws IOException {
+  public static byte[] ask(URI server, String model, BinaryBody request) throws IOException {
     try (Socket socket = new Socket(server.getHost(), server.getPort())) {
       socket.setSoTimeout(TIMEOUT_MILLIS);
       OutputStream out = socket.getOutputStream();

@@ -11,11 +11,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /** What a figure has to be read with: when, on what, of which state of the source. */
-final class Provenance {
+public final class Provenance {
   private Provenance() {}
 
   /** Names and values, for people and programs. */
-  static Map<String, String> now(String runtimeVersion) {
+  public static Map<String, String> now(String runtimeVersion) {
     Machine machine = Machine.current();
     Map<String, String> values = new LinkedHashMap<>();
     values.put("date", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
@@ -28,8 +28,13 @@ final class Provenance {
     return values;
   }
 
-  /** The commit that is checked out where the program runs, marked when files have changed. */
+  /** The commit that a package was made of, or else the one checked out; marked when changed. */
   private static Optional<String> commit() {
+    String packed = System.getProperty("pipelane.commit", "");
+    return packed.isEmpty() ? checkedOut() : Optional.of(packed);
+  }
+
+  private static Optional<String> checkedOut() {
     return git("rev-parse", "--short=12", "HEAD")
         .map(
             commit ->

@@ -6,13 +6,13 @@ import java.util.List;
 /**
  * Rows as lines of plain text: the first column begins at the left, the others end at the right.
  */
-final class TextTable {
+public final class TextTable {
   private static final String GAP = "  ";
 
   private TextTable() {}
 
   /** One line a row, all of them of as many cells as the first. */
-  static List<String> lines(List<List<String>> rows) {
+  public static List<String> lines(List<List<String>> rows) {
     int[] widths = new int[rows.getFirst().size()];
     for (List<String> row : rows) {
       for (int column = 0; column < widths.length; column++) {

@@ -1,15 +1,10 @@
 package io.pipelane.demo.input;
 
-import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.io.InputStream;
-import javax.imageio.ImageIO;
-import javax.imageio.stream.MemoryCacheImageInputStream;
 
 /** A grey picture; needs no fonts and no display. Immutable. */
 public final class Picture {
-  private static final String HEADLESS = "java.awt.headless";
-
   private final int width;
   private final int height;
 
@@ -40,22 +35,12 @@ public final class Picture {
   }
 
   /**
-   * Reads a picture file such as a PNG; the first colour plane counts as grey.
+   * Reads a PNG file of 8 bits of grey a pixel, not interlaced.
    *
-   * @throws IOException when it is not a picture
+   * @throws IOException when it is not one
    */
   public static Picture read(InputStream file) throws IOException {
-    /* Unless told otherwise, Java's imaging looks for a display and its libraries. */
-    if (System.getProperty(HEADLESS) == null) {
-      System.setProperty(HEADLESS, "true");
-    }
-    BufferedImage image = ImageIO.read(new MemoryCacheImageInputStream(file));
-    if (image == null) {
-      throw new IOException("the file is not a picture of a known format");
-    }
-    float[] grey =
-        image.getRaster().getSamples(0, 0, image.getWidth(), image.getHeight(), 0, (float[]) null);
-    return new Picture(image.getWidth(), image.getHeight(), grey);
+    return GreyPng.read(file);
   }
 
   /** The part inside a rectangle. */

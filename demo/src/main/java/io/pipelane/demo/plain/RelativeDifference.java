@@ -8,6 +8,9 @@ public final class RelativeDifference {
   /** Two answers that differ by no more than this are equal. */
   public static final double EQUAL = 1e-5;
 
+  /** The same where products may be rounded to TF32, as on a GPU. */
+  public static final double EQUAL_ON_GPU = 2e-3;
+
   private RelativeDifference() {}
 
   /**

@@ -2,7 +2,6 @@ package io.pipelane.demo.report;
 
 import com.google.errorprone.annotations.FormatMethod;
 import io.pipelane.config.ByteSize;
-import io.pipelane.demo.plain.RelativeDifference;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -28,8 +27,10 @@ public final class DemoReport {
   }
 
   /** Says that every model can be asked. */
-  public void ready(Duration sinceStart) {
-    line("Checked, optimised and cut into segments in %.1f s.", sinceStart.toMillis() / 1e3);
+  public void ready(String device, Duration sinceStart) {
+    line(
+        "Checked, optimised and cut into segments in %.1f s, for %s.",
+        sinceStart.toMillis() / 1e3, device);
     line("");
   }
 
@@ -40,8 +41,12 @@ public final class DemoReport {
     line("  answered: %s", answer);
   }
 
-  /** Shows the measurements. */
-  public void models(List<ModelRow> rows) {
+  /**
+   * Shows the measurements.
+   *
+   * @param tolerance the difference up to which answers count as equal
+   */
+  public void models(List<ModelRow> rows, double tolerance) {
     TextTable table =
         new TextTable("model", "weights MB", "groups", "cold ms", "warm ms", "difference");
     for (ModelRow row : rows) {
@@ -51,14 +56,16 @@ public final class DemoReport {
           Integer.toString(row.groups()),
           oneDigit(row.coldMillis()),
           oneDigit(row.warmMillis()),
-          difference(row.difference()));
+          difference(row.difference(), tolerance));
     }
     line("");
     table.lines().forEach(text -> line("%s", text));
     line("");
     line("groups      copies that bring the weights to the device; early layers run meanwhile");
     line("cold, warm  a request over HTTP, with none and with all of the weights on the device");
-    line("difference  from a plain ONNX Runtime session: |a - b| / |b|, equal up to 1e-05");
+    line(
+        "difference  from a plain ONNX Runtime session: |a - b| / |b|, equal up to %.0e",
+        tolerance);
   }
 
   /** Shows who holds how much device memory. */
@@ -94,8 +101,8 @@ public final class DemoReport {
     return String.format(Locale.ROOT, "%.1f", value);
   }
 
-  private static String difference(double value) {
+  private static String difference(double value, double tolerance) {
     String number = value == 0 ? "0" : String.format(Locale.ROOT, "%.0e", value);
-    return value <= RelativeDifference.EQUAL ? number : number + " (!)";
+    return value <= tolerance ? number : number + " (!)";
   }
 }

@@ -8,9 +8,15 @@ import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.runtime.Shape;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.util.Base64;
 import org.junit.jupiter.api.Test;
 
 class PictureTest {
+  /** The picture below; its first row is filtered by what is left, its second by what is above. */
+  private static final String PNG =
+      "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAAAAAC4HznGAAAAEElEQVR4nGNkMDZmmjlzJgAF3wI1w2+R"
+          + "hwAAAABJRU5ErkJggg==";
+
   private static final float[] NONE = {0, 0, 0};
   private static final float[] ONE = {1, 1, 1};
 
@@ -46,6 +52,13 @@ class PictureTest {
   void read_ofSomethingElse_throws() {
     assertThrows(
         IOException.class, () -> Picture.read(new ByteArrayInputStream(new byte[] {1, 2, 3})));
+  }
+
+  @Test
+  void read_ofAGreyPng_givesItsPixels() throws IOException {
+    byte[] png = Base64.getDecoder().decode(PNG);
+    assertPixels(
+        new float[] {0, 51, 102, 153, 204, 255}, Picture.read(new ByteArrayInputStream(png)));
   }
 
   @Test

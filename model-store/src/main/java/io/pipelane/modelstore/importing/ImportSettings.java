@@ -62,6 +62,19 @@ public record ImportSettings(
         other);
   }
 
+  /** The same with other cuts. */
+  public ImportSettings withCuts(CutSettings other) {
+    return new ImportSettings(
+        runtimeLibrary,
+        runtimeVersion,
+        optimization,
+        other,
+        timeLimit,
+        memoryLimit,
+        modelSizeLimit,
+        target);
+  }
+
   /** The import process's Java heap: a quarter of its memory, but no less than 256 MiB. */
   public ByteSize heapLimit() {
     return new ByteSize(Math.max(LEAST_HEAP.bytes(), memoryLimit.bytes() / HEAP_SHARE));

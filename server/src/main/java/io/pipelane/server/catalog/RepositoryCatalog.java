@@ -160,11 +160,16 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (found.isEmpty() && problems.isEmpty()) {
       known(name);
     }
-    exclusively(model(name), model -> update(model, name, found, problems));
-    if (stopping) {
-      throw stopped();
-    }
-    model(name).resolve(null);
+    // What comes of this load is seen before another operation begins.
+    exclusively(
+        model(name),
+        model -> {
+          update(model, name, found, problems);
+          if (stopping) {
+            throw stopped();
+          }
+          model.resolve(null);
+        });
   }
 
   private void update(

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -50,15 +51,16 @@ class RepositoryCatalogTest {
   private PipelaneServer start() {
     return PipelaneServer.start(
         PipelaneConfig.of(
-            Map.of(
-                "repository.path",
-                repository.toString(),
-                "repository.cache",
-                cache.toString(),
-                "device.memory",
-                "4MiB",
-                "server.http-port",
-                "0")));
+            TestDevices.settings(
+                Map.of(
+                    "repository.path",
+                    repository.toString(),
+                    "repository.cache",
+                    cache.toString(),
+                    "device.memory",
+                    "4MiB",
+                    "server.http-port",
+                    "0"))));
   }
 
   private static Entry entry(PipelaneServer server, String model) {
@@ -167,7 +169,9 @@ class RepositoryCatalogTest {
       }
       catalog.load("small").join();
       server.imports().join();
-      assertEquals(new Entry("small", "1", State.READY, ""), entry(server, "small"));
+      Entry small = entry(server, "small");
+      assertEquals(State.READY, small.state());
+      assertEquals("", small.reason());
       server.switcher().verify();
     }
   }

@@ -125,7 +125,7 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       Residency residency = known(version);
       residency.retired = true;
-      emptyOut(residency);
+      emptyOut(residency, 0);
       structures.leave(residency);
       memory.residencies.remove(version);
       changed.signalAll();
@@ -135,30 +135,32 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /**
-   * Takes a model's weights off the device, its packed form included; it stays registered. Waits
-   * for the runs that hold a lease.
+   * Takes a model's weights off the device but for the first, its packed form included; it stays
+   * registered. Waits for the runs that hold a lease.
    *
+   * @param keptBytes what may stay, in whole pages
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
-  public void evict(ModelVersion version) {
+  public void evict(ModelVersion version, long keptBytes) {
     lock.lock();
     try {
       Residency residency = known(version);
-      emptyOut(residency);
+      emptyOut(residency, keptBytes);
       changed.signalAll();
     } finally {
       lock.unlock();
     }
   }
 
-  private void emptyOut(Residency residency) {
+  private void emptyOut(Residency residency, long keptBytes) {
     while (residency.leases > 0
         || residency.isArriving()
         || (residency.packed != null && !memory.dropIfIdle(residency))) {
       changed.awaitUninterruptibly();
     }
     residency.arrivals.clear();
-    memory.takeBack(residency, residency.pages.size());
+    int kept = (int) Math.min(residency.pages.size(), keptBytes / pages.pageBytes());
+    memory.takeBack(residency, residency.pages.size() - kept);
   }
 
   /**

@@ -26,7 +26,6 @@ import io.pipelane.switcher.memory.StructureRange;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
@@ -209,8 +208,13 @@ public final class InProcessWorker implements Worker {
     List.copyOf(models.keySet()).forEach(this::discard);
   }
 
+  /** A request that came before a version was deregistered may run while it is registered anew. */
   private WorkerModel known(ModelVersion version) {
-    return Objects.requireNonNull(models.get(version), () -> version + " is not prepared");
+    WorkerModel model = models.get(version);
+    if (model == null) {
+      throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+    }
+    return model;
   }
 
   /** A request as a session sees it. */

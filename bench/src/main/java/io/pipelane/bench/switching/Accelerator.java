@@ -1,0 +1,54 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.importing.ImportTarget;
+import io.pipelane.runtime.ExecutionProvider;
+import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.Optional;
+
+/** A device that is opened for a benchmark, and what belongs to its kind. */
+interface Accelerator extends AutoCloseable {
+  Device device();
+
+  /** How long each captured segment of a session computes alone, where that is known. */
+  Optional<double[]> segmentMillis(ModelSession session);
+
+  /** What a plain session on the same device runs on. */
+  ExecutionProvider provider();
+
+  /**
+   * Sessions on the device.
+   *
+   * @param memory what they allocate from
+   * @param captures whether runs are captured and replayed, where the device can
+   */
+  SessionFactory sessions(DeviceMemory memory, boolean captures);
+
+  /** What models are imported for. */
+  ImportTarget target();
+
+  /** Whether the device captures runs at all. */
+  boolean captures();
+
+  /** Blocks until what was mapped and unmapped so far really is. */
+  void settle();
+
+  /** Host memory that the device copies from at the link's speed; lives as long as this. */
+  MemorySegment pinned(long bytes);
+
+  /** Device memory for lanes and sessions. */
+  long workingBytes();
+
+  /** What a figure has to be read with, by name. */
+  Map<String, String> description();
+
+  /** Settings of a server on the same device. */
+  Map<String, String> serverSettings();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,43 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.DeviceSelection;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** Opens the accelerator that is to be measured. */
+final class Accelerators {
+  private static final String CPU_PAGE = "2MiB";
+  private static final String GPU_PAGE = "16MiB";
+
+  /** A model in two forms, and what rounding to pages adds to each. */
+  private static final int COPIES = 2;
+
+  private Accelerators() {}
+
+  /**
+   * Opens a device with room for every model alone, in both its forms.
+   *
+   * @param largestModel bytes of the largest model file
+   */
+  static Accelerator open(
+      DeviceSelection selection, Path library, @Nullable String pageSize, long largestModel) {
+    return switch (selection) {
+      case DeviceSelection.Cpu cpu -> {
+        ByteSize page = ByteSize.parse(pageSize == null ? CPU_PAGE : pageSize);
+        yield new CpuAccelerator(library, weights(page, largestModel), page);
+      }
+      case DeviceSelection.Cuda cuda -> {
+        ByteSize page = ByteSize.parse(pageSize == null ? GPU_PAGE : pageSize);
+        int index = cuda.ordinals().getFirst();
+        yield new CudaAccelerator(library, index, weights(page, largestModel), page);
+      }
+      case DeviceSelection.Auto auto ->
+          throw new IllegalArgumentException("--device: say which, " + auto + " is not measured");
+    };
+  }
+
+  private static ByteSize weights(ByteSize page, long largestModel) {
+    return new ByteSize(COPIES * (Math.ceilDiv(largestModel, page.bytes()) + 1) * page.bytes());
+  }
+}

@@ -1,0 +1,90 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.importing.ImportTarget;
+import io.pipelane.runtime.ExecutionProvider;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/** The processor under a device's rules. */
+final class CpuAccelerator implements Accelerator {
+  private static final long WORKING_BYTES = 2L << 30;
+
+  private final Path library;
+  private final CpuDevice device;
+
+  CpuAccelerator(Path library, ByteSize weights, ByteSize page) {
+    this.library = library;
+    device = CpuDevice.open(weights, page, Bandwidth.UNLIMITED);
+  }
+
+  @Override
+  public Device device() {
+    return device;
+  }
+
+  @Override
+  public ExecutionProvider provider() {
+    return ExecutionProvider.CPU;
+  }
+
+  @Override
+  public SessionFactory sessions(DeviceMemory memory, boolean captures) {
+    return new CpuSessionFactory(device, library, memory, 1);
+  }
+
+  @Override
+  public ImportTarget target() {
+    return ImportTarget.processor();
+  }
+
+  @Override
+  public boolean captures() {
+    return false;
+  }
+
+  @Override
+  public Optional<double[]> segmentMillis(ModelSession session) {
+    return Optional.empty();
+  }
+
+  @Override
+  public void settle() {
+    // Pages are mapped and unmapped at once.
+  }
+
+  @Override
+  public MemorySegment pinned(long bytes) {
+    return Arena.ofAuto().allocate(bytes, 64);
+  }
+
+  @Override
+  public long workingBytes() {
+    return WORKING_BYTES;
+  }
+
+  @Override
+  public Map<String, String> description() {
+    return Map.of("device", device.name());
+  }
+
+  @Override
+  public Map<String, String> serverSettings() {
+    return Map.of("device.kind", "cpu");
+  }
+
+  @Override
+  public void close() {
+    device.close();
+  }
+}

@@ -1,0 +1,126 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import io.pipelane.lanes.cuda.execution.CaptureSettings;
+import io.pipelane.lanes.cuda.execution.CudaSession;
+import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
+import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.importing.ImportTarget;
+import io.pipelane.runtime.ExecutionProvider;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** A GPU. */
+final class CudaAccelerator implements Accelerator {
+  private static final boolean TF32 = true;
+  private static final long WORKING_BYTES = 8L << 30;
+  private static final double NANOS_PER_MILLI = 1e6;
+
+  private final Path library;
+  private final CudaDriver driver;
+  private final CudaDevice device;
+  private final List<PinnedHostMemory> pinned = new ArrayList<>();
+
+  CudaAccelerator(Path library, int index, ByteSize weights, ByteSize page) {
+    this.library = library;
+    driver = CudaDriver.load();
+    device = CudaDevice.open(driver, index, weights, page);
+  }
+
+  @Override
+  public Device device() {
+    return device;
+  }
+
+  CudaContext context() {
+    return device.context();
+  }
+
+  @Override
+  public ExecutionProvider provider() {
+    return new ExecutionProvider.Cuda(context().index(), 0, TF32);
+  }
+
+  @Override
+  public SessionFactory sessions(DeviceMemory memory, boolean captures) {
+    CaptureSettings settings = captures ? CaptureSettings.DEFAULT : CaptureSettings.NEVER;
+    ExecutionSettings execution =
+        new ExecutionSettings(TF32, ExecutionSettings.DEFAULT.cublasWorkspace(), settings);
+    return new CudaSessionFactory(library, device, memory, execution);
+  }
+
+  @Override
+  public Optional<double[]> segmentMillis(ModelSession session) {
+    return session instanceof CudaSession cuda
+        ? cuda.captures().stream()
+            .findFirst()
+            .map(c -> c.segmentTimes().stream().mapToDouble(CudaAccelerator::millis).toArray())
+        : Optional.empty();
+  }
+
+  private static double millis(Duration time) {
+    return time.toNanos() / NANOS_PER_MILLI;
+  }
+
+  @Override
+  public ImportTarget target() {
+    return ImportTarget.cuda(context().index(), TF32, context().deviceName());
+  }
+
+  @Override
+  public boolean captures() {
+    return true;
+  }
+
+  @Override
+  public void settle() {
+    device.awaitMappings();
+  }
+
+  @Override
+  public MemorySegment pinned(long bytes) {
+    PinnedHostMemory memory = PinnedHostMemory.allocate(context(), bytes);
+    pinned.add(memory);
+    return memory.segment();
+  }
+
+  @Override
+  public long workingBytes() {
+    return WORKING_BYTES;
+  }
+
+  @Override
+  public Map<String, String> description() {
+    Map<String, String> values = new LinkedHashMap<>();
+    values.put("device", device.name());
+    values.put("driver", "CUDA " + driver.versionText());
+    values.put("page", new ByteSize(device.pages().pageBytes()).toString());
+    values.put("precision", TF32 ? "FP32, products in TF32" : "FP32");
+    return values;
+  }
+
+  @Override
+  public Map<String, String> serverSettings() {
+    return Map.of("device.kind", "cuda:" + context().index());
+  }
+
+  @Override
+  public void close() {
+    pinned.forEach(PinnedHostMemory::close);
+    device.close();
+  }
+}

@@ -1,0 +1,39 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.bench.measure.Samples;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** What is known of one model: samples by row, and figures that are no latency. */
+final class Measured {
+  private final Map<Row, Samples> rows = new LinkedHashMap<>();
+  private final Map<String, Double> facts = new LinkedHashMap<>();
+
+  /** The samples of a row, none at first. */
+  Samples of(Row row) {
+    return rows.computeIfAbsent(row, _ -> new Samples());
+  }
+
+  /** A row's median, where it was measured. */
+  Optional<Double> median(Row row) {
+    return Optional.ofNullable(rows.get(row)).filter(s -> s.count() > 0).map(Samples::median);
+  }
+
+  /** Notes a figure; its name ends with its unit. */
+  void fact(String name, double value) {
+    facts.put(name, value);
+  }
+
+  Optional<Double> fact(String name) {
+    return Optional.ofNullable(facts.get(name));
+  }
+
+  Map<Row, Samples> rows() {
+    return rows;
+  }
+
+  Map<String, Double> facts() {
+    return facts;
+  }
+}

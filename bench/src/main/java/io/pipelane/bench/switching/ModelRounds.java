@@ -1,0 +1,227 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.bench.local.LocalCaller;
+import io.pipelane.bench.measure.Run;
+import io.pipelane.bench.measure.Timing;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.memory.Grouping;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Measures one model on one accelerator, through the product's own switcher. */
+final class ModelRounds {
+  private static final double[] RESIDENT_SHARES = {0.125, 0.25, 0.5, 0.75};
+  private static final int[] GROUP_COUNTS = {4, 8, 16, 24, 32};
+  private static final int STRUCTURE_ROUNDS = 10;
+  private static final String LINK = "link_gb_per_s";
+  private static final Run NOTHING = () -> {};
+
+  private final Accelerator accelerator;
+  private final ImportedModel grouped;
+  private final ImportedModel layered;
+  private final List<Tensor> inputs;
+  private final HeldWeights weights;
+  private final HeldWeights layeredWeights;
+  private final int warmup;
+  private final int iterations;
+  private final Measured measured;
+  private Map<String, byte[]> expected = Map.of();
+
+  /**
+   * Reads the weights into memory that the accelerator copies from.
+   *
+   * @param layered the same model, cut as finely as can be
+   */
+  ModelRounds(
+      Accelerator accelerator,
+      List<Tensor> inputs,
+      ImportedModel grouped,
+      ImportedModel layered,
+      int warmup,
+      int iterations,
+      Measured measured)
+      throws Exception {
+    this.accelerator = accelerator;
+    this.grouped = grouped;
+    this.layered = layered;
+    this.warmup = warmup;
+    this.iterations = iterations;
+    this.measured = measured;
+    this.inputs = inputs;
+    weights = HeldWeights.read(grouped, accelerator::pinned);
+    layeredWeights = HeldWeights.read(layered, accelerator::pinned);
+    measured.fact("weights_mb", grouped.plan().weightBytes() / 1e6);
+    measured.fact("segments", grouped.plan().segments().size());
+    measured.fact("layers", layered.plan().segments().size());
+  }
+
+  /** The copy alone: its samples and the link's peak rate. */
+  void measureLink() throws Exception {
+    try (Link link = new Link(accelerator.device(), weights.byteSize())) {
+      Contestant copy = new Contestant(Row.COPY, NOTHING, link.copy(weights));
+      Contestant.measure(List.of(copy), warmup, iterations, measured);
+    }
+    measured.fact(LINK, weights.byteSize() / measured.of(Row.COPY).quantile(0) / 1e6);
+  }
+
+  /** Runs that are not captured. */
+  void measureUncaptured() throws Exception {
+    try (Stage stage = new Stage(accelerator, false)) {
+      stage.register(grouped, weights);
+      LocalCaller caller = stage.caller(grouped, inputs);
+      Contestant.measure(
+          List.of(
+              new Contestant(Row.GATED_WARM, NOTHING, caller),
+              new Contestant(Row.GATED_COLD, cold(stage, Stage.GROUPS), caller)),
+          warmup,
+          iterations,
+          measured);
+    }
+  }
+
+  /** Everything that the product's normal form does. */
+  void measureCold() throws Exception {
+    try (Stage stage = new Stage(accelerator, true)) {
+      stage.register(grouped, weights);
+      stage.register(layered, layeredWeights);
+      LocalCaller caller = stage.caller(grouped, inputs);
+      LocalCaller layers = stage.caller(layered, inputs);
+      List<Contestant> all = new ArrayList<>();
+      all.add(new Contestant(Row.WARM, () -> stage.warmUp(grouped.version()), caller));
+      all.add(new Contestant(Row.COLD, cold(stage, Stage.GROUPS), caller));
+      all.add(new Contestant(Row.COLD_WHOLE, cold(stage, Stage.WHOLE), caller));
+      all.add(new Contestant(Row.COLD_LAYERS, cold(stage, Stage.LAYERS), layers));
+      Run arrival = () -> stage.warmUp(grouped.version());
+      all.add(new Contestant(Row.ARRIVAL, cold(stage, Stage.GROUPS), arrival));
+      for (double share : RESIDENT_SHARES) {
+        long kept = (long) (share * weights.byteSize());
+        all.add(new Contestant(Row.resident(share), coldBeyond(stage, kept), caller));
+      }
+      for (int count : GROUP_COUNTS) {
+        Grouping groups = new EqualBytesGrouping(count, 1);
+        all.add(new Contestant(Row.groups(count), cold(stage, groups), caller));
+      }
+      Contestant.measure(all, warmup, iterations, measured);
+      measureRunAlone(caller);
+      noteLowerBound(stage);
+      noteDifference(caller);
+    }
+  }
+
+  /** Answers to compare with, by output. */
+  void expect(Map<String, byte[]> answer) {
+    expected = answer;
+  }
+
+  private void noteDifference(LocalCaller caller) {
+    caller.run();
+    caller
+        .outputs()
+        .forEach(
+            (name, actual) -> {
+              byte[] plain = expected.get(name);
+              if (plain != null) {
+                double difference = Difference.relative(actual, MemorySegment.ofArray(plain));
+                measured.fact("difference_to_plain_ppm", difference * 1e6);
+              }
+            });
+  }
+
+  /** The segments' own times, where the device tells them, beside the link's rate. */
+  private void noteLowerBound(Stage stage) {
+    Optional<double[]> times =
+        stage.sessions().of(grouped.version()).flatMap(accelerator::segmentMillis);
+    Optional<Double> rate = measured.fact(LINK);
+    if (times.isEmpty() || rate.isEmpty()) {
+      return;
+    }
+    long[] ends = grouped.plan().segments().stream().mapToLong(s -> s.end()).toArray();
+    double bytesPerMilli = rate.get() * 1e6;
+    measured.fact("segments_sum_ms", Arrays.stream(times.get()).sum());
+    measured.fact(SwitchTables.LOWER_BOUND, LowerBound.millis(ends, times.get(), bytesPerMilli));
+  }
+
+  /** Copies done otherwise. */
+  void measureOtherCopies() throws Exception {
+    try (Stage stage = new Stage(accelerator, true)) {
+      stage.register(layered, layeredWeights);
+      LocalCaller layers = stage.caller(layered, inputs);
+      Run copiesThenRun =
+          () -> {
+            stage.warmUp(layered.version());
+            layers.run();
+          };
+      Contestant.measure(
+          List.of(new Contestant(Row.LAYER_COPIES, cold(stage, Stage.LAYERS), copiesThenRun)),
+          warmup,
+          iterations,
+          measured);
+    }
+    try (Stage stage = new Stage(accelerator, true)) {
+      stage.register(grouped, weights);
+      LocalCaller caller = stage.caller(grouped, inputs);
+      stage.synchroniseEachGroup(true);
+      Contestant.measure(
+          List.of(new Contestant(Row.SYNCHRONISED, cold(stage, Stage.GROUPS), caller)),
+          warmup,
+          iterations,
+          measured);
+    }
+    try (Stage stage = new Stage(accelerator, true)) {
+      HeldWeights ordinary = HeldWeights.read(grouped, bytes -> Arena.ofAuto().allocate(bytes, 64));
+      stage.register(grouped, ordinary);
+      LocalCaller caller = stage.caller(grouped, inputs);
+      Contestant.measure(
+          List.of(new Contestant(Row.PAGEABLE, cold(stage, Stage.GROUPS), caller)),
+          warmup,
+          iterations,
+          measured);
+    }
+  }
+
+  private void measureRunAlone(LocalCaller caller) {
+    for (int i = -warmup; i < iterations; i++) {
+      caller.run();
+      if (i >= 0) {
+        measured.of(Row.RUN_WARM).add(caller.timings().executeNanos() / 1e6);
+      }
+    }
+  }
+
+  /** A session is built, runs for the first time, and is captured. */
+  void measureStructureCold() throws Exception {
+    for (int i = 0; i < Math.min(STRUCTURE_ROUNDS, iterations); i++) {
+      try (Stage stage = new Stage(accelerator, true)) {
+        long begin = System.nanoTime();
+        stage.register(grouped, weights);
+        LocalCaller caller = stage.caller(grouped, inputs);
+        caller.run();
+        measured.of(Row.STRUCTURE_COLD).add((System.nanoTime() - begin) / 1e6);
+        if (accelerator.captures()) {
+          measured.of(Row.CAPTURE).add(Timing.millis(caller));
+        }
+      }
+    }
+  }
+
+  private static Run cold(Stage stage, Grouping groups) {
+    return () -> stage.evictAll(groups);
+  }
+
+  private Run coldBeyond(Stage stage, long kept) {
+    ModelVersion version = grouped.version();
+    return () -> {
+      stage.evict(version, 0, Stage.GROUPS);
+      stage.warmUp(version);
+      stage.evict(version, kept, Stage.GROUPS);
+    };
+  }
+}

@@ -1,0 +1,96 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.bench.measure.Run;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.runtime.DeviceAllocator;
+import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.runtime.IoBinding;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.OrtSession;
+import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.SessionSettings;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongFunction;
+
+/**
+ * A model in an ONNX Runtime session of its own, as any user would run it: its weights inside, its
+ * inputs and outputs in host memory. No other environment of ONNX Runtime is open meanwhile.
+ */
+final class PlainSession implements Run, AutoCloseable {
+  private final OrtEnvironment environment;
+  private final OrtSession session;
+  private final IoBinding binding;
+  private final List<OrtTensor> inputs = new ArrayList<>();
+
+  /**
+   * Opens a session of a model file.
+   *
+   * @param inputMemory gives host memory of a size, once an input
+   */
+  PlainSession(
+      Path library,
+      Path model,
+      ExecutionProvider provider,
+      List<Tensor> inputs,
+      LongFunction<MemorySegment> inputMemory) {
+    environment = OrtEnvironment.open(library, new Unused());
+    session = environment.open(model, SessionSettings.plain(1).withProvider(provider));
+    binding = session.newBinding();
+    for (Tensor input : inputs) {
+      MemorySegment data = inputMemory.apply(input.data().remaining());
+      data.copyFrom(MemorySegment.ofBuffer(input.data()));
+      OrtTensor tensor =
+          OrtTensor.over(environment, data.address(), data.byteSize(), input.type(), input.shape());
+      binding.input(input.name(), tensor);
+      this.inputs.add(tensor);
+    }
+  }
+
+  @Override
+  public void run() {
+    session.outputs().forEach(output -> binding.output(output.name()));
+    binding.run(gate -> {});
+    binding.outputs().forEach(OrtTensor::close);
+  }
+
+  /** Runs once and returns copies of the outputs' bytes by name. */
+  Map<String, byte[]> answer() {
+    session.outputs().forEach(output -> binding.output(output.name()));
+    binding.run(gate -> {});
+    Map<String, byte[]> answer = new HashMap<>();
+    List<OrtTensor> outputs = binding.outputs();
+    for (int i = 0; i < outputs.size(); i++) {
+      try (OrtTensor output = outputs.get(i)) {
+        byte[] bytes = output.data().toArray(java.lang.foreign.ValueLayout.JAVA_BYTE);
+        answer.put(session.outputs().get(i).name(), bytes);
+      }
+    }
+    return answer;
+  }
+
+  @Override
+  public void close() {
+    inputs.forEach(OrtTensor::close);
+    binding.close();
+    session.close();
+    environment.close();
+  }
+
+  /** Plain sessions allocate from ONNX Runtime's own arena. */
+  private static final class Unused implements DeviceAllocator {
+    @Override
+    public long allocate(long bytes) {
+      return 0;
+    }
+
+    @Override
+    public void free(long address) {
+      throw new IllegalStateException("nothing was allocated here");
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.bench.local.LocalCaller;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.SwitcherSettings;
+import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.memory.Grouping;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** A switcher on an accelerator, and what a benchmark does with it. */
+final class Stage implements AutoCloseable {
+  /** How the product cuts transfers. */
+  static final Grouping GROUPS = new EqualBytesGrouping(16, 1 << 20);
+
+  static final Grouping WHOLE = new EqualBytesGrouping(1, 1);
+  static final Grouping LAYERS = new EqualBytesGrouping(Integer.MAX_VALUE, 1);
+
+  private static final int LANES = 1;
+  private static final int QUEUE = 16;
+  private static final long QUEUE_BYTES = 1L << 30;
+
+  private final Accelerator accelerator;
+  private final Switcher switcher;
+  private final WatchedSessions sessions;
+  private final ChosenGrouping grouping = new ChosenGrouping(GROUPS);
+  private final Map<ModelVersion, WeightSource> weights = new ConcurrentHashMap<>();
+
+  Stage(Accelerator accelerator, boolean captures) {
+    this.accelerator = accelerator;
+    DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
+    sessions = new WatchedSessions(accelerator.sessions(memory, captures));
+    long pages = accelerator.device().pages().total();
+    SwitcherSettings settings =
+        new SwitcherSettings(
+            pages * accelerator.device().pages().pageBytes(),
+            accelerator.workingBytes(),
+            LANES,
+            QUEUE,
+            QUEUE_BYTES,
+            grouping,
+            false,
+            Integer.MAX_VALUE);
+    switcher =
+        new Switcher(
+            accelerator.device(),
+            memory,
+            sessions,
+            settings,
+            model -> Objects.requireNonNull(weights.get(model.version())));
+  }
+
+  /** Makes a model answerable from weights in host memory. */
+  void register(ImportedModel model, WeightSource source) {
+    weights.put(model.version(), source);
+    switcher.register(model);
+  }
+
+  LocalCaller caller(ImportedModel model, List<Tensor> inputs) {
+    List<String> outputs = model.plan().outputs().stream().map(TensorSpec::name).toList();
+    return new LocalCaller(switcher, model.version(), inputs, outputs, accelerator::pinned);
+  }
+
+  /** Takes everything off the device, to come again in groups. */
+  void evictAll(Grouping groups) {
+    grouping.choose(groups);
+    weights.keySet().forEach(version -> switcher.evict(version));
+    accelerator.settle();
+  }
+
+  /** Leaves a model's first bytes on the device and has the others come in groups. */
+  void evict(ModelVersion version, long keptBytes, Grouping groups) {
+    grouping.choose(groups);
+    switcher.evict(version, keptBytes);
+    accelerator.settle();
+  }
+
+  /** Maps pages and brings all weights in; nothing runs. */
+  void warmUp(ModelVersion version) {
+    switcher.warmUp(version);
+  }
+
+  /** Whether the processor waits for each group before it lets the device go on. */
+  void synchroniseEachGroup(boolean synchronise) {
+    sessions.synchroniseEachGroup(synchronise);
+  }
+
+  /** The sessions that models run in at present. */
+  WatchedSessions sessions() {
+    return sessions;
+  }
+
+  @Override
+  public void close() {
+    switcher.close();
+  }
+}

@@ -1,0 +1,102 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.bench.switching.SwitchCommand.Part;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.importing.ImportSettings;
+import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.runtime.graph.CutSettings;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Imports models and measures the parts wanted, one model after another, in this process. */
+final class SwitchBenchmark {
+  /** Finer than any model's layers. */
+  private static final CutSettings PER_LAYER = new CutSettings(1, 10_000);
+
+  private final Accelerator accelerator;
+  private final Path library;
+  private final Set<Part> parts;
+  private final int warmup;
+  private final int iterations;
+  private final String runtimeVersion;
+  private final Importer grouped;
+  private final Importer layered;
+
+  SwitchBenchmark(
+      Accelerator accelerator, Path library, Path work, Set<Part> parts, int warmup, int iterations)
+      throws IOException {
+    this.accelerator = accelerator;
+    this.library = library;
+    this.parts = parts;
+    this.warmup = warmup;
+    this.iterations = iterations;
+    DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
+    try (SessionFactory sessions = accelerator.sessions(memory, false)) {
+      runtimeVersion = sessions.runtimeVersion();
+    }
+    ImportSettings settings =
+        ImportSettings.defaults(library, runtimeVersion).withTarget(accelerator.target());
+    grouped = Importer.open(work.resolve("cache"), settings);
+    layered = Importer.open(work.resolve("cache"), settings.withCuts(PER_LAYER));
+  }
+
+  /** ONNX Runtime's version. */
+  String runtimeVersion() {
+    return runtimeVersion;
+  }
+
+  /**
+   * Measures one model.
+   *
+   * @return the inputs that it was asked with
+   */
+  List<Tensor> measure(SwitchCase switchCase, Measured measured) throws Exception {
+    ImportedModel groups = grouped.importModel(switchCase.file(), switchCase.version());
+    ImportedModel layers = layered.importModel(switchCase.file(), switchCase.layered());
+    List<Tensor> inputs = switchCase.inputs(groups);
+    ModelRounds rounds =
+        new ModelRounds(accelerator, inputs, groups, layers, warmup, iterations, measured);
+    if (parts.contains(Part.LINK)) {
+      rounds.measureLink();
+    }
+    if (parts.contains(Part.PLAIN)) {
+      rounds.expect(measurePlain(switchCase, inputs, measured));
+    }
+    if (parts.contains(Part.GATED) && accelerator.captures()) {
+      rounds.measureUncaptured();
+    }
+    if (parts.contains(Part.COLD)) {
+      rounds.measureCold();
+    }
+    if (parts.contains(Part.STRUCTURE)) {
+      rounds.measureStructureCold();
+    }
+    if (parts.contains(Part.ABLATIONS)) {
+      rounds.measureOtherCopies();
+      if (accelerator instanceof CudaAccelerator cuda) {
+        try (CudaAblations ablations =
+            new CudaAblations(cuda, groups, inputs, warmup, iterations)) {
+          ablations.measure(measured);
+        }
+      }
+    }
+    return inputs;
+  }
+
+  private Map<String, byte[]> measurePlain(
+      SwitchCase switchCase, List<Tensor> inputs, Measured measured) throws Exception {
+    try (PlainSession plain =
+        new PlainSession(
+            library, switchCase.file(), accelerator.provider(), inputs, accelerator::pinned)) {
+      Contestant contestant = new Contestant(Row.PLAIN, () -> {}, plain);
+      Contestant.measure(List.of(contestant), warmup, iterations, measured);
+      return plain.answer();
+    }
+  }
+}

@@ -1,0 +1,208 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.bench.report.Provenance;
+import io.pipelane.config.ConfigLoader;
+import io.pipelane.config.DeviceSelection;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.runtime.OrtLibrary;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench switch}: what it costs to bring a model onto a device. */
+@Command(
+    name = "switch",
+    description = {
+      "Latency of models that are on the device, partly on it, and not on it at all, by Pipelane's",
+      "way and by others; all in one run. bin/loadgen zoo writes models to measure."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class SwitchCommand implements Callable<Integer> {
+  /** What there is to measure. */
+  enum Part {
+    PLAIN,
+    GATED,
+    COLD,
+    STRUCTURE,
+    LINK,
+    ABLATIONS,
+    HTTP,
+    START
+  }
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Option(
+      names = "--device",
+      paramLabel = "DEVICE",
+      description = "cpu, cuda or cuda:N (${DEFAULT-VALUE}).")
+  private String device = "cpu";
+
+  @Option(
+      names = "--repository",
+      paramLabel = "FOLDER",
+      description = "The models' folder (${DEFAULT-VALUE}).")
+  private Path repository = Path.of("zoo");
+
+  @Option(
+      names = "--model",
+      arity = "1..*",
+      required = true,
+      paramLabel = "NAME",
+      description = "Which models of it.")
+  private List<String> models = new ArrayList<>();
+
+  @Option(names = "--batch", paramLabel = "N", description = "Rows a request (${DEFAULT-VALUE}).")
+  private int batch = 8;
+
+  @Option(
+      names = "--sequence",
+      paramLabel = "N",
+      description = "Tokens a row, for models of text (${DEFAULT-VALUE}).")
+  private int sequence = 128;
+
+  @Option(
+      names = "--iterations",
+      paramLabel = "N",
+      description = "Times that each row is measured (${DEFAULT-VALUE}).")
+  private int iterations = 100;
+
+  @Option(
+      names = "--warmup",
+      paramLabel = "N",
+      description = "Times that each row runs before (${DEFAULT-VALUE}).")
+  private int warmup = 10;
+
+  @Option(
+      names = "--page-size",
+      paramLabel = "SIZE",
+      description = "Of device memory; 16MiB on a GPU and 2MiB on the CPU unless told otherwise.")
+  private @Nullable String pageSize;
+
+  @Option(
+      names = "--part",
+      split = ",",
+      paramLabel = "PART",
+      description = "Only some of ${COMPLETION-CANDIDATES}; may be repeated.")
+  private Set<Part> parts = EnumSet.allOf(Part.class);
+
+  @Option(
+      names = "--work",
+      paramLabel = "DIR",
+      description = "Where derived files go (${DEFAULT-VALUE}).")
+  private Path work = Path.of(".pipelane", "bench");
+
+  @Option(
+      names = "--peer",
+      paramLabel = "FILE",
+      description = "What PyTorch was measured to take on the same device; shown beside.")
+  private @Nullable Path peer;
+
+  @Option(names = "--json", paramLabel = "FILE", description = "Write all samples, too.")
+  private @Nullable Path json;
+
+  @Option(names = "--markdown", paramLabel = "FILE", description = "Write a page, too.")
+  private @Nullable Path markdown;
+
+  @Override
+  public Integer call() throws Exception {
+    work = Files.createDirectories(work.toAbsolutePath().normalize());
+    Path library = OrtLibrary.locate(configuredLibrary(), work.resolve("cache"));
+    Path folder = repository.toAbsolutePath().normalize();
+    List<SwitchCase> cases =
+        models.stream().map(name -> SwitchCase.of(folder, name, batch, sequence)).toList();
+    Measurements measurements = new Measurements();
+    Map<String, String> provenance;
+    Map<SwitchCase, List<Tensor>> inputs = new LinkedHashMap<>();
+    Map<String, String> serverSettings;
+    try (Accelerator accelerator = open(library, cases)) {
+      SwitchBenchmark benchmark =
+          new SwitchBenchmark(accelerator, library, work, parts, warmup, iterations);
+      provenance = new LinkedHashMap<>(accelerator.description());
+      provenance.putAll(Provenance.now(benchmark.runtimeVersion()));
+      serverSettings = accelerator.serverSettings();
+      for (SwitchCase switchCase : cases) {
+        say("measuring " + switchCase.name());
+        inputs.put(switchCase, benchmark.measure(switchCase, measurements.of(switchCase.name())));
+      }
+    }
+    for (SwitchCase switchCase : cases) {
+      measureServed(switchCase, inputs, serverSettings, measurements.of(switchCase.name()));
+    }
+    if (peer != null) {
+      Peer.read(peer, measurements);
+    }
+    provenance.put("command", "bin/loadgen " + String.join(" ", arguments()));
+    publish(new SwitchReport(measurements, provenance));
+    return 0;
+  }
+
+  private List<String> arguments() {
+    return spec.root().commandLine().getParseResult().originalArgs();
+  }
+
+  /** A configured folder wins over the class path, as for a server. */
+  private static Optional<Path> configuredLibrary() {
+    return ConfigLoader.load(null, System.getenv(), Map.of()).config().runtime().library();
+  }
+
+  private Accelerator open(Path library, List<SwitchCase> cases) throws IOException {
+    long largest = 0;
+    for (SwitchCase switchCase : cases) {
+      largest = Math.max(largest, Files.size(switchCase.file()));
+    }
+    return Accelerators.open(DeviceSelection.parse(device), library, pageSize, largest);
+  }
+
+  private void measureServed(
+      SwitchCase switchCase,
+      Map<SwitchCase, List<Tensor>> inputs,
+      Map<String, String> settings,
+      Measured measured)
+      throws Exception {
+    if (!parts.contains(Part.HTTP) && !parts.contains(Part.START)) {
+      return;
+    }
+    say("serving " + switchCase.name());
+    List<Tensor> request = Objects.requireNonNull(inputs.get(switchCase));
+    ServedModel served = new ServedModel(switchCase, request, work, settings);
+    if (parts.contains(Part.HTTP)) {
+      served.measureHttp(measured);
+    }
+    if (parts.contains(Part.START)) {
+      served.measureStarts(measured);
+    }
+  }
+
+  private void publish(SwitchReport report) throws IOException {
+    report.print(spec.commandLine().getOut());
+    if (json != null) {
+      report.writeJson(json);
+    }
+    if (markdown != null) {
+      report.writeMarkdown(markdown);
+    }
+  }
+
+  private void say(String line) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(line);
+    out.flush();
+  }
+}

@@ -1,0 +1,132 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.bench.measure.Samples;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Predicate;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+
+/** The measurements as tables: a row a way, a column a model. */
+final class SwitchTables {
+  /** The figure's name of the lower bound. */
+  static final String LOWER_BOUND = "lower_bound_ms";
+
+  private static final String NONE = "-";
+
+  private final Measurements all;
+
+  SwitchTables(Measurements all) {
+    this.all = all;
+  }
+
+  /** Latencies in milliseconds, medians with means behind them in brackets. */
+  List<List<String>> latencies(Predicate<Row> wanted) {
+    List<List<String>> table = heading("milliseconds");
+    for (Row row : all.rows()) {
+      if (wanted.test(row)) {
+        table.add(line(row.label(), (name, measured) -> latency(measured.rows().get(row))));
+      }
+    }
+    return table;
+  }
+
+  private static String latency(@Nullable Samples samples) {
+    return samples == null || samples.count() == 0
+        ? NONE
+        : number(samples.median()) + " (" + number(samples.mean()) + ")";
+  }
+
+  /** What follows from the latencies, beside what is aimed at where something is. */
+  List<List<String>> comparison() {
+    List<List<String>> table = heading("");
+    table.add(line("warm, ms", (name, m) -> cell(m.median(Row.WARM), aim(name, "≤", Aim::warm))));
+    table.add(
+        line(
+            "cold, nothing resident, minus warm, ms",
+            (name, m) ->
+                cell(
+                    minus(m.median(Row.COLD), m.median(Row.WARM)),
+                    Aim.of(name).flatMap(Aim::coldOverWarm).map(v -> "≤ " + number(v)))));
+    table.add(
+        line(
+            "cold minus the copy alone, ms",
+            (name, m) ->
+                cell(
+                    minus(m.median(Row.COLD), m.median(Row.COPY)),
+                    Aim.of(name).flatMap(Aim::coldOverCopy).map(v -> "≤ " + number(v)))));
+    table.add(
+        line(
+            "lower bound of any pipeline, ms",
+            (name, m) -> cell(m.fact(LOWER_BOUND), Optional.empty())));
+    table.add(
+        line(
+            "cold / lower bound",
+            (name, m) ->
+                cell(
+                    ratio(m.median(Row.COLD), m.fact(LOWER_BOUND)),
+                    aim(name, "≤", Aim::coldToBound))));
+    table.add(
+        line(
+            "warm / plain session, warm",
+            (name, m) -> cell(ratio(m.median(Row.WARM), m.median(Row.PLAIN)), Optional.empty())));
+    table.add(
+        line(
+            "HTTP minus in-process, ms",
+            (name, m) -> cell(minus(m.median(Row.HTTP), m.median(Row.WARM)), Optional.empty())));
+    table.add(
+        line(
+            "HTTP minus in-process minus echo, ms",
+            (name, m) ->
+                cell(
+                    minus(minus(m.median(Row.HTTP), m.median(Row.WARM)), m.median(Row.ECHO)),
+                    Optional.of("≤ 0.50"))));
+    return table;
+  }
+
+  /** Figures that are no latency. */
+  List<List<String>> facts() {
+    List<List<String>> table = heading("");
+    for (String fact : all.facts()) {
+      table.add(line(fact, (name, m) -> cell(m.fact(fact), Optional.empty())));
+    }
+    return table;
+  }
+
+  private List<List<String>> heading(String first) {
+    List<String> heading = new ArrayList<>(List.of(first));
+    heading.addAll(all.names());
+    List<List<String>> table = new ArrayList<>();
+    table.add(heading);
+    return table;
+  }
+
+  private List<String> line(String label, BiFunction<String, Measured, String> cell) {
+    List<String> line = new ArrayList<>(List.of(label));
+    all.models().forEach((name, measured) -> line.add(cell.apply(name, measured)));
+    return line;
+  }
+
+  private static Optional<String> aim(String model, String sign, ToDoubleFunction<Aim> value) {
+    return Aim.of(model).map(aim -> sign + " " + number(value.applyAsDouble(aim)));
+  }
+
+  private static String cell(Optional<Double> value, Optional<String> aim) {
+    return value.map(v -> number(v) + aim.map(a -> " (" + a + ")").orElse("")).orElse(NONE);
+  }
+
+  private static Optional<Double> minus(Optional<Double> a, Optional<Double> b) {
+    return a.flatMap(x -> b.map(y -> x - y));
+  }
+
+  private static Optional<Double> ratio(Optional<Double> a, Optional<Double> b) {
+    return a.flatMap(x -> b.map(y -> x / y));
+  }
+
+  private static String number(double value) {
+    return String.format(Locale.ROOT, Math.abs(value) < 1000 ? "%.2f" : "%.0f", value);
+  }
+}

@@ -1,0 +1,5 @@
+/** What bringing a model onto a device costs: cold beside warm, and beside other ways to do it. */
+@NullMarked
+package io.pipelane.bench.switching;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,75 @@
+package io.pipelane.lanes;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
+import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.runtime.OrtLibrary;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The device that tests run on: the CPU, or a GPU where the system property {@code
+ * pipelane.test.device} is {@code cuda}.
+ */
+public final class TestDevices {
+  /** Whether tests run on a GPU. */
+  public static final boolean ON_GPU =
+      System.getProperty("pipelane.test.device", "").equals("cuda");
+
+  /** The least page of a GPU. */
+  private static final long GPU_PAGE = 2L << 20;
+
+  private static final Path CACHE = Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
+
+  private TestDevices() {}
+
+  /** Opens the device with memory for weights in pages of a size it can have. */
+  public static Device open(long weightBytes, long pageBytes) {
+    return ON_GPU
+        ? CudaDevice.open(
+            CudaDriver.load(), 0, new ByteSize(weightBytes), new ByteSize(pageBytes(pageBytes)))
+        : CpuDevice.open(new ByteSize(weightBytes), new ByteSize(pageBytes), Bandwidth.UNLIMITED);
+  }
+
+  /** A page size for the CPU, made large enough for the device. */
+  public static long pageBytes(long onCpu) {
+    return ON_GPU ? Math.max(GPU_PAGE, onCpu) : onCpu;
+  }
+
+  /** Builds sessions on a device that {@link #open} has opened. */
+  public static SessionFactory sessions(Device device, DeviceMemory memory) {
+    Path library = OrtLibrary.locate(Optional.empty(), CACHE);
+    return device instanceof CudaDevice cuda
+        ? new CudaSessionFactory(library, cuda, memory, ExecutionSettings.DEFAULT)
+        : new CpuSessionFactory((CpuDevice) device, library, memory, 1);
+  }
+
+  /** Device memory in use by the driver's account; what the device itself takes, on the CPU. */
+  public static long usedBytes(Device device) {
+    return device instanceof CudaDevice cuda
+        ? cuda.driverUsedBytes()
+        : device.persistent().usedBytes();
+  }
+
+  /** Settings of a server on the device, with memory and pages that it can have. */
+  public static Map<String, String> settings(Map<String, String> onCpu) {
+    Map<String, String> settings = new HashMap<>(onCpu);
+    if (ON_GPU) {
+      settings.put("device.kind", "cuda:0");
+      settings.put("device.page-size", new ByteSize(GPU_PAGE).toString());
+      ByteSize wanted = ByteSize.parse(onCpu.getOrDefault("device.memory", "1GiB"));
+      long bytes = Math.max(GPU_PAGE, wanted.bytes());
+      settings.put("device.memory", new ByteSize(bytes).toString());
+    }
+    return settings;
+  }
+}

@@ -1,0 +1,47 @@
+package io.pipelane.lanes.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.GpuTests;
+import io.pipelane.modelstore.host.HostMemory.Loaded;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+@Tag("gpu")
+class CudaHostMemoryTest {
+  @TempDir private Path folder;
+
+  @Test
+  void load_aFile_isPinnedUntilItIsClosed() throws IOException {
+    byte[] content = new byte[(20 << 20) + 77];
+    new Random(1).nextBytes(content);
+    Path file = Files.write(folder.resolve("weights"), content);
+    try (CudaContext context = CudaContext.open(GpuTests.driverOrSkip(), 0)) {
+      Loaded loaded = new CudaHostMemory(context).load(file);
+      long address = loaded.memory().address();
+      assertArrayEquals(content, loaded.memory().toArray(ValueLayout.JAVA_BYTE));
+      assertTrue(context.isPinned(address));
+      loaded.close();
+      assertFalse(context.isPinned(address));
+    }
+  }
+
+  @Test
+  void load_noFile_fails() {
+    try (CudaContext context = CudaContext.open(GpuTests.driverOrSkip(), 0)) {
+      CudaHostMemory memory = new CudaHostMemory(context);
+      assertThrows(NoSuchFileException.class, () -> memory.load(folder.resolve("nothing")));
+    }
+  }
+}

@@ -1,0 +1,171 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.memory.EqualBytesGrouping;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Models that take turns in one lane, with room on the device for one of them or for both. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SwitchingTest {
+  private static final int WIDTH = TestDevices.ON_GPU ? 512 : 64;
+  private static final int LAYERS = 4;
+  private static final long MODEL_BYTES = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
+  private static final long WORKING = TestDevices.ON_GPU ? 4L << 30 : 64 << 20;
+  private static final int SWITCHES = TestDevices.ON_GPU ? 10_000 : 1_000;
+  private static final long SLACK_BYTES = 32L << 20;
+
+  @TempDir Path folder;
+  private final Device device = TestDevices.open(2 * MODEL_BYTES, 16 << 10);
+  private final FailingDevice failing = new FailingDevice(device);
+
+  @AfterEach
+  void close() {
+    assertEquals(0, device.persistent().usedBytes());
+    assertEquals(device.pages().total(), device.pages().free());
+    device.close();
+  }
+
+  /** A switcher with one lane. */
+  private Switcher open(long weightBytes) {
+    SwitcherSettings settings =
+        new SwitcherSettings(
+            weightBytes, WORKING, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1), false, 3);
+    DeviceMemory memory = new DeviceMemory(device.persistent());
+    return new Switcher(
+        failing, memory, TestDevices.sessions(device, memory), settings, SwitchingTest::weights);
+  }
+
+  private static WeightSource weights(ImportedModel model) {
+    try {
+      return new BytesSource(Files.readAllBytes(model.weights()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private ImportedModel chain(String name, long seed) throws IOException {
+    return TestImports.of(TestModels.chain(LAYERS, WIDTH, seed), name, folder);
+  }
+
+  private static float[] infer(Switcher switcher, ImportedModel model) {
+    Random random = new Random(model.version().hashCode());
+    float[] x = new float[WIDTH];
+    for (int i = 0; i < WIDTH; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    Call call = new Call();
+    switcher.submit(Call.request(model.version(), x), call);
+    return call.await();
+  }
+
+  @Test
+  void twoModelsInOneLane_interleavedAThousandTimes_answerBitwiseTheSame() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES)) {
+      ImportedModel one = chain("one", 1);
+      ImportedModel other = chain("other", 2);
+      switcher.register(one);
+      switcher.register(other);
+      float[] expectedOne = infer(switcher, one);
+      float[] expectedOther = infer(switcher, other);
+      for (int i = 0; i < 1_000; i++) {
+        assertArrayEquals(expectedOne, infer(switcher, one), "round " + i);
+        assertArrayEquals(expectedOther, infer(switcher, other), "round " + i);
+      }
+    }
+  }
+
+  @Test
+  void switches_byTheThousand_leaveDeviceAndProcessMemoryFlat() throws Exception {
+    try (Switcher switcher = open(MODEL_BYTES)) {
+      ImportedModel one = chain("one", 1);
+      ImportedModel other = chain("other", 2);
+      switcher.register(one);
+      switcher.register(other);
+      float[] expectedOne = infer(switcher, one);
+      float[] expectedOther = infer(switcher, other);
+      long deviceBytes = 0;
+      long processBytes = 0;
+      for (int i = 0; i < SWITCHES; i++) {
+        if (i == SWITCHES / 2) {
+          deviceBytes = TestDevices.usedBytes(device);
+          processBytes = residentBytes();
+        }
+        boolean even = i % 2 == 0;
+        assertArrayEquals(
+            even ? expectedOne : expectedOther, infer(switcher, even ? one : other), "run " + i);
+      }
+      assertTrue(switcher.transfers().pagesTakenBack() >= SWITCHES, "each run was cold");
+      assertEquals(deviceBytes, TestDevices.usedBytes(device), "device memory");
+      long grown = residentBytes() - processBytes;
+      assertTrue(grown < SLACK_BYTES, "the process has grown by " + grown + " bytes");
+      switcher.verify();
+    }
+  }
+
+  /** Memory of this process that no file backs, after its garbage is collected. */
+  private static long residentBytes() throws IOException {
+    System.gc();
+    return Files.readAllLines(Path.of("/proc/self/status")).stream()
+        .filter(line -> line.startsWith("RssAnon:"))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")) << 10)
+        .sum();
+  }
+
+  @Test
+  void outOfMemory_atAnyStepOfALoad_rollsBackAndTheNextRequestIsAnswered() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES)) {
+      ImportedModel model = chain("m", 1);
+      switcher.register(model);
+      float[] expected = infer(switcher, model);
+      switcher.deregister(model.version());
+      int failures = 0;
+      boolean failed = true;
+      for (int call = 1; failed; call++) {
+        failing.failCall(call);
+        failed = loadFails(switcher, model);
+        failing.failCall(0);
+        switcher.verify();
+        failures += failed ? 1 : 0;
+        if (switcher.memory().weights().entries().isEmpty()) {
+          switcher.register(model);
+        }
+        assertArrayEquals(expected, infer(switcher, model), "after a failure of call " + call);
+        switcher.deregister(model.version());
+        switcher.verify();
+        assertEquals(0, switcher.memory().weights().lentBytes());
+      }
+      assertTrue(failures >= 3, "a load reserves, maps and copies; failed: " + failures);
+    }
+  }
+
+  private static boolean loadFails(Switcher switcher, ImportedModel model) {
+    try {
+      switcher.register(model);
+      infer(switcher, model);
+      return false;
+    } catch (StatusException e) {
+      assertTrue(e.toString().contains("injected"), e.toString());
+      return true;
+    }
+  }
+}
