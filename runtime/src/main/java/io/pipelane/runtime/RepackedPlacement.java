@@ -53,9 +53,11 @@ public final class RepackedPlacement {
     return places.contains(candidate);
   }
 
-  /** Notes that the session has let go of a place again. */
-  public void freed(long place) {
-    missing.add(place);
+  /** Notes that the session has let go of an address again, which may be a place. */
+  public void freed(long freed) {
+    if (places.contains(freed)) {
+      missing.add(freed);
+    }
   }
 
   /**

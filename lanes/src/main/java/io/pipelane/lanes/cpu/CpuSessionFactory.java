@@ -48,11 +48,6 @@ public final class CpuSessionFactory implements SessionFactory {
   }
 
   @Override
-  public ModelSession packed(ImportedModel model, long address, MemoryTarget packed) {
-    return CpuSession.packed(environment, memory, model, address, threadsPerRun, packed);
-  }
-
-  @Override
   public String runtimeVersion() {
     return environment.version();
   }

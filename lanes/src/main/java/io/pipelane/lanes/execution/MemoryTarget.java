@@ -13,7 +13,7 @@ public sealed interface MemoryTarget {
    */
   long allocate(long bytes);
 
-  /** Session constants and prepacked weights: an account of the persistent memory. */
+  /** Session constants: an account of the persistent memory. */
   record Persistent(PersistentMemory.Account account) implements MemoryTarget {
     @Override
     public long allocate(long bytes) {

@@ -118,18 +118,16 @@ class ModelSessionTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("models")
-  void run_gatedWithWeightsThatArriveAtTheirGates_equalsPacked(String name, ModelProto proto)
+  void run_gatedWithWeightsThatArriveAtTheirGates_equalsAllThere(String name, ModelProto proto)
       throws IOException {
     ImportedModel model = TestImports.of(proto, name, folder);
     AddressRange range = filled(model);
-    try (ModelSession gated = gated(model, range);
-        ModelSession packed =
-            sessions.packed(model, range.address(), new MemoryTarget.Persistent(constants))) {
+    byte[] weights = Files.readAllBytes(model.weights());
+    try (ModelSession gated = gated(model, range)) {
       for (int rows = 1; rows <= 3; rows++) {
         float[] x = random(rows, rows);
-        float[] expected = run(packed, x);
+        float[] expected = run(gated, x);
         // Garbage behind the first segment, until its gate is reached.
-        byte[] weights = Files.readAllBytes(model.weights());
         range.memory().fill((byte) 0x7f);
         arrive(model, weights, range, 0);
         float[] actual =
@@ -175,11 +173,7 @@ class ModelSessionTest {
     ImportedModel model = imported(TestModels.branches(3));
     ImportedModel other =
         new ImportedModel(
-            model.version(),
-            otherwise(model.plan()),
-            model.gatedModel(),
-            model.packedModel(),
-            model.weights());
+            model.version(), otherwise(model.plan()), model.gatedModel(), model.weights());
     AddressRange range = device.reserve(model.plan().weightBytes());
     StatusException error = assertThrows(StatusException.class, () -> gated(other, range).close());
     assertEquals(Status.INTERNAL, error.status());

@@ -20,7 +20,6 @@ import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.runtime.graph.HostCopies;
 import io.pipelane.runtime.graph.ModelFile;
-import io.pipelane.runtime.graph.PackedGraph;
 import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.WeightSelection;
 import java.io.IOException;
@@ -36,7 +35,6 @@ import java.util.Set;
 /** The steps of one import, as the import process runs them. */
 final class ImportJob {
   static final String GATED = "gated.onnx";
-  static final String PACKED = "packed.onnx";
   static final String WEIGHTS = "weights.bin";
   static final String PLAN = "plan.json";
 
@@ -166,9 +164,6 @@ final class ImportJob {
           }
           if (target.graph() == GraphTarget.PROCESSOR) {
             layout = repacked(environment, gated, answers, layout);
-          }
-          if (layout.repacked().isEmpty()) {
-            ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
           }
           Padding padding = answers.padding(plain);
           notes.add(padding.toString());

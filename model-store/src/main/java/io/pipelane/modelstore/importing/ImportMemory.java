@@ -85,7 +85,7 @@ final class ImportMemory implements DeviceAllocator {
     Arena arena = allocations.remove(address);
     if (arena != null) {
       arena.close();
-    } else if (placement != null && placement.isPlace(address)) {
+    } else if (placement != null) {
       placement.freed(address);
     }
   }

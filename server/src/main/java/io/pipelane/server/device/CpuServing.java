@@ -18,7 +18,6 @@ final class CpuServing {
         ImportTarget.processor(),
         device,
         budget,
-        memory -> new CpuSessionFactory(device, library, memory, config.runtime().threads()),
-        config.runtime().prepack());
+        memory -> new CpuSessionFactory(device, library, memory, config.runtime().threads()));
   }
 }

@@ -111,7 +111,6 @@ final class Structures {
       range.mount(residency);
       return true;
     }
-    memory.dropIfIdle(former);
     range.dismount();
     range.mount(residency);
     memory.counters.remaps++;
