@@ -16,17 +16,6 @@ public record RuntimeConfig(
     @Key(about = "How far graphs are optimised at import", standard = "all")
         Optimization optimization,
     @Key(
-            about =
-                "Whether hot models get a second, faster form where memory has room, on the CPU",
-            standard = "true")
-        boolean prepack,
-    @Key(
-            about = "Requests within a minute that make a model hot",
-            standard = "20",
-            min = "1",
-            max = "1000000")
-        int prepackAfter,
-    @Key(
             about = "Whether a GPU may round the factors of FP32 products to TF32, which is faster",
             standard = "true")
         boolean tf32,

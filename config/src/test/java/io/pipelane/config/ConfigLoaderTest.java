@@ -82,7 +82,7 @@ class ConfigLoaderTest {
         "device.lanes     | -1      | from 0 to 256",
         "link.bandwidth   | 2GB     | a size per second",
         "link.bandwidth   | 0B/s    | a size per second",
-        "runtime.prepack  | yes     | true | false",
+        "runtime.capture  | yes     | true | false",
         "repository.path  | ''      | a path",
       })
   void load_impossibleValue_namesOriginKeyValueAndRange(String key, String value, String allowed) {

@@ -177,15 +177,7 @@ class SectionsTest {
   void runtime_defaults() {
     assertEquals(
         new RuntimeConfig(
-            Optional.empty(),
-            1,
-            RuntimeConfig.Optimization.ALL,
-            true,
-            20,
-            true,
-            size("4MiB"),
-            true,
-            2),
+            Optional.empty(), 1, RuntimeConfig.Optimization.ALL, true, size("4MiB"), true, 2),
         DEFAULTS.runtime());
   }
 
@@ -197,8 +189,6 @@ class SectionsTest {
             8,
             RuntimeConfig.Optimization.BASIC,
             false,
-            5,
-            false,
             size("1MiB"),
             false,
             9),
@@ -207,8 +197,6 @@ class SectionsTest {
                     "runtime.library", "/opt/ort",
                     "runtime.threads", "8",
                     "runtime.optimization", "Basic",
-                    "runtime.prepack", "false",
-                    "runtime.prepack-after", "5",
                     "runtime.tf32", "false",
                     "runtime.cublas-workspace", "1MiB",
                     "runtime.capture", "false",

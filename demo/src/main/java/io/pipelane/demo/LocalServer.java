@@ -78,11 +78,8 @@ public final class LocalServer implements DemoServer {
       if (entry.residentBytes() > 0) {
         rows.add(new LedgerRow("weights of " + entry.model().model(), entry.residentBytes()));
       }
-      if (entry.packedBytes() > 0) {
-        rows.add(new LedgerRow("fast form of " + entry.model().model(), entry.packedBytes()));
-      }
     }
-    long free = weights.capacityBytes() - weights.lentBytes() - weights.packedBytes();
+    long free = weights.capacityBytes() - weights.lentBytes();
     rows.add(new LedgerRow("free for weights", free));
     rows.add(new LedgerRow("session constants (counted apart)", memory.constantBytes()));
     rows.add(new LedgerRow("lanes' run-time memory (counted apart)", memory.laneBytes()));

@@ -24,7 +24,7 @@ public interface Device extends AutoCloseable {
   /** The queue of copies from the host; copies are carried out in the order they are given. */
   CopyEngine copies();
 
-  /** Memory that outlives an iteration: session constants, prepacked weights. */
+  /** Memory that outlives an iteration: session constants. */
   PersistentMemory persistent();
 
   /**

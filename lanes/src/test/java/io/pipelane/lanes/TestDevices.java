@@ -45,12 +45,12 @@ public final class TestDevices {
     return ON_GPU ? Math.max(GPU_PAGE, onCpu) : onCpu;
   }
 
-  /** Builds sessions on the device, or on one that passes calls on to it. */
+  /** Builds sessions on a device that {@link #open} has opened. */
   public static SessionFactory sessions(Device device, DeviceMemory memory) {
     Path library = OrtLibrary.locate(Optional.empty(), CACHE);
     return device instanceof CudaDevice cuda
         ? new CudaSessionFactory(library, cuda, memory, ExecutionSettings.DEFAULT)
-        : new CpuSessionFactory(library, memory, 1);
+        : new CpuSessionFactory((CpuDevice) device, library, memory, 1);
   }
 
   /** Device memory in use by the driver's account; what the device itself takes, on the CPU. */

@@ -1,5 +1,6 @@
 package io.pipelane.modelstore;
 
+import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -11,9 +12,12 @@ import java.util.List;
  *
  * <p>The weights file holds the streamed weights in execution order. Segments are contiguous,
  * ordered ranges of it: segment 0 needs no gate, segment i &gt; 0 begins with gate i. A segment
- * without weights has zero bytes.
+ * without weights has zero bytes. Some weights lie in the file as the model has them, and are
+ * inputs of the session; others lie there as kernels have repacked them, and are initializers.
  *
  * @param structureHash identifies the graph without what is streamed; versions may share it
+ * @param weights those that are inputs
+ * @param repacked those that lie in the file repacked
  * @param weightBytes the size of the weights file
  * @param weightChecksum CRC-32C of the weights file
  * @param constantBytes bytes of the constants that stay inside a session
@@ -28,6 +32,7 @@ public record Plan(
     List<TensorSpec> inputs,
     List<TensorSpec> outputs,
     List<StreamedWeight> weights,
+    List<RepackedWeight> repacked,
     List<Segment> segments,
     long weightBytes,
     long weightChecksum,
@@ -43,11 +48,12 @@ public record Plan(
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
     weights = List.copyOf(weights);
+    repacked = List.copyOf(repacked);
     segments = List.copyOf(segments);
     notes = List.copyOf(notes);
   }
 
-  /** A plan of a model whose batches are never padded. */
+  /** A plan of a model whose batches are never padded, and none of whose weights is repacked. */
   public Plan(
       String structureHash,
       List<TensorSpec> inputs,
@@ -63,6 +69,7 @@ public record Plan(
         inputs,
         outputs,
         weights,
+        List.of(),
         segments,
         weightBytes,
         weightChecksum,
@@ -96,7 +103,13 @@ public record Plan(
    * @param segment the first segment that reads it
    */
   public record StreamedWeight(
-      String name, TensorType type, Shape shape, long offset, long byteSize, int segment) {}
+      String name, TensorType type, Shape shape, long offset, long byteSize, int segment) {
+
+    /** The same in another place. */
+    public StreamedWeight at(long place) {
+      return new StreamedWeight(name, type, shape, place, byteSize, segment);
+    }
+  }
 
   /**
    * A stretch of layers between two gates.

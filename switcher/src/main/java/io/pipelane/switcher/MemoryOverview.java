@@ -6,7 +6,7 @@ import io.pipelane.switcher.worker.SessionOverview;
 /**
  * All device memory, by kind, at one moment.
  *
- * @param weights pages and packed forms
+ * @param weights pages
  * @param workingBytes what lanes and session constants may take together
  * @param constantBytes what sessions keep
  * @param laneBytes what the lanes' regions may touch at present

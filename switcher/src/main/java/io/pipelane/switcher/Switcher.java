@@ -15,7 +15,6 @@ import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.FirstComeFirstServed;
 import io.pipelane.switcher.schedule.LaneThreads;
-import io.pipelane.switcher.schedule.Packer;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.worker.InProcessWorker;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -41,7 +40,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final MemoryDaemon daemon;
   private final Worker worker;
   private final RequestQueue queue;
-  private final Packer packer;
   private final LaneThreads threads;
   private final Map<ModelVersion, Service> services = new ConcurrentHashMap<>();
 
@@ -81,15 +79,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     queue =
         new RequestQueue(
             new FirstComeFirstServed(), settings.queuedRequests(), settings.queuedBytes(), clock);
-    double hotUses = settings.packing() ? settings.hotUses() : Double.POSITIVE_INFINITY;
-    packer = new Packer(daemon, worker, hotUses, clock);
-    threads = new LaneThreads(settings.lanes(), queue, daemon, lanes, worker, this::ran, clock);
-  }
-
-  private void ran(InferenceRequest request, boolean packed, InferenceTimings timings) {
-    if (!packed) {
-      packer.ranGated(request.model());
-    }
+    threads = new LaneThreads(settings.lanes(), queue, daemon, lanes, worker, clock);
   }
 
   /**
@@ -110,7 +100,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
       services.remove(version);
       throw e;
     }
-    packer.add(model);
     services.put(version, Service.OPEN);
   }
 
@@ -133,7 +122,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (!services.replace(version, Service.OPEN, Service.ENDING)) {
       throw notRegistered(version);
     }
-    packer.remove(version);
     daemon.deregister(version);
     worker.discard(version);
     threads.forget(version);
@@ -240,7 +228,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (!drain(LONGEST_RUN)) {
       throw new IllegalStateException("runs are still under way");
     }
-    packer.close();
     services.clear();
     daemon.close();
     worker.close();

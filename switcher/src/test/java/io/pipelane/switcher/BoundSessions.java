@@ -56,7 +56,7 @@ final class BoundSessions implements SessionFactory {
         new Plan(
             structure, List.of(), List.of(), List.of(), segments, weightBytes, 0, 0, List.of());
     Path nowhere = Path.of(name);
-    return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere, nowhere);
+    return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere);
   }
 
   @Override
@@ -81,11 +81,6 @@ final class BoundSessions implements SessionFactory {
     built.incrementAndGet();
     open.incrementAndGet();
     return new Session(model.plan(), address, lane, seat);
-  }
-
-  @Override
-  public ModelSession packed(ImportedModel model, long address, MemoryTarget packed) {
-    throw new UnsupportedOperationException();
   }
 
   @Override

@@ -47,8 +47,7 @@ class BoundSessionsTest {
           device,
           memory,
           sessions,
-          new SwitcherSettings(
-              WEIGHTS, WORKING, 2, 1_000, 1 << 20, new EqualBytesGrouping(8, 1), false, 3),
+          new SwitcherSettings(WEIGHTS, WORKING, 2, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
           BoundSessionsTest::weights);
 
   private static WeightSource weights(ImportedModel model) {

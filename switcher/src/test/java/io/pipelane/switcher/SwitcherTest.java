@@ -54,12 +54,11 @@ class SwitcherTest {
   @TempDir Path folder;
   private final Device device = TestDevices.open(WEIGHTS, 16 << 10);
   private volatile @Nullable WeightSource nextSource;
-  private Switcher switcher = open(false);
+  private Switcher switcher = open();
 
-  private Switcher open(boolean packing) {
+  private Switcher open() {
     SwitcherSettings settings =
-        new SwitcherSettings(
-            WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(8, 1), packing, 3);
+        new SwitcherSettings(WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(8, 1));
     DeviceMemory memory = new DeviceMemory(device.persistent());
     SessionFactory sessions = TestDevices.sessions(device, memory);
     return new Switcher(device, memory, sessions, settings, this::weights);
@@ -141,30 +140,6 @@ class SwitcherTest {
     }
     assertTrue(switcher.transfers().pagesTakenBack() > 0);
     assertEquals(0, switcher.transfers().failedLoads());
-  }
-
-  @Test
-  void hotModel_getsAPackedFormThatAnswersTheSame() throws Exception {
-    assumeFalse(TestDevices.ON_GPU, "a GPU has no packed form");
-    switcher.close();
-    switcher = open(true);
-    ImportedModel model = chain("hot", 1);
-    switcher.register(model);
-    float[] expected = infer(model, input(1));
-    long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
-    while (switcher.transfers().packings() == 0 && System.nanoTime() < end) {
-      assertArrayEquals(expected, infer(model, input(1)), 1e-5f);
-    }
-    assertEquals(1, switcher.transfers().packings());
-    assertArrayEquals(expected, infer(model, input(1)), 1e-5f);
-    ImportedModel other = chain("other", 2);
-    ImportedModel third = chain("third", 3);
-    switcher.register(other);
-    switcher.register(third);
-    infer(other, input(1));
-    infer(third, input(1));
-    switcher.verify();
-    assertArrayEquals(expected, infer(model, input(1)), 1e-5f);
   }
 
   @Test

@@ -48,8 +48,7 @@ class SwitchingTest {
   /** A switcher with one lane. */
   private Switcher open(long weightBytes) {
     SwitcherSettings settings =
-        new SwitcherSettings(
-            weightBytes, WORKING, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1), false, 3);
+        new SwitcherSettings(weightBytes, WORKING, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1));
     DeviceMemory memory = new DeviceMemory(device.persistent());
     return new Switcher(
         failing, memory, TestDevices.sessions(device, memory), settings, SwitchingTest::weights);

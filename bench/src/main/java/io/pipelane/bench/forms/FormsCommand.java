@@ -16,11 +16,11 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code bench forms}: gated and packed execution beside a plain ONNX Runtime session. */
+/** {@code bench forms}: gated execution beside a plain ONNX Runtime session. */
 @Command(
     name = "forms",
     description = {
-      "Latency and throughput of gated and of packed execution, and latency of a cold start,",
+      "Latency and throughput of gated execution, and latency of a cold start,",
       "beside a plain ONNX Runtime session; all of them in this process."
     },
     mixinStandardHelpOptions = true,
@@ -46,13 +46,12 @@ public final class FormsCommand implements Callable<Integer> {
     }
     BenchCase.write(repository, cases);
     Results results = new Results(FormsColumns.TITLE, FormsColumns.ALL, FormsColumns.NOTES);
-    try (LocalPipelane gated = LocalPipelane.start(repository, work, false);
-        LocalPipelane packed = LocalPipelane.start(repository, work, true)) {
+    try (LocalPipelane gated = LocalPipelane.start(repository, work)) {
       for (BenchCase benchCase : cases) {
         out.println("measuring " + benchCase.name());
         out.flush();
         try (FormsRound round =
-            new FormsRound(benchCase, gated, packed, options.warmup(), options.length())) {
+            new FormsRound(benchCase, gated, options.warmup(), options.length())) {
           for (int i = 0; i < options.rounds(); i++) {
             round.measure(results);
           }

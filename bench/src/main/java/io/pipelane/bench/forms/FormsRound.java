@@ -9,8 +9,6 @@ import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.BenchCase;
 import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,37 +18,25 @@ import java.util.stream.IntStream;
 final class FormsRound implements AutoCloseable {
   private static final int CORES = Runtime.getRuntime().availableProcessors();
   private static final int COLD_RUNS = 5;
-  private static final long SETTLING_LIMIT_SECONDS = 120;
 
   private final BenchCase benchCase;
   private final LocalPipelane gated;
-  private final LocalPipelane packed;
   private final Duration length;
   private final PlainModel plain;
   private final List<Run> plainCallers;
   private final List<Run> gatedCallers;
-  private final List<Run> packedCallers;
 
-  /** Opens the plain session, warms all contestants and waits for the packed form. */
-  FormsRound(
-      BenchCase benchCase,
-      LocalPipelane gated,
-      LocalPipelane packed,
-      Duration warmup,
-      Duration length)
+  /** Opens the plain session and warms all contestants. */
+  FormsRound(BenchCase benchCase, LocalPipelane gated, Duration warmup, Duration length)
       throws Exception {
     this.benchCase = benchCase;
     this.gated = gated;
-    this.packed = packed;
     this.length = length;
     plain = new PlainModel(benchCase.file(), benchCase.inputs());
     plainCallers = IntStream.range(0, CORES).mapToObj(_ -> plain.run()).toList();
     gatedCallers = callers(gated);
-    packedCallers = callers(packed);
-    settle();
     Timing.perSecond(plainCallers, warmup);
     Timing.perSecond(gatedCallers, warmup);
-    Timing.perSecond(packedCallers, warmup);
   }
 
   private List<Run> callers(LocalPipelane pipelane) {
@@ -59,35 +45,18 @@ final class FormsRound implements AutoCloseable {
         .toList();
   }
 
-  private void settle() throws Exception {
-    long limit = System.nanoTime() + Duration.ofSeconds(SETTLING_LIMIT_SECONDS).toNanos();
-    do {
-      packedCallers.getFirst().run();
-      if (System.nanoTime() > limit) {
-        throw new StatusException(
-            Status.DEADLINE_EXCEEDED,
-            "%s got no packed form within %d s; ledger: %s"
-                .formatted(benchCase.model(), SETTLING_LIMIT_SECONDS, packed.ledger()));
-      }
-    } while (!packed.isSettled(benchCase.model()));
-  }
-
   /** Measures every contestant once, in turn. */
   void measure(Results results) throws Exception {
     Recorder recorder = new Recorder(results);
     recorder.add(FormsColumns.PLAIN_MILLIS, Timing.medianMillis(plainCallers.getFirst(), length));
     double warm = Timing.medianMillis(gatedCallers.getFirst(), length);
     recorder.add(FormsColumns.GATED_MILLIS, warm);
-    recorder.add(FormsColumns.PACKED_MILLIS, Timing.medianMillis(packedCallers.getFirst(), length));
 
     double plainRate = Timing.perSecond(plainCallers, length);
     double gatedRate = Timing.perSecond(gatedCallers, length);
-    double packedRate = Timing.perSecond(packedCallers, length);
     recorder.add(FormsColumns.PLAIN_RATE, plainRate);
     recorder.add(FormsColumns.GATED_RATE, gatedRate);
-    recorder.add(FormsColumns.PACKED_RATE, packedRate);
     recorder.add(FormsColumns.GATED_TO_PLAIN, gatedRate / plainRate);
-    recorder.add(FormsColumns.PACKED_TO_PLAIN, packedRate / plainRate);
 
     double cold = coldMillis();
     double plainCold = plainColdMillis();
@@ -95,10 +64,6 @@ final class FormsRound implements AutoCloseable {
     recorder.add(FormsColumns.PLAIN_COLD_MILLIS, plainCold);
     recorder.add(FormsColumns.COLD_TO_GATED, cold / warm);
     recorder.add(FormsColumns.COLD_TO_PLAIN_COLD, cold / plainCold);
-    if (!packed.isSettled(benchCase.model())) {
-      throw new StatusException(
-          Status.INTERNAL, benchCase.model() + " lost its packed form: " + packed.ledger());
-    }
   }
 
   private double coldMillis() throws Exception {

@@ -1,4 +1,4 @@
-/** Gated and packed execution beside a plain ONNX Runtime session. */
+/** Gated execution beside a plain ONNX Runtime session. */
 @NullMarked
 package io.pipelane.bench.forms;
 

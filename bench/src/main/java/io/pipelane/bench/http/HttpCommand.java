@@ -55,14 +55,12 @@ public final class HttpCommand implements Callable<Integer> {
         List.of(
             "repository.path=" + repository,
             "repository.cache=" + work.resolve("cache"),
-            "runtime.prepack-after=1",
             "server.http-port=0");
     try (PlainModel plain = new PlainModel(benchCase.file(), benchCase.inputs());
         ChildProcess server =
             ChildProcess.start(work.resolve("server.log"), ServerMain.class, settings)) {
       List<Run> callers = IntStream.range(0, CORES).mapToObj(_ -> plain.run()).toList();
       HttpLoad load = new HttpLoad(server, benchCase.model(), benchCase.inputs());
-      load.settle(CORES, options.length());
       load.run(connections.getLast(), options.warmup());
       Timing.perSecond(callers, options.warmup());
       for (int round = 0; round < options.rounds(); round++) {
@@ -70,9 +68,6 @@ public final class HttpCommand implements Callable<Integer> {
           double local = Timing.perSecond(callers, options.length());
           add(results, count, local, load.run(count, options.length()));
         }
-      }
-      if (!Boolean.parseBoolean(server.ask(benchCase.model()))) {
-        throw new IllegalStateException("the server's packed form was dropped while measuring");
       }
     }
     options.publish(spec, results, OrtEnvironment.getEnvironment().getVersion());

@@ -83,13 +83,6 @@ public final class ChildProcess implements AutoCloseable {
         .orElseThrow(() -> new IllegalStateException("no CPU time is told of " + process));
   }
 
-  /** Sends a line to its standard input and returns the line that it answers. */
-  public String ask(String line) throws IOException, InterruptedException {
-    input.write(line + "\n");
-    input.flush();
-    return lineBeginningWith("");
-  }
-
   private String lineBeginningWith(String prefix) throws InterruptedException {
     CompletableFuture<String> found = new CompletableFuture<>();
     Thread.ofPlatform().daemon().start(() -> read(prefix, found));

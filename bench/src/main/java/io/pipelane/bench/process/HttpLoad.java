@@ -1,7 +1,5 @@
 package io.pipelane.bench.process;
 
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import io.pipelane.demo.protocol.InferenceMessages;
 import io.pipelane.demo.protocol.InferenceMessages.BinaryBody;
 import io.pipelane.demo.protocol.Tensor;
@@ -14,22 +12,17 @@ import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;
 import io.pipelane.loadgen.settings.ResponseCheck;
 import io.pipelane.loadgen.settings.Window;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
 /** One request, with its tensors as bytes both ways, sent to a server over and over. */
 public final class HttpLoad {
-  private static final Duration SETTLING_LIMIT = Duration.ofMinutes(2);
-
   private final ChildProcess server;
-  private final String model;
   private final ModelRequests requests;
 
   /** A load that is not begun yet. */
   public HttpLoad(ChildProcess server, String model, List<Tensor> inputs) {
     this.server = server;
-    this.model = model;
     BinaryBody body = InferenceMessages.binaryRequest(inputs);
     requests =
         ModelRequests.infer(
@@ -79,21 +72,5 @@ public final class HttpLoad {
     Duration before = server.cpu();
     LoadReport report = LoadRunner.run(test);
     return new Measured(report, server.cpu().minus(before));
-  }
-
-  /**
-   * Sends until the server, a {@link ServerMain}, runs the model in its packed form.
-   *
-   * @throws StatusException {@link Status#DEADLINE_EXCEEDED} when that takes minutes
-   */
-  public void settle(int connections, Duration length) throws IOException, InterruptedException {
-    long limit = System.nanoTime() + SETTLING_LIMIT.toNanos();
-    do {
-      run(connections, length);
-      if (System.nanoTime() > limit) {
-        throw new StatusException(
-            Status.DEADLINE_EXCEEDED, model + " got no packed form within " + SETTLING_LIMIT);
-      }
-    } while (!Boolean.parseBoolean(server.ask(model)));
   }
 }

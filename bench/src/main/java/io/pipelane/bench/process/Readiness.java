@@ -4,8 +4,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog;
-import io.pipelane.switcher.memory.Ledger;
-import io.pipelane.switcher.memory.TransferCounters;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -32,17 +30,5 @@ public final class Readiness {
         throw new StatusException(Status.UNAVAILABLE, "not READY: " + entry);
       }
     }
-  }
-
-  /** Whether a model's packed form is built; also true for a model without weights to pack. */
-  public static boolean isPacked(PipelaneServer server, String model) {
-    TransferCounters counters = server.switcher().transfers();
-    Ledger ledger = server.switcher().memory().weights();
-    // An entry's packed bytes count from the grant on; a form less than grants is being built.
-    long granted = ledger.entries().stream().filter(entry -> entry.packedBytes() > 0).count();
-    boolean allBuilt = counters.packings() - counters.formsDropped() >= granted;
-    return ledger.entries().stream()
-        .filter(entry -> entry.model().model().equals(model))
-        .allMatch(entry -> entry.weightBytes() == 0 || (entry.packedBytes() > 0 && allBuilt));
   }
 }

@@ -2,17 +2,14 @@ package io.pipelane.bench.process;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.server.PipelaneServer;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
+import java.io.OutputStream;
 import java.util.HashMap;
 import java.util.Map;
 
 /**
  * The program of a process that serves with Pipelane until its standard input ends. Its arguments
- * are settings, {@code KEY=VALUE}. To a line with a model's name it answers {@code true} when that
- * model runs in its packed form, else {@code false}.
+ * are settings, {@code KEY=VALUE}.
  */
 public final class ServerMain {
   private ServerMain() {}
@@ -26,11 +23,7 @@ public final class ServerMain {
     try (PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(values))) {
       Readiness.await(server);
       say("Listening on " + server.url());
-      BufferedReader input =
-          new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-      for (String model = input.readLine(); model != null; model = input.readLine()) {
-        say(Boolean.toString(Readiness.isPacked(server, model)));
-      }
+      System.in.transferTo(OutputStream.nullOutputStream());
     }
   }
 

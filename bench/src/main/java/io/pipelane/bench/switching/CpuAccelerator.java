@@ -21,7 +21,7 @@ final class CpuAccelerator implements Accelerator {
   private static final long WORKING_BYTES = 2L << 30;
 
   private final Path library;
-  private final Device device;
+  private final CpuDevice device;
 
   CpuAccelerator(Path library, ByteSize weights, ByteSize page) {
     this.library = library;
@@ -40,7 +40,7 @@ final class CpuAccelerator implements Accelerator {
 
   @Override
   public SessionFactory sessions(DeviceMemory memory, boolean captures) {
-    return new CpuSessionFactory(library, memory, 1);
+    return new CpuSessionFactory(device, library, memory, 1);
   }
 
   @Override

@@ -46,9 +46,7 @@ final class Stage implements AutoCloseable {
             LANES,
             QUEUE,
             QUEUE_BYTES,
-            grouping,
-            false,
-            Integer.MAX_VALUE);
+            grouping);
     switcher =
         new Switcher(
             accelerator.device(),

@@ -48,11 +48,6 @@ final class WatchedSessions implements SessionFactory {
   }
 
   @Override
-  public ModelSession packed(ImportedModel model, long address, MemoryTarget packed) {
-    return sessions.packed(model, address, packed);
-  }
-
-  @Override
   public String runtimeVersion() {
     return sessions.runtimeVersion();
   }

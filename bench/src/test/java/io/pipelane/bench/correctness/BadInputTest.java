@@ -78,7 +78,6 @@ class BadInputTest {
                     "device.page-size", "64KiB",
                     "device.lanes", "1",
                     "link.bandwidth", "1MB/s",
-                    "runtime.prepack", "false",
                     "queue.max-requests", Integer.toString(QUEUE),
                     "server.max-request-size", "1MiB",
                     "server.http-port", "0")));

@@ -6,6 +6,7 @@ import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
 import io.pipelane.lanes.completion.Completion;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 /** Reserved addresses that pages of the memfd are mapped into. */
@@ -14,6 +15,10 @@ final class CpuAddressRange implements AddressRange {
    * Slots belong to the memory daemon's thread, which maps and unmaps; copies pin the slots they
    * write from their enqueueing to their end, on any thread. The object's monitor guards both, so
    * that a copy never meets a slot without a page. Nobody waits under it.
+   *
+   * Copies write to pages by the pool's own addresses for them, and what is mapped while there is
+   * scratch memory shows when that ends: so a session may be built at any time, as long as none
+   * runs in the range.
    */
 
   private final CpuPagePool pages;
@@ -21,6 +26,7 @@ final class CpuAddressRange implements AddressRange {
   private final Reservation reservation;
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
+  private boolean scratch;
   private boolean closed;
 
   CpuAddressRange(CpuPagePool pages, int slots, Consumer<CpuAddressRange> onClose) {
@@ -50,7 +56,10 @@ final class CpuAddressRange implements AddressRange {
   public synchronized void map(int slot, Page page) {
     requireOpen();
     slots.requireFree(slot, page);
-    pages.mapAt(addressOf(slot), page);
+    pages.populate(page);
+    if (!scratch) {
+      pages.mapAt(addressOf(slot), page);
+    }
     slots.put(slot, page);
   }
 
@@ -58,7 +67,9 @@ final class CpuAddressRange implements AddressRange {
   public synchronized Page unmap(int slot) {
     requireOpen();
     slots.requireIdle(slot);
-    pages.unmapAt(addressOf(slot));
+    if (!scratch) {
+      pages.unmapAt(addressOf(slot));
+    }
     return slots.remove(slot);
   }
 
@@ -73,6 +84,40 @@ final class CpuAddressRange implements AddressRange {
     return reservation.memory();
   }
 
+  /**
+   * Puts other memory over all slots for a while, for somebody who writes there what nobody reads,
+   * as a session does while it is built. Pages keep what is in them; nobody may want to read them.
+   *
+   * @throws IllegalStateException when there is scratch memory already
+   */
+  synchronized Scratch scratch() {
+    requireOpen();
+    if (scratch) {
+      throw new IllegalStateException("the range has scratch memory already; close that first");
+    }
+    LibC.mapMemoryAt(reservation.address(), byteSize());
+    scratch = true;
+    return this::endScratch;
+  }
+
+  private synchronized void endScratch() {
+    LibC.mapNothingAt(reservation.address(), byteSize());
+    scratch = false;
+    for (int slot = 0; slot < slots.count(); slot++) {
+      Page page = slots.at(slot);
+      if (page != null) {
+        pages.mapAt(addressOf(slot), page);
+      }
+    }
+  }
+
+  /** Memory under a range, until it is closed. */
+  @FunctionalInterface
+  interface Scratch extends AutoCloseable {
+    @Override
+    void close();
+  }
+
   /** Pins the slots under a stretch, see {@link PageSlots#pin}. */
   synchronized void pin(long offset, long bytes) {
     requireOpen();
@@ -81,6 +126,13 @@ final class CpuAddressRange implements AddressRange {
 
   synchronized void unpin(long offset, long bytes) {
     slots.unpin(offset, bytes);
+  }
+
+  /** The memory behind a place, as far as its page reaches; the place is pinned. */
+  synchronized MemorySegment content(long offset, long bytes) {
+    Page page = Objects.requireNonNull(slots.at(slots.firstSlot(offset)), "no page to write to");
+    long inPage = offset % pageBytes;
+    return pages.content(page).asSlice(inPage, Math.min(bytes, pageBytes - inPage));
   }
 
   @Override

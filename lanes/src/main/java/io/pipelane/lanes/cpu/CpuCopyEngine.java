@@ -7,6 +7,7 @@ import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.WeightSource;
+import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -96,10 +97,11 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private void carryOut(Copy copy) {
     Throwable failure = null;
     try {
-      for (long done = 0; done < copy.bytes && !closed; done += PIECE_BYTES) {
+      for (long done = 0; done < copy.bytes && !closed; ) {
         long piece = Math.min(PIECE_BYTES, copy.bytes - done);
-        copy.source.read(
-            copy.sourceOffset + done, copy.range.memory().asSlice(copy.rangeOffset + done, piece));
+        MemorySegment target = copy.range.content(copy.rangeOffset + done, piece);
+        copy.source.read(copy.sourceOffset + done, target);
+        done += target.byteSize();
       }
       throttle.pace(copy.enqueuedAtNanos, copy.bytes, () -> closed);
     } catch (Throwable e) {

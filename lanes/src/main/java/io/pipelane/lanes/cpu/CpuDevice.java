@@ -95,6 +95,14 @@ public final class CpuDevice implements Device {
     return range;
   }
 
+  /** The range that begins at an address. */
+  CpuAddressRange rangeAt(long address) {
+    return ranges.stream()
+        .filter(range -> range.address() == address)
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("no range begins at " + address));
+  }
+
   @Override
   public CopyEngine copies() {
     return copies;

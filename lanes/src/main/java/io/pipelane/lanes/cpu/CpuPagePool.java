@@ -2,6 +2,7 @@ package io.pipelane.lanes.cpu;
 
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.LentPages;
+import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
 /** Pages that are pieces of one memfd. */
@@ -46,15 +47,24 @@ final class CpuPagePool implements AutoCloseable {
     return lent;
   }
 
-  /** Puts a lent page under reserved addresses. */
-  void mapAt(long address, Page page) {
+  /** Takes the memory of a lent page, unless that has been done before. */
+  void populate(Page page) {
     int index = page.index();
-    long offset = index * pageBytes;
     if (!populated.get(index)) {
+      long offset = index * pageBytes;
       LibC.madvise(window.address() + offset, pageBytes, LibC.ADVICE_POPULATE_WRITE);
       populated.set(index);
     }
-    LibC.mapFileAt(address, pageBytes, descriptor, offset, true);
+  }
+
+  /** A page's memory, wherever it is mapped. */
+  MemorySegment content(Page page) {
+    return window.memory().asSlice(page.index() * pageBytes, pageBytes);
+  }
+
+  /** Puts a populated page under reserved addresses. */
+  void mapAt(long address, Page page) {
+    LibC.mapFileAt(address, pageBytes, descriptor, page.index() * pageBytes, true);
   }
 
   /** Takes what page there is from under addresses. */

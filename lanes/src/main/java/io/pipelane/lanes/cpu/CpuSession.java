@@ -17,7 +17,9 @@ import io.pipelane.runtime.IoBinding;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.RepackedPlacement;
 import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.StandInWeights;
 import io.pipelane.runtime.StringTensors;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
@@ -31,10 +33,9 @@ import java.util.Map;
 /**
  * A session whose weights lie in an address range of the device, ready to run in any lane.
  *
- * <p>It comes in two forms. <em>Gated</em>, its weights are inputs and need to be there only when
- * their gate lets the run pass. <em>Packed</em>, its weights are initializers that were repacked
- * for speed when the session was built; those that were not repacked are read in place, so the
- * whole range must stay mapped for as long as the session lives.
+ * <p>Its weights need to be there only when their gate lets the run pass. Some are inputs; those
+ * that kernels repack are theirs, at places in the range that are given to them when the session is
+ * built.
  *
  * <p>Runs are safe on several platform threads at once.
  */
@@ -43,24 +44,21 @@ final class CpuSession implements ModelSession {
   private final DeviceMemory memory;
   private final OrtSession session;
   private final Map<String, OrtTensor> weights;
-  private final boolean gated;
   private final Deque<IoBinding> idleBindings = new ArrayDeque<>();
 
   private CpuSession(
       OrtEnvironment environment,
       DeviceMemory memory,
       OrtSession session,
-      Map<String, OrtTensor> weights,
-      boolean gated) {
+      Map<String, OrtTensor> weights) {
     this.environment = environment;
     this.memory = memory;
     this.session = session;
     this.weights = weights;
-    this.gated = gated;
   }
 
   /**
-   * Builds the gated form; the range need not be mapped.
+   * Builds a session; the range need not be mapped.
    *
    * @param address where the weights begin
    * @param constants charged with the constants that stay inside the session
@@ -73,33 +71,6 @@ final class CpuSession implements ModelSession {
       long address,
       int threads,
       MemoryTarget constants) {
-    return open(environment, memory, model, address, threads, constants, true);
-  }
-
-  /**
-   * Builds the packed form; the range must be mapped, and filled, until the session is closed.
-   *
-   * @param packed charged with the repacked weights
-   * @throws OutOfDeviceMemoryException when they do not fit
-   */
-  static CpuSession packed(
-      OrtEnvironment environment,
-      DeviceMemory memory,
-      ImportedModel model,
-      long address,
-      int threads,
-      MemoryTarget packed) {
-    return open(environment, memory, model, address, threads, packed, false);
-  }
-
-  private static CpuSession open(
-      OrtEnvironment environment,
-      DeviceMemory memory,
-      ImportedModel model,
-      long address,
-      int threads,
-      MemoryTarget target,
-      boolean gated) {
     Map<String, OrtTensor> weights = new LinkedHashMap<>();
     for (StreamedWeight weight : model.plan().weights()) {
       weights.put(
@@ -113,17 +84,37 @@ final class CpuSession implements ModelSession {
     }
     try {
       SessionSettings settings = SessionSettings.onDevice(threads);
-      OrtSession session =
-          memory.allocatingFrom(
-              target,
-              () ->
-                  gated
-                      ? environment.open(model.gatedModel(), settings)
-                      : environment.open(model.packedModel(), settings.withInitializers(weights)));
-      return new CpuSession(environment, memory, session, weights, gated);
+      OrtSession session = build(environment, memory, model, address, settings, constants);
+      return new CpuSession(environment, memory, session, weights);
     } catch (RuntimeException e) {
       weights.values().forEach(OrtTensor::close);
       throw e;
+    }
+  }
+
+  /** What kernels repack gets its place; its content is garbage until it arrives. */
+  private static OrtSession build(
+      OrtEnvironment environment,
+      DeviceMemory memory,
+      ImportedModel model,
+      long address,
+      SessionSettings settings,
+      MemoryTarget constants) {
+    RepackedPlacement places = new RepackedPlacement(model.plan().repacked(), address);
+    try (StandInWeights standIns = StandInWeights.of(environment, model.plan().repacked())) {
+      OrtSession session =
+          memory.allocatingFrom(
+              new MemoryTarget.Placed(places, constants),
+              () ->
+                  environment.open(
+                      model.gatedModel(), settings.withInitializers(standIns.tensors())));
+      try {
+        places.check();
+        return session;
+      } catch (RuntimeException e) {
+        session.close();
+        throw e;
+      }
     }
   }
 
@@ -216,9 +207,7 @@ final class CpuSession implements ModelSession {
       }
     }
     IoBinding binding = session.newBinding();
-    if (gated) {
-      weights.forEach(binding::input);
-    }
+    weights.forEach(binding::input);
     return binding;
   }
 

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Builds sessions that run on the processor, each in as many lanes at once as want to. */
 public final class CpuSessionFactory implements SessionFactory {
+  private final CpuDevice device;
   private final OrtEnvironment environment;
   private final DeviceMemory memory;
   private final int threadsPerRun;
@@ -19,10 +20,12 @@ public final class CpuSessionFactory implements SessionFactory {
   /**
    * Loads ONNX Runtime.
    *
+   * @param device whose ranges weights lie in
    * @param memory serves what sessions allocate
    * @param threadsPerRun threads of one run, its lane's own included
    */
-  public CpuSessionFactory(Path library, DeviceMemory memory, int threadsPerRun) {
+  public CpuSessionFactory(CpuDevice device, Path library, DeviceMemory memory, int threadsPerRun) {
+    this.device = device;
     this.environment = OrtEnvironment.open(library, memory);
     this.memory = memory;
     this.threadsPerRun = threadsPerRun;
@@ -36,12 +39,12 @@ public final class CpuSessionFactory implements SessionFactory {
   @Override
   public ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
-    return CpuSession.gated(environment, memory, model, address, threadsPerRun, constants);
-  }
-
-  @Override
-  public ModelSession packed(ImportedModel model, long address, MemoryTarget packed) {
-    return CpuSession.packed(environment, memory, model, address, threadsPerRun, packed);
+    if (model.plan().repacked().isEmpty()) {
+      return CpuSession.gated(environment, memory, model, address, threadsPerRun, constants);
+    }
+    try (CpuAddressRange.Scratch _ = device.rangeAt(address).scratch()) {
+      return CpuSession.gated(environment, memory, model, address, threadsPerRun, constants);
+    }
   }
 
   @Override

@@ -4,6 +4,8 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.runtime.DeviceAllocator;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +21,9 @@ public final class DeviceMemory implements DeviceAllocator {
    * to an account of its own, without a limit: refusing it would end the process.
    */
   private static final ThreadLocal<@Nullable Scope> CURRENT = new ThreadLocal<>();
+
+  /** How many sessions have what they repacked at an address that a range has given them. */
+  private final Map<Long, Integer> placed = new ConcurrentHashMap<>();
 
   private final List<EphemeralRegion> regions = new CopyOnWriteArrayList<>();
   private final PersistentMemory persistent;
@@ -68,6 +73,8 @@ public final class DeviceMemory implements DeviceAllocator {
     long address = scope.target.allocate(bytes);
     if (address == 0) {
       scope.refused = Math.max(scope.refused, bytes);
+    } else if (scope.isPlace(address)) {
+      placed.merge(address, 1, Integer::sum);
     }
     return address;
   }
@@ -81,10 +88,21 @@ public final class DeviceMemory implements DeviceAllocator {
         return;
       }
     }
-    if (!persistent.free(address)) {
+    if (!persistent.free(address) && !leavePlace(address)) {
       throw new IllegalArgumentException(
           "0x" + Long.toHexString(address) + " was not allocated on this device");
     }
+  }
+
+  /** A place keeps its memory; but it matters to a session that is being built. */
+  private boolean leavePlace(long address) {
+    boolean known = placed.containsKey(address);
+    placed.computeIfPresent(address, (place, sessions) -> sessions == 1 ? null : sessions - 1);
+    @Nullable Scope scope = CURRENT.get();
+    if (scope != null && scope.target instanceof MemoryTarget.Placed building) {
+      building.places().freed(address);
+    }
+    return known;
   }
 
   /** What one thread works for, and the largest allocation it was refused. */
@@ -94,6 +112,10 @@ public final class DeviceMemory implements DeviceAllocator {
 
     Scope(MemoryTarget target) {
       this.target = target;
+    }
+
+    boolean isPlace(long address) {
+      return target instanceof MemoryTarget.Placed building && building.places().isPlace(address);
     }
   }
 }

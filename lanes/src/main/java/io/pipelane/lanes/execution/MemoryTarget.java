@@ -2,6 +2,7 @@ package io.pipelane.lanes.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.runtime.RepackedPlacement;
 
 /** Where the allocations of a thread go for the time being. */
 public sealed interface MemoryTarget {
@@ -12,11 +13,23 @@ public sealed interface MemoryTarget {
    */
   long allocate(long bytes);
 
-  /** Session constants and prepacked weights: an account of the persistent memory. */
+  /** Session constants: an account of the persistent memory. */
   record Persistent(PersistentMemory.Account account) implements MemoryTarget {
     @Override
     public long allocate(long bytes) {
       return account.allocate(bytes);
+    }
+  }
+
+  /**
+   * Repacked weights at their places in an address range, everything else elsewhere: of use for one
+   * building of a session.
+   */
+  record Placed(RepackedPlacement places, MemoryTarget others) implements MemoryTarget {
+    @Override
+    public long allocate(long bytes) {
+      long place = places.next(bytes);
+      return place == 0 ? others.allocate(bytes) : place;
     }
   }
 

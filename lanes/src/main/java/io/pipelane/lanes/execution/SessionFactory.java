@@ -25,14 +25,6 @@ public interface SessionFactory extends AutoCloseable {
   ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants);
 
-  /**
-   * Builds a faster session for weights that are there already and stay as long as it lives.
-   *
-   * @param packed charged with repacked weights
-   * @throws UnsupportedOperationException where the gated form is as fast
-   */
-  ModelSession packed(ImportedModel model, long address, MemoryTarget packed);
-
   /** ONNX Runtime's version. */
   String runtimeVersion();
 

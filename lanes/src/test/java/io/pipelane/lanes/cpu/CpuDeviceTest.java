@@ -15,6 +15,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceContract;
 import io.pipelane.lanes.EphemeralRegion;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -35,6 +36,31 @@ class CpuDeviceTest extends DeviceContract {
   @Override
   protected byte[] read(AddressRange range, long offset, int bytes) {
     return range.memory().asSlice(offset, bytes).toArray(ValueLayout.JAVA_BYTE);
+  }
+
+  @Test
+  void scratch_isWrittenTo_pagesKeepWhatIsCopiedMeanwhile() {
+    try (CpuDevice device = (CpuDevice) open()) {
+      AddressRange range = device.reserve(PAGE.bytes() * 3);
+      range.map(0, device.pages().take().orElseThrow());
+      range.map(1, device.pages().take().orElseThrow());
+      BytesSource source = BytesSource.random((int) PAGE.bytes() * 3, 7);
+      device.copies().copy(source, 0, range, 0, PAGE.bytes()).await();
+      try (CpuAddressRange.Scratch _ = device.rangeAt(range.address()).scratch()) {
+        range.memory().fill((byte) 1);
+        device.copies().copy(source, PAGE.bytes(), range, PAGE.bytes(), PAGE.bytes()).await();
+        range.map(2, device.pages().take().orElseThrow());
+        device
+            .copies()
+            .copy(source, 2 * PAGE.bytes(), range, 2 * PAGE.bytes(), PAGE.bytes())
+            .await();
+        device.pages().giveBack(range.unmap(0));
+        range.memory().fill((byte) 2);
+      }
+      MemorySegment expected = Arena.ofAuto().allocate(PAGE.bytes() * 2);
+      source.read(PAGE.bytes(), expected);
+      assertEquals(-1, expected.mismatch(range.memory().asSlice(PAGE.bytes())));
+    }
   }
 
   @Test

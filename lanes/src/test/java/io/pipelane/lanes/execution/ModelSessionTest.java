@@ -11,21 +11,29 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.importing.ImportSettings;
+import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.runtime.GateListener;
 import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.runtime.RepackedWeight;
+import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.CutSettings;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -44,12 +52,12 @@ class ModelSessionTest {
   private static final MemoryTarget.Growth NO_GROWTH = bytes -> false;
 
   @TempDir Path folder;
-  private final Device device = CpuDevice.open(new ByteSize(4 * MIB), PAGE, Bandwidth.UNLIMITED);
+  private final CpuDevice device = CpuDevice.open(new ByteSize(4 * MIB), PAGE, Bandwidth.UNLIMITED);
   private final DeviceMemory memory = new DeviceMemory(device.persistent());
   private final EphemeralRegion region = device.ephemeral(16 * MIB);
   private final PersistentMemory.Account constants = device.persistent().open("test", 16 * MIB);
   private final SessionFactory sessions =
-      new CpuSessionFactory(OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
+      new CpuSessionFactory(device, OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
 
   ModelSessionTest() {
     memory.add(region);
@@ -110,18 +118,16 @@ class ModelSessionTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("models")
-  void run_gatedWithWeightsThatArriveAtTheirGates_equalsPacked(String name, ModelProto proto)
+  void run_gatedWithWeightsThatArriveAtTheirGates_equalsAllThere(String name, ModelProto proto)
       throws IOException {
     ImportedModel model = TestImports.of(proto, name, folder);
     AddressRange range = filled(model);
-    try (ModelSession gated = gated(model, range);
-        ModelSession packed =
-            sessions.packed(model, range.address(), new MemoryTarget.Persistent(constants))) {
+    byte[] weights = Files.readAllBytes(model.weights());
+    try (ModelSession gated = gated(model, range)) {
       for (int rows = 1; rows <= 3; rows++) {
         float[] x = random(rows, rows);
-        float[] expected = run(packed, x);
+        float[] expected = run(gated, x);
         // Garbage behind the first segment, until its gate is reached.
-        byte[] weights = Files.readAllBytes(model.weights());
         range.memory().fill((byte) 0x7f);
         arrive(model, weights, range, 0);
         float[] actual =
@@ -130,6 +136,96 @@ class ModelSessionTest {
         assertEquals(0, region.usedBytes());
       }
     }
+  }
+
+  @Test
+  void run_repackedWeightsThatArriveAtTheirGates_equalsUnpacked() throws IOException {
+    ModelProto proto = TestModels.branches(3);
+    ImportedModel plain = TestImports.of(proto, "plain", folder);
+    ImportedModel model = imported(proto);
+    assertEquals(6, model.plan().repacked().size(), model.plan().notes().toString());
+    AddressRange plainRange = filled(plain);
+    AddressRange range = filled(model);
+    byte[] weights = Files.readAllBytes(model.weights());
+    try (ModelSession expecting = gated(plain, plainRange);
+        ModelSession session = gated(model, range)) {
+      assertEquals(
+          -1,
+          range.memory().asSlice(0, weights.length).mismatch(MemorySegment.ofArray(weights)),
+          "building a session leaves the weights that are there alone");
+      float[] x = random(2, 1);
+      float[] expected = run(expecting, x);
+      try (ModelSession second = gated(model, range)) {
+        for (ModelSession each : List.of(session, second, session)) {
+          range.memory().fill((byte) 0x7f);
+          arrive(model, weights, range, 0);
+          float[] actual =
+              run(each, x, NO_GROWTH, segment -> arrive(model, weights, range, segment));
+          assertArrayEquals(expected, actual, 1e-5f);
+        }
+      }
+      assertArrayEquals(expected, run(session, x), 1e-5f, "after another session's end");
+    }
+  }
+
+  @Test
+  void open_repackedOtherwiseThanAtImport_isRefused() throws IOException {
+    ImportedModel model = imported(TestModels.branches(3));
+    ImportedModel other =
+        new ImportedModel(
+            model.version(), otherwise(model.plan()), model.gatedModel(), model.weights());
+    AddressRange range = device.reserve(model.plan().weightBytes());
+    StatusException error = assertThrows(StatusException.class, () -> gated(other, range).close());
+    assertEquals(Status.INTERNAL, error.status());
+    assertEquals(0, device.persistent().usedBytes());
+  }
+
+  /** A plan whose first repacked weight has another size. */
+  private static Plan otherwise(Plan plan) {
+    List<RepackedWeight> repacked = new ArrayList<>(plan.repacked());
+    RepackedWeight first = repacked.getFirst();
+    repacked.set(
+        0,
+        new RepackedWeight(
+            first.name(),
+            first.type(),
+            first.shape(),
+            first.byteSize(),
+            first.allocation(),
+            first.offset(),
+            first.packedBytes() - 1,
+            first.segment()));
+    return new Plan(
+        plan.structureHash(),
+        plan.inputs(),
+        plan.outputs(),
+        plan.weights(),
+        repacked,
+        plan.segments(),
+        plan.weightBytes(),
+        plan.weightChecksum(),
+        plan.constantBytes(),
+        plan.batchPadding(),
+        plan.channelsLast(),
+        plan.notes());
+  }
+
+  /** Imports as a server does, but cut as finely as can be. */
+  private ImportedModel imported(ModelProto proto) throws IOException {
+    Path library = OrtLibrary.locate(Optional.empty(), CACHE);
+    ImportSettings settings =
+        new ImportSettings(
+            library,
+            sessions.runtimeVersion(),
+            SessionSettings.Optimization.ALL,
+            new CutSettings(1, 64),
+            Duration.ofMinutes(1),
+            ByteSize.ofMebibytes(16 << 10),
+            ByteSize.ofMebibytes(64));
+    Path file = Files.createDirectories(folder.resolve("m/1")).resolve("model.onnx");
+    Files.write(file, proto.toByteArray());
+    return Importer.open(folder.resolve("cache"), settings)
+        .importModel(file, new ModelVersion("m", 1));
   }
 
   private static void arrive(ImportedModel model, byte[] weights, AddressRange range, int segment) {

@@ -14,7 +14,6 @@ import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.ModelFile;
-import io.pipelane.runtime.graph.PackedGraph;
 import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.TensorContent;
 import io.pipelane.runtime.graph.WeightSelection;
@@ -44,12 +43,10 @@ public final class TestImports {
     Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(file.graph());
     GatedGraph gated = GateCutter.cut(file, weights, new CutSettings(1, 64));
     Path gatedModel = folder.resolve("gated.onnx");
-    Path packedModel = folder.resolve("packed.onnx");
     Path weightsFile = folder.resolve("weights.bin");
     ModelFile.write(gated.model(), gatedModel);
-    ModelFile.write(PackedGraph.of(file, gated, "weights.bin"), packedModel);
     writeWeights(gated, weights, folder, weightsFile);
-    return new ImportedModel(version, plan(model, gated), gatedModel, packedModel, weightsFile);
+    return new ImportedModel(version, plan(model, gated), gatedModel, weightsFile);
   }
 
   private static void writeWeights(

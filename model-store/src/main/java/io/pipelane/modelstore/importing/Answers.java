@@ -3,9 +3,11 @@ package io.pipelane.modelstore.importing;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.Padding;
+import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.GraphTarget;
@@ -82,58 +84,75 @@ final class Answers {
         .orElseGet(() -> Padding.notApplicable("its answers cannot be compared"));
   }
 
+  /** Whether there are answers to compare with. */
+  boolean areKnown() {
+    return known.isPresent();
+  }
+
   /**
-   * Compares a gated graph's answers. On the processor each weight is garbage until its gate is
+   * Compares a gated model's answers. On the processor each weight is garbage until its gate is
    * reached; for a GPU ONNX Runtime copies what is bound before it runs, so there all have arrived.
    *
+   * @param settings of a session that repacks nothing
+   * @param memory serves what the session allocates
    * @return what is to be noted
-   * @throws StatusException when they differ, or the graph cannot be run
+   * @throws StatusException when they differ, or the model cannot be run
    */
-  String compare(OrtSession gatedSession, GatedGraph gated, Path weights) throws IOException {
-    if (known.isEmpty()) {
-      return "not verified: " + reason;
-    }
+  String compare(
+      Path gated, Layout layout, Path weights, SessionSettings settings, ImportMemory memory)
+      throws IOException {
     try (Arena arena = Arena.ofConfined();
         FileChannel file = FileChannel.open(weights, StandardOpenOption.READ)) {
-      MemorySegment memory = arena.allocate(Math.max(1, gated.weightBytes()), GatedGraph.ALIGNMENT);
-      memory.fill(GARBAGE);
-      Map<String, OrtTensor> feeds =
-          new MadeUpInputs(environment, arena).of(inputs, known.get().dimension());
-      for (GatedGraph.Weight weight : gated.weights()) {
-        long address = memory.address() + weight.offset();
-        feeds.put(
-            weight.name(),
-            OrtTensor.over(environment, address, weight.byteSize(), weight.type(), weight.shape()));
+      MemorySegment range = arena.allocate(Math.max(1, layout.byteSize()), GatedGraph.ALIGNMENT);
+      try (OrtSession session =
+          layout.open(environment, gated, range.address(), settings, memory)) {
+        return known.isEmpty()
+            ? "not verified: " + reason
+            : compare(session, arena, layout, file, range);
       }
-      List<Integer> reached = new ArrayList<>();
-      int before = target.graph() == GraphTarget.GPU ? gated.segments().size() : 1;
-      for (int segment = 0; segment < before; segment++) {
-        arrive(gated, segment, file, memory);
-      }
-      Outputs outputs =
-          Outputs.of(
-              gatedSession,
-              feeds,
-              gate -> {
-                reached.add(gate);
-                arrive(gated, gate, file, memory);
-              });
-      double error = known.get().outputs().difference(outputs);
-      for (int i = 0; i < reached.size(); i++) {
-        error = reached.get(i) == i + 1 ? error : Double.POSITIVE_INFINITY;
-      }
-      if (error > target.tolerance()) {
-        throw new StatusException(
-            Status.INTERNAL, "gated answers differ from plain ones by " + error);
-      }
-      return "verified: relative error %.1e with open dimensions %d"
-          .formatted(error, known.get().dimension());
     }
   }
 
-  private static void arrive(
-      GatedGraph gated, int segment, FileChannel file, MemorySegment memory) {
-    GatedGraph.Segment arriving = gated.segments().get(segment);
+  /** Asks a session whose weights lie in a range, and arrive there from a file. */
+  private String compare(
+      OrtSession session, Arena arena, Layout layout, FileChannel file, MemorySegment range) {
+    Known expected = known.orElseThrow();
+    Map<String, OrtTensor> feeds =
+        new MadeUpInputs(environment, arena).of(inputs, expected.dimension());
+    for (Plan.StreamedWeight weight : layout.weights()) {
+      long address = range.address() + weight.offset();
+      feeds.put(
+          weight.name(),
+          OrtTensor.over(environment, address, weight.byteSize(), weight.type(), weight.shape()));
+    }
+    List<Integer> reached = new ArrayList<>();
+    range.fill(GARBAGE);
+    int before = target.graph() == GraphTarget.GPU ? layout.segments().size() : 1;
+    for (int segment = 0; segment < before; segment++) {
+      arrive(layout, segment, file, range);
+    }
+    Outputs outputs =
+        Outputs.of(
+            session,
+            feeds,
+            gate -> {
+              reached.add(gate);
+              arrive(layout, gate, file, range);
+            });
+    double error = expected.outputs().difference(outputs);
+    for (int i = 0; i < reached.size(); i++) {
+      error = reached.get(i) == i + 1 ? error : Double.POSITIVE_INFINITY;
+    }
+    if (error > target.tolerance()) {
+      throw new StatusException(
+          Status.INTERNAL, "gated answers differ from plain ones by " + error);
+    }
+    return "verified: relative error %.1e with open dimensions %d"
+        .formatted(error, expected.dimension());
+  }
+
+  private static void arrive(Layout layout, int segment, FileChannel file, MemorySegment memory) {
+    Plan.Segment arriving = layout.segments().get(segment);
     long end = arriving.offset() + arriving.byteSize();
     try {
       for (long at = arriving.offset(); at < end; ) {

@@ -1,6 +1,7 @@
 package io.pipelane.modelstore.importing;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.Padding;
@@ -19,12 +20,12 @@ import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.runtime.graph.HostCopies;
 import io.pipelane.runtime.graph.ModelFile;
-import io.pipelane.runtime.graph.PackedGraph;
 import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.WeightSelection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -34,13 +35,13 @@ import java.util.Set;
 /** The steps of one import, as the import process runs them. */
 final class ImportJob {
   static final String GATED = "gated.onnx";
-  static final String PACKED = "packed.onnx";
   static final String WEIGHTS = "weights.bin";
   static final String PLAN = "plan.json";
 
   private static final String OPTIMIZED = "optimized.onnx";
   private static final String CHANNELS_LAST = "channels-last.onnx";
   private static final String PLACED = "placed.onnx";
+  private static final String REPACKED = "repacked.onnx";
   private static final int ATTEMPTS = 8;
 
   private final Path modelFile;
@@ -49,6 +50,7 @@ final class ImportJob {
   private final Optimization optimization;
   private final CutSettings cuts;
   private final ImportTarget target;
+  private final ImportMemory memory = new ImportMemory();
   private final List<String> notes = new ArrayList<>();
 
   /**
@@ -80,8 +82,7 @@ final class ImportJob {
     ModelFile source = ModelFile.read(modelFile);
     Constants.externalFiles(source);
     try (OrtEnvironment environment =
-            OrtEnvironment.open(
-                runtimeLibrary, TensorMemory.HOST, target.provider(), new NoDeviceMemory());
+            OrtEnvironment.open(runtimeLibrary, TensorMemory.HOST, target.provider(), memory);
         OrtSession plain = environment.open(modelFile, optimizing(false))) {
       Answers answers = Answers.of(environment, plain, target);
       if (!target.mayTurnChannelsLast()
@@ -146,22 +147,27 @@ final class ImportJob {
         GatedGraph gated = GateCutter.cut(optimized, weights, cuts, target.graph());
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
-        String verdict;
-        try (OrtSession session =
-            environment.open(folder.resolve(GATED), gatedSession(channelsLast))) {
-          verdict = answers.compare(session, gated, folder.resolve(WEIGHTS));
-        }
+        Layout layout = Layout.of(gated, checksum);
+        String verdict =
+            answers.compare(
+                folder.resolve(GATED),
+                layout,
+                folder.resolve(WEIGHTS),
+                gatedSession(channelsLast),
+                memory);
         GraphProto placed = takePlaced();
         keep = HostCopies.weightsRead(placed, weights.keySet());
         if (keep.isEmpty()) {
-          ModelFile.write(PackedGraph.of(optimized, gated, WEIGHTS), folder.resolve(PACKED));
           notes.add(verdict);
           if (target.graph() == GraphTarget.GPU) {
             notes.add("host copies: " + HostCopies.count(placed));
           }
+          if (target.graph() == GraphTarget.PROCESSOR) {
+            layout = repacked(environment, gated, answers, layout);
+          }
           Padding padding = answers.padding(plain);
           notes.add(padding.toString());
-          PlanFile.write(plan(gated, plain, checksum, padding, channelsLast), folder.resolve(PLAN));
+          PlanFile.write(plan(layout, plain, padding, channelsLast), folder.resolve(PLAN));
           return;
         }
         reason = "the processor computes with them";
@@ -180,6 +186,32 @@ final class ImportJob {
               .formatted(keep.size(), weights.size(), reason));
       selection = selection.keeping(keep);
     }
+  }
+
+  /** Lets kernels repack what they want to, where it can be checked that they still get it. */
+  private Layout repacked(
+      OrtEnvironment environment, GatedGraph gated, Answers answers, Layout layout)
+      throws IOException {
+    Path model = folder.resolve(REPACKED);
+    Path weights = folder.resolve(REPACKED + ".bin");
+    try {
+      Repacker repacker = new Repacker(environment, memory, gated, folder.resolve(WEIGHTS));
+      Optional<Layout> repacked =
+          answers.areKnown() ? repacker.write(model, weights) : Optional.empty();
+      if (repacked.isPresent()) {
+        String verdict =
+            answers.compare(model, repacked.get(), weights, gatedSession(false), memory);
+        notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + verdict);
+        Files.move(model, folder.resolve(GATED), StandardCopyOption.REPLACE_EXISTING);
+        Files.move(weights, folder.resolve(WEIGHTS), StandardCopyOption.REPLACE_EXISTING);
+        return repacked.get();
+      }
+    } catch (StatusException | IllegalStateException e) {
+      notes.add("no weights repacked: " + e.getMessage());
+    }
+    Files.deleteIfExists(model);
+    Files.deleteIfExists(weights);
+    return layout;
   }
 
   /** Of a GPU's session the graph is written as its nodes were placed. */
@@ -201,17 +233,19 @@ final class ImportJob {
     return placed;
   }
 
-  private Plan plan(
-      GatedGraph gated, OrtSession plain, long checksum, Padding padding, boolean channelsLast) {
+  private Plan plan(Layout layout, OrtSession plain, Padding padding, boolean channelsLast)
+      throws IOException {
+    ModelProto model = ModelFile.read(folder.resolve(GATED)).model();
     return new Plan(
-        StructureHash.of(gated.model()),
+        StructureHash.of(model),
         plain.inputs(),
         plain.outputs(),
-        Plan.weightsOf(gated),
-        Plan.segmentsOf(gated),
-        gated.weightBytes(),
-        checksum,
-        ConstantBytes.of(gated.model().getGraph()),
+        layout.weights(),
+        layout.repacked(),
+        layout.segments(),
+        layout.byteSize(),
+        layout.checksum(),
+        ConstantBytes.of(model.getGraph()),
         padding,
         channelsLast,
         notes);

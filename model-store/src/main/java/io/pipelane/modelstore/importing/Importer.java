@@ -20,7 +20,7 @@ import java.time.Clock;
  */
 public final class Importer {
   /** Raised whenever derived files change their form or meaning. */
-  private static final int FORMAT = 3;
+  private static final int FORMAT = 4;
 
   private final ImportCache cache;
   private final ContentHashes hashes;
@@ -52,11 +52,7 @@ public final class Importer {
       Path folder = cache.obtain(key, draft -> ImportProcess.run(modelFile, draft, settings));
       Plan plan = PlanFile.read(folder.resolve(ImportJob.PLAN));
       return new ImportedModel(
-          version,
-          plan,
-          folder.resolve(ImportJob.GATED),
-          folder.resolve(ImportJob.PACKED),
-          folder.resolve(ImportJob.WEIGHTS));
+          version, plan, folder.resolve(ImportJob.GATED), folder.resolve(ImportJob.WEIGHTS));
     } catch (StatusException e) {
       throw new StatusException(e.status(), version + ": " + e.getMessage(), e);
     } catch (IOException | UncheckedIOException e) {

@@ -9,10 +9,13 @@ import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.Shape;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
 
 /** Plans as JSON files. */
 public final class PlanFile {
@@ -89,14 +92,26 @@ public final class PlanFile {
       throw new IOException("plan: segments do not cover the weights file");
     }
     for (Plan.StreamedWeight weight : plan.weights()) {
-      boolean inside = weight.segment() >= 0 && weight.segment() < plan.segments().size();
-      if (!inside
-          || weight.offset() % Plan.WEIGHT_ALIGNMENT != 0
-          || weight.byteSize() < 0
-          || weight.offset() < plan.segments().get(weight.segment()).offset()
-          || weight.byteSize() > plan.segments().get(weight.segment()).end() - weight.offset()) {
-        throw new IOException("plan: weight " + weight.name() + " lies outside its segment");
+      checkPlace(plan, weight.name(), weight.segment(), weight.offset(), weight.byteSize());
+    }
+    Set<Integer> allocations = new HashSet<>();
+    for (RepackedWeight weight : plan.repacked()) {
+      checkPlace(plan, weight.name(), weight.segment(), weight.offset(), weight.packedBytes());
+      if (weight.byteSize() < 0 || !allocations.add(weight.allocation())) {
+        throw new IOException("plan: repacked weight " + weight.name() + " cannot be");
       }
+    }
+  }
+
+  private static void checkPlace(Plan plan, String name, int segment, long offset, long bytes)
+      throws IOException {
+    boolean inside = segment >= 0 && segment < plan.segments().size();
+    if (!inside
+        || offset % Plan.WEIGHT_ALIGNMENT != 0
+        || bytes < 0
+        || offset < plan.segments().get(segment).offset()
+        || bytes > plan.segments().get(segment).end() - offset) {
+      throw new IOException("plan: weight " + name + " lies outside its segment");
     }
   }
 }

@@ -5,6 +5,7 @@ import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.TensorContent;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
@@ -15,71 +16,88 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /** The streamed weights of a model in one file, in execution order, written without gathering. */
-final class WeightsFile {
-  private WeightsFile() {}
+final class WeightsFile implements WritableByteChannel {
+  private static final long PIECE_BYTES = 1 << 30;
+
+  private final WritableByteChannel target;
+  private final CRC32C crc = new CRC32C();
+  private long written;
+
+  private WeightsFile(WritableByteChannel target) {
+    this.target = target;
+  }
+
+  /** Begins a file, replacing an earlier one. */
+  static WeightsFile create(Path file) throws IOException {
+    return new WeightsFile(
+        FileChannel.open(
+            file,
+            StandardOpenOption.CREATE,
+            StandardOpenOption.WRITE,
+            StandardOpenOption.TRUNCATE_EXISTING));
+  }
 
   /**
-   * Writes the file, replacing an earlier one.
+   * Writes a whole file, every weight as the model has it.
    *
    * @param weights the initializers by name
    * @return its CRC-32C
    */
-  static long write(GatedGraph gated, Map<String, TensorProto> weights, ModelFile model, Path file)
+  static long write(GatedGraph gated, Map<String, TensorProto> weights, ModelFile model, Path path)
       throws IOException {
-    try (FileChannel channel =
-            FileChannel.open(
-                file,
-                StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE,
-                StandardOpenOption.TRUNCATE_EXISTING);
-        Summing sum = new Summing(channel)) {
+    try (WeightsFile file = create(path)) {
       for (GatedGraph.Weight weight : gated.weights()) {
-        sum.padTo(weight.offset());
+        file.padTo(weight.offset());
         @Nullable TensorProto tensor = weights.get(weight.name());
         if (tensor == null) {
           throw new IllegalStateException("no content for weight " + weight.name());
         }
-        TensorContent.of(tensor, model.folder()).writeTo(sum);
+        TensorContent.of(tensor, model.folder()).writeTo(file);
       }
-      sum.padTo(gated.weightBytes());
-      return sum.crc.getValue();
+      file.padTo(gated.weightBytes());
+      return file.checksum();
     }
   }
 
-  /** Sums what passes. */
-  private static final class Summing implements WritableByteChannel {
-    private final WritableByteChannel target;
-    private final CRC32C crc = new CRC32C();
-    private long written;
-
-    Summing(WritableByteChannel target) {
-      this.target = target;
+  /** Writes zeros as far as an offset. */
+  void padTo(long offset) throws IOException {
+    ByteBuffer zeros = ByteBuffer.allocate(Math.toIntExact(offset - written));
+    while (zeros.hasRemaining()) {
+      write(zeros);
     }
+  }
 
-    void padTo(long offset) throws IOException {
-      ByteBuffer zeros = ByteBuffer.allocate(Math.toIntExact(offset - written));
-      while (zeros.hasRemaining()) {
-        write(zeros);
+  void write(MemorySegment bytes) throws IOException {
+    for (long at = 0; at < bytes.byteSize(); at += PIECE_BYTES) {
+      long piece = Math.min(PIECE_BYTES, bytes.byteSize() - at);
+      ByteBuffer source = bytes.asSlice(at, piece).asByteBuffer();
+      while (source.hasRemaining()) {
+        write(source);
       }
     }
+  }
 
-    @Override
-    public int write(ByteBuffer source) throws IOException {
-      ByteBuffer passed = source.duplicate();
-      int count = target.write(source);
-      crc.update(passed.limit(passed.position() + count));
-      written += count;
-      return count;
-    }
+  @Override
+  public int write(ByteBuffer source) throws IOException {
+    ByteBuffer passed = source.duplicate();
+    int count = target.write(source);
+    crc.update(passed.limit(passed.position() + count));
+    written += count;
+    return count;
+  }
 
-    @Override
-    public boolean isOpen() {
-      return target.isOpen();
-    }
+  /** CRC-32C of what has been written. */
+  long checksum() {
+    return crc.getValue();
+  }
 
-    @Override
-    public void close() throws IOException {
-      target.close();
-    }
+  @Override
+  public boolean isOpen() {
+    return target.isOpen();
+  }
+
+  @Override
+  public void close() throws IOException {
+    target.close();
   }
 }

@@ -9,16 +9,12 @@ import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.protobuf.ByteString;
 import io.pipelane.modelstore.Plan;
-import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
-import io.pipelane.runtime.OrtSession;
-import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.graph.CutSettings;
-import io.pipelane.runtime.graph.GatedGraph;
-import io.pipelane.runtime.graph.ModelFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -57,34 +53,10 @@ class ImportJobTest {
                   StringStringEntryProto.newBuilder().setKey("location").setValue("part" + i)));
     }
     Plan fromFiles = run(TestModels.model(graph), version);
-    assertEquals(3, fromFiles.weights().size());
+    assertEquals(3, fromFiles.repacked().size(), fromFiles.notes().toString());
     assertTrue(fromFiles.notes().getFirst().startsWith("verified"), fromFiles.notes().toString());
     Plan fromInline = run(inline, Files.createDirectories(folder.resolve("m/2")));
     assertEquals(fromInline, fromFiles, "where bytes lay makes no difference");
-  }
-
-  @Test
-  void run_packedModel_answersAsPlain() throws IOException {
-    Path version = Files.createDirectories(folder.resolve("m/1"));
-    Plan plan = run(TestModels.branches(1), version);
-    try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, new NoDeviceMemory());
-        OrtSession plain =
-            environment.open(version.resolve("model.onnx"), SessionSettings.plain(1));
-        OrtSession packed =
-            environment.open(out(version).resolve(ImportJob.PACKED), SessionSettings.plain(1))) {
-      assertEquals(plain.inputs(), packed.inputs());
-      GatedGraph none =
-          new GatedGraph(
-              ModelFile.read(out(version).resolve(ImportJob.PACKED)).model(),
-              List.of(),
-              List.of(new GatedGraph.Segment(0, 0, 0)),
-              0);
-      String verdict =
-          Answers.of(environment, plain, ImportTarget.processor())
-              .compare(packed, none, out(version).resolve(ImportJob.WEIGHTS));
-      assertTrue(verdict.startsWith("verified"), verdict);
-    }
-    assertEquals(6, plan.weights().size());
   }
 
   @Test
@@ -93,6 +65,8 @@ class ImportJobTest {
     Plan two = run(TestModels.branches(2), Files.createDirectories(folder.resolve("m/2")));
     assertEquals(one.structureHash(), two.structureHash());
     assertEquals(one.weights(), two.weights());
+    assertEquals(one.repacked(), two.repacked());
+    assertEquals(6, one.repacked().size(), one.notes().toString());
   }
 
   @Test
@@ -104,6 +78,53 @@ class ImportJobTest {
     crc.update(bytes);
     assertEquals(plan.weightChecksum(), crc.getValue());
     assertEquals(plan.weightBytes(), bytes.length);
+  }
+
+  @Test
+  void run_repackedWeights_lieInTheirSegmentsInOrder() throws IOException {
+    Path version = Files.createDirectories(folder.resolve("m/1"));
+    Plan plan = run(TestModels.branches(1), version);
+    assertEquals(6, plan.repacked().size(), plan.notes().toString());
+    assertEquals(List.of(), plan.weights());
+    long end = 0;
+    for (RepackedWeight weight : plan.repacked()) {
+      assertTrue(weight.offset() >= end, weight.name());
+      end = weight.offset() + weight.packedBytes();
+      Plan.Segment segment = plan.segments().get(weight.segment());
+      assertTrue(weight.offset() >= segment.offset() && end <= segment.end(), weight.name());
+    }
+    CRC32C crc = new CRC32C();
+    crc.update(Files.readAllBytes(out(version).resolve(ImportJob.WEIGHTS)));
+    assertEquals(plan.weightChecksum(), crc.getValue());
+  }
+
+  @Test
+  void run_equalWeights_haveEachTheirRepackedForm() throws IOException {
+    // ONNX Runtime keeps one repacked form of equal weights; their sessions are built of others.
+    GraphProto.Builder graph = TestModels.chain(3, TestModels.WIDTH, 1).getGraph().toBuilder();
+    ByteString same = graph.getInitializer(0).getRawData();
+    for (TensorProto.Builder weight : graph.getInitializerBuilderList()) {
+      weight.setRawData(same);
+    }
+    Path version = Files.createDirectories(folder.resolve("m/1"));
+    Plan plan = run(TestModels.model(graph), version);
+    assertEquals(3, plan.repacked().size(), plan.notes().toString());
+    Plan other = run(TestModels.chain(3, TestModels.WIDTH, 2), version("2"));
+    assertEquals(other.repacked(), plan.repacked());
+  }
+
+  @Test
+  void run_weightsThatCannotBeRepacked_stayAsTheyAre() throws IOException {
+    Plan shared = run(TestModels.sharedWeight(1), version("1"));
+    assertEquals(List.of("w1"), shared.repacked().stream().map(RepackedWeight::name).toList());
+    assertEquals(1, shared.weights().size());
+    Plan conditional = run(TestModels.conditional(1), version("2"));
+    assertEquals(List.of(), conditional.repacked());
+    assertEquals(3, conditional.weights().size());
+  }
+
+  private Path version(String name) throws IOException {
+    return Files.createDirectories(folder.resolve("m").resolve(name));
   }
 
   @Test

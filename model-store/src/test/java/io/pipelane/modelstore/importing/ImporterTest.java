@@ -73,7 +73,7 @@ class ImporterTest {
         results.add(threads.submit(() -> importer.importModel(file, version)));
       }
       for (Future<ImportedModel> result : results) {
-        assertEquals(2, result.get().plan().weights().size());
+        assertEquals(2, result.get().plan().repacked().size());
       }
     }
     try (Stream<Path> entries = Files.list(folder.resolve("cache/entries"))) {

@@ -90,7 +90,7 @@ class PaddingCheckTest {
 
   private Padding check(ModelProto model) throws IOException {
     Path file = TestModels.write(model, folder.resolve("model.onnx"));
-    try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, new NoDeviceMemory());
+    try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, new ImportMemory());
         OrtSession session = environment.open(file, SessionSettings.plain(1))) {
       return PaddingCheck.of(environment, session, 4, 1e-5);
     }

@@ -9,7 +9,7 @@ import ai.onnx.proto.OnnxMl.TensorProto;
 public final class ConstantBytes {
   private ConstantBytes() {}
 
-  /** Bytes of all constants in a graph and its bodies; none of them external. */
+  /** Bytes of all constants in a graph and its bodies; of external ones only the declarations. */
   public static long of(GraphProto graph) {
     long bytes = 0;
     for (TensorProto tensor : graph.getInitializerList()) {

@@ -2,7 +2,6 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
@@ -14,12 +13,11 @@ final class CpuServing {
 
   static ServingDevice open(PipelaneConfig config, Path library) {
     DeviceBudget budget = config.device().forCpu(Runtime.getRuntime().availableProcessors());
-    Device device = CpuDevice.open(budget.weights(), budget.page(), config.link().bandwidth());
+    CpuDevice device = CpuDevice.open(budget.weights(), budget.page(), config.link().bandwidth());
     return new ServingDevice(
         ImportTarget.processor(),
         device,
         budget,
-        memory -> new CpuSessionFactory(library, memory, config.runtime().threads()),
-        config.runtime().prepack());
+        memory -> new CpuSessionFactory(device, library, memory, config.runtime().threads()));
   }
 }

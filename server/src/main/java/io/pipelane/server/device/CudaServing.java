@@ -28,8 +28,7 @@ final class CudaServing {
         target(config, device.context()),
         device,
         budget,
-        memory -> new CudaSessionFactory(library, device, memory, execution(runtime)),
-        false);
+        memory -> new CudaSessionFactory(library, device, memory, execution(runtime)));
   }
 
   /** What models are imported for that a device serves. */

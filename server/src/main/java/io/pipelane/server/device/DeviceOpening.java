@@ -135,8 +135,6 @@ public final class DeviceOpening {
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
-        new EqualBytesGrouping(GROUPS, SMALLEST_GROUP),
-        device.packs(),
-        config.runtime().prepackAfter());
+        new EqualBytesGrouping(GROUPS, SMALLEST_GROUP));
   }
 }

@@ -12,14 +12,12 @@ import java.util.function.Function;
  *
  * @param target what models are imported for
  * @param sessions builds sessions whose memory is the argument's; loads ONNX Runtime
- * @param packs whether hot models gain by a second form
  */
 record ServingDevice(
     ImportTarget target,
     Device device,
     DeviceBudget budget,
-    Function<DeviceMemory, SessionFactory> sessions,
-    boolean packs)
+    Function<DeviceMemory, SessionFactory> sessions)
     implements AutoCloseable {
 
   /** One line for people. */

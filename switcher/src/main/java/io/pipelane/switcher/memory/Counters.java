@@ -8,22 +8,11 @@ final class Counters {
   long failedLoads;
   long pagesEvicted;
   long waits;
-  long packings;
-  long formsDropped;
   long remaps;
   long remapNanos;
 
   TransferCounters snapshot() {
     return new TransferCounters(
-        loads,
-        bytesLoaded,
-        copies,
-        failedLoads,
-        pagesEvicted,
-        waits,
-        packings,
-        formsDropped,
-        remaps,
-        remapNanos);
+        loads, bytesLoaded, copies, failedLoads, pagesEvicted, waits, remaps, remapNanos);
   }
 }

@@ -17,7 +17,6 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private final MemoryDaemon daemon;
   private final Residency residency;
   private final StructureRange range;
-  private final boolean packed;
   private final List<Arrival> arrivals;
   private final LongSupplier nanoClock;
   private int awaited;
@@ -25,18 +24,12 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private long stallNanos;
   private boolean failed;
 
-  Lease(MemoryDaemon daemon, Residency residency, boolean packed, LongSupplier nanoClock) {
+  Lease(MemoryDaemon daemon, Residency residency, LongSupplier nanoClock) {
     this.daemon = daemon;
     this.residency = residency;
     this.range = residency.range();
-    this.packed = packed;
     this.arrivals = List.copyOf(residency.arrivals);
     this.nanoClock = nanoClock;
-  }
-
-  /** Whether the run is to use the packed form, which exists until the lease is closed. */
-  public boolean packed() {
-    return packed;
   }
 
   @Override
@@ -107,6 +100,6 @@ public final class Lease implements WeightArrivals, AutoCloseable {
 
   @Override
   public void close() {
-    daemon.release(residency, packed);
+    daemon.release(residency);
   }
 }

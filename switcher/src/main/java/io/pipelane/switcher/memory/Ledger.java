@@ -6,12 +6,10 @@ import java.util.List;
 /**
  * Who holds what of the device memory for weights, at one moment.
  *
- * @param capacityBytes what the device may hold of weights in all forms
+ * @param capacityBytes what the device may hold of weights
  * @param lentBytes pages lent, by the device's own count
- * @param packedBytes prepacked forms, granted or built
  */
-public record Ledger(
-    long capacityBytes, long pageBytes, long lentBytes, long packedBytes, List<Entry> entries) {
+public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<Entry> entries) {
 
   public Ledger {
     entries = List.copyOf(entries);
@@ -23,7 +21,6 @@ public record Ledger(
    * @param weightBytes all its streamed weights
    * @param residentBytes its pages on the device, whole pages
    * @param arriving whether a transfer is under way
-   * @param packedBytes its prepacked form
    * @param leases runs under way
    * @param groups copies that bring the whole model in
    */
@@ -32,7 +29,6 @@ public record Ledger(
       long weightBytes,
       long residentBytes,
       boolean arriving,
-      long packedBytes,
       int leases,
       int groups) {}
 
@@ -44,11 +40,7 @@ public record Ledger(
   public void verify() {
     long resident = entries.stream().mapToLong(Entry::residentBytes).sum();
     require(resident == lentBytes, "models hold " + resident + ", lent are " + lentBytes);
-    long packed = entries.stream().mapToLong(Entry::packedBytes).sum();
-    require(packed == packedBytes, "forms take " + packed + ", charged are " + packedBytes);
-    require(
-        lentBytes + packedBytes <= capacityBytes,
-        lentBytes + " lent and " + packedBytes + " packed exceed " + capacityBytes);
+    require(lentBytes <= capacityBytes, lentBytes + " lent exceed " + capacityBytes);
     for (Entry entry : entries) {
       long whole = Math.ceilDiv(entry.weightBytes, pageBytes) * pageBytes;
       require(entry.residentBytes <= whole, entry.model + " holds more than it has");

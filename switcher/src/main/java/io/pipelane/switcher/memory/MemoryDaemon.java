@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -34,9 +33,9 @@ public final class MemoryDaemon implements AutoCloseable {
    * call back with the lock free, or held by the calling thread.
    *
    * Invariants (Ledger.verify checks the sums):
-   * - lent pages + packed bytes <= capacity;
+   * - lent pages <= capacity;
    * - a lease exists only on a model all of whose pages are mapped, filled or being filled;
-   * - no page is taken from a model that has a lease, a packed form or a copy under way;
+   * - no page is taken from a model that has a lease or a copy under way;
    * - one transfer serves all that wait for a model: its arrivals are shared by every lease.
    *
    * Those that need pages stand in one line, so that a large model is not starved by small ones;
@@ -59,7 +58,7 @@ public final class MemoryDaemon implements AutoCloseable {
   /**
    * Takes charge of a device's pages.
    *
-   * @param capacityBytes for weights in all forms, at most the device's pages
+   * @param capacityBytes for weights, at most the device's pages
    * @param hostTier opens a model's weights for a transfer
    * @param roomForRange whether the sessions that one more range of a structure needs would fit
    */
@@ -135,8 +134,8 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /**
-   * Takes a model's weights off the device but for the first, its packed form included; it stays
-   * registered. Waits for the runs that hold a lease.
+   * Takes a model's weights off the device but for the first; it stays registered. Waits for the
+   * runs that hold a lease.
    *
    * @param keptBytes what may stay, in whole pages
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
@@ -153,9 +152,7 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   private void emptyOut(Residency residency, long keptBytes) {
-    while (residency.leases > 0
-        || residency.isArriving()
-        || (residency.packed != null && !memory.dropIfIdle(residency))) {
+    while (residency.leases > 0 || residency.isArriving()) {
       changed.awaitUninterruptibly();
     }
     residency.arrivals.clear();
@@ -179,13 +176,8 @@ public final class MemoryDaemon implements AutoCloseable {
         memory.counters.waits++;
         makeReady(residency);
       }
-      PackedForm packed = residency.packed;
-      boolean usePacked = packed != null && packed.isReady();
-      if (packed != null && usePacked) {
-        packed.leases++;
-      }
       residency.leases++;
-      return new Lease(this, residency, usePacked, nanoClock);
+      return new Lease(this, residency, nanoClock);
     } finally {
       lock.unlock();
     }
@@ -222,77 +214,12 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  void release(Residency residency, boolean packed) {
+  void release(Residency residency) {
     lock.lock();
     try {
       residency.leases--;
-      PackedForm form = residency.packed;
-      if (packed && form != null) {
-        form.leases--;
-      }
       memory.settle(residency);
       changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /**
-   * Grants memory for a packed form, where nobody has to give way for it.
-   *
-   * @param bytes an upper bound of what it will take
-   * @return empty when there is no room, the model is not wholly resident, or it has a form
-   */
-  public Optional<PackingGrant> grantPacking(ModelVersion version, long bytes) {
-    lock.lock();
-    try {
-      Residency residency = memory.residencies.get(version);
-      if (residency == null
-          || residency.retired
-          || residency.packed != null
-          || residency.structure.variants > 1
-          || !residency.isMounted()
-          || residency.missingSlots() > 0
-          || !residency.arrivals.isEmpty()
-          || !line.isEmpty()
-          || memory.freeBytes() < bytes) {
-        return Optional.empty();
-      }
-      memory.grant(residency, bytes);
-      return Optional.of(new PackingGrant(this, residency, bytes));
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  void packed(PackedForm form, long bytes, Runnable drop) {
-    lock.lock();
-    try {
-      memory.recharge(form, bytes);
-      form.drop = drop;
-      memory.counters.packings++;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  void packingAbandoned(Residency residency, PackedForm form) {
-    lock.lock();
-    try {
-      memory.discharge(residency, form);
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** How much a model was used lately: uses, each counting half after a minute. */
-  public double recentUses(ModelVersion version) {
-    lock.lock();
-    try {
-      Residency residency = memory.residencies.get(version);
-      return residency == null ? 0 : residency.usage.at(nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }

@@ -31,7 +31,6 @@ final class Residency {
 
   int leases;
   boolean retired;
-  @Nullable PackedForm packed;
 
   Residency(ImportedModel model, Structure structure, int groups, Usage usage) {
     this.groups = groups;
@@ -86,13 +85,8 @@ final class Residency {
     return Objects.requireNonNull(mountedIn, "the model is not mounted");
   }
 
-  /** Whether it has a packed form that no run uses. */
-  boolean hasIdleForm() {
-    return packed != null && packed.isReady() && packed.leases == 0;
-  }
-
   /** Whether pages may be taken away: nothing runs on them, reads them or writes them. */
   boolean isEvictable() {
-    return leases == 0 && packed == null && !pages.isEmpty() && !isArriving();
+    return leases == 0 && !pages.isEmpty() && !isArriving();
   }
 }

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.modelstore.Plan;
+import io.pipelane.runtime.RepackedWeight;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -36,9 +37,18 @@ public final class Structure {
 
   /** What models have in common that can share: all that a session knows of them. */
   record Key(
-      String hash, long weightBytes, List<Plan.StreamedWeight> weights, List<Plan.Segment> parts) {
+      String hash,
+      long weightBytes,
+      List<Plan.StreamedWeight> weights,
+      List<RepackedWeight> repacked,
+      List<Plan.Segment> parts) {
     static Key of(Plan plan) {
-      return new Key(plan.structureHash(), plan.weightBytes(), plan.weights(), plan.segments());
+      return new Key(
+          plan.structureHash(),
+          plan.weightBytes(),
+          plan.weights(),
+          plan.repacked(),
+          plan.segments());
     }
   }
 

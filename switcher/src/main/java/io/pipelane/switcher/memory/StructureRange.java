@@ -33,10 +33,7 @@ public final class StructureRange {
 
   /** Whether nothing runs on the variant that is mounted, reads it or writes it. */
   boolean canYield() {
-    return mounted == null
-        || (mounted.leases == 0
-            && !mounted.isArriving()
-            && (mounted.packed == null || mounted.hasIdleForm()));
+    return mounted == null || (mounted.leases == 0 && !mounted.isArriving());
   }
 
   /** How much the variant that is mounted was used lately; less than nothing where none is. */

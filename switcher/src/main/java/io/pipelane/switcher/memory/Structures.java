@@ -115,7 +115,6 @@ final class Structures {
       range.mount(residency, whenSettled);
       return true;
     }
-    memory.dropIfIdle(former);
     range.dismount();
     range.mount(residency, whenSettled);
     memory.counters.remaps++;

@@ -9,8 +9,6 @@ package io.pipelane.switcher.memory;
  * @param failedLoads transfers rolled back
  * @param pagesTakenBack pages that models lost
  * @param waits acquisitions that found something missing, or others waiting
- * @param packings packed forms built
- * @param formsDropped packed forms dropped
  * @param remaps times that a variant took over its structure's addresses from another
  * @param remapNanos what that took
  */
@@ -21,7 +19,5 @@ public record TransferCounters(
     long failedLoads,
     long pagesTakenBack,
     long waits,
-    long packings,
-    long formsDropped,
     long remaps,
     long remapNanos) {}

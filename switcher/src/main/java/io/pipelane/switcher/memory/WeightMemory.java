@@ -10,11 +10,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
-import java.util.function.ToDoubleFunction;
 
 /**
- * The device memory for weights: its pages and packed forms, who holds them, and who gives way.
+ * The device memory for weights: its pages, who holds them, and who gives way.
  *
  * <p>Guarded by the memory daemon's lock.
  */
@@ -24,7 +22,6 @@ final class WeightMemory {
   private final PagePool pages;
   private final long capacityBytes;
   private final LongSupplier nanoClock;
-  private long packedBytes;
 
   WeightMemory(PagePool pages, long capacityBytes, LongSupplier nanoClock) {
     this.pages = pages;
@@ -43,7 +40,7 @@ final class WeightMemory {
 
   /** What nobody holds. */
   long freeBytes() {
-    return capacityBytes - lentBytes() - packedBytes;
+    return capacityBytes - lentBytes();
   }
 
   private long lentBytes() {
@@ -52,50 +49,18 @@ final class WeightMemory {
 
   Ledger ledger() {
     List<Ledger.Entry> entries = residencies.values().stream().map(this::entry).toList();
-    return new Ledger(capacityBytes, pages.pageBytes(), lentBytes(), packedBytes, entries);
+    return new Ledger(capacityBytes, pages.pageBytes(), lentBytes(), entries);
   }
 
   private Ledger.Entry entry(Residency residency) {
     settle(residency);
-    PackedForm packed = residency.packed;
     return new Ledger.Entry(
         residency.model.version(),
         residency.model.plan().weightBytes(),
         residentBytes(residency),
         residency.isArriving(),
-        packed == null ? 0 : packed.bytes,
         residency.leases,
         residency.groups);
-  }
-
-  /** Charges what a packed form may take. */
-  void grant(Residency residency, long bytes) {
-    residency.packed = new PackedForm(bytes);
-    packedBytes += bytes;
-  }
-
-  /** Charges a built form with what it really takes. */
-  void recharge(PackedForm form, long bytes) {
-    packedBytes += bytes - form.bytes;
-    form.bytes = bytes;
-  }
-
-  /** Takes back what was charged for a form. */
-  void discharge(Residency residency, PackedForm form) {
-    packedBytes -= form.bytes;
-    residency.packed = null;
-  }
-
-  /** Ends a model's packed form; false when it has none, or one that is built or used. */
-  boolean dropIfIdle(Residency residency) {
-    PackedForm form = residency.packed;
-    if (form == null || form.drop == null || form.leases > 0) {
-      return false;
-    }
-    form.drop.run();
-    discharge(residency, form);
-    counters.formsDropped++;
-    return true;
   }
 
   /** Gives a mounted model pages as far as a byte; there is room for them. */
@@ -142,21 +107,15 @@ final class WeightMemory {
   }
 
   /**
-   * Frees memory until {@code bytes} are free: packed forms first, then the cheapest pages, the
-   * last of a model first, so that what stays is its resident prefix.
+   * Frees memory until {@code bytes} are free: the cheapest pages first, the last of a model before
+   * the others, so that what stays is its resident prefix.
    *
    * @return false when those that hold the rest cannot give way now
    */
   boolean makeRoom(long bytes, Residency inFavourOf) {
     residencies.values().forEach(this::settle); // may free what failed to arrive
     while (freeBytes() < bytes) {
-      Optional<Residency> form = cheapest(inFavourOf, Residency::hasIdleForm, this::recentUses);
-      if (form.isPresent()) {
-        dropIfIdle(form.get());
-        continue;
-      }
-      Optional<Residency> victim =
-          cheapest(inFavourOf, Residency::isEvictable, this::costOfLastPage);
+      Optional<Residency> victim = cheapestToTakeFrom(inFavourOf);
       if (victim.isEmpty()) {
         return false;
       }
@@ -165,11 +124,10 @@ final class WeightMemory {
     return true;
   }
 
-  private Optional<Residency> cheapest(
-      Residency except, Predicate<Residency> eligible, ToDoubleFunction<Residency> cost) {
+  private Optional<Residency> cheapestToTakeFrom(Residency except) {
     return residencies.values().stream()
-        .filter(residency -> residency != except && eligible.test(residency))
-        .min(Comparator.comparingDouble(cost));
+        .filter(residency -> residency != except && residency.isEvictable())
+        .min(Comparator.comparingDouble(this::costOfLastPage));
   }
 
   private double recentUses(Residency residency) {

@@ -27,7 +27,6 @@ public final class LaneThreads {
 
   private final RequestQueue queue;
   private final MemoryDaemon daemon;
-  private final RunListener listener;
   private final LongSupplier nanoClock;
   private final LaneRuns runs;
   private final List<Thread> threads;
@@ -39,23 +38,15 @@ public final class LaneThreads {
       MemoryDaemon daemon,
       Lanes lanes,
       Worker worker,
-      RunListener listener,
       LongSupplier nanoClock) {
     this.queue = queue;
     this.daemon = daemon;
     this.runs = new LaneRuns(lanes, worker);
-    this.listener = listener;
     this.nanoClock = nanoClock;
     this.threads =
         IntStream.range(0, count)
             .mapToObj(i -> Thread.ofPlatform().name("lane-" + i).daemon().start(this::serve))
             .toList();
-  }
-
-  /** Told of every run that went well, on the lane's thread. */
-  @FunctionalInterface
-  public interface RunListener {
-    void ran(InferenceRequest request, boolean packed, InferenceTimings timings);
   }
 
   /**
@@ -116,11 +107,8 @@ public final class LaneThreads {
     long begin = nanoClock.getAsLong();
     try (Lease lease = daemon.acquire(request.model())) {
       runs.run(request, lease, queued.handler());
-      InferenceTimings timings =
-          new InferenceTimings(
-              begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
-      listener.ran(request, lease.packed(), timings);
-      return timings;
+      return new InferenceTimings(
+          begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
     }
   }
 }

@@ -1,6 +1,5 @@
 package io.pipelane.switcher.worker;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
@@ -9,11 +8,8 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
-import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
-import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.SessionFactory;
-import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
@@ -33,12 +29,11 @@ import java.util.function.LongSupplier;
 /** A worker that shares the server's process: nothing is copied to it, and a crash takes all. */
 public final class InProcessWorker implements Worker {
   private final SessionFactory sessions;
-  private final PersistentMemory persistent;
   private final Lanes lanes;
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
-  private final Map<ModelVersion, WorkerModel> models = new ConcurrentHashMap<>();
+  private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
 
   /**
    * Makes a worker without models.
@@ -48,7 +43,6 @@ public final class InProcessWorker implements Worker {
   public InProcessWorker(
       SessionFactory sessions, PersistentMemory persistent, Lanes lanes, LongSupplier nanoClock) {
     this.sessions = sessions;
-    this.persistent = persistent;
     this.lanes = lanes;
     this.table = new SessionTable(lanes, nanoClock);
     this.rooms = new SessionRooms(table, lanes);
@@ -61,7 +55,7 @@ public final class InProcessWorker implements Worker {
     boolean built = false;
     try {
       build(model, range);
-      models.put(model.version(), new WorkerModel(model, range.structure()));
+      models.put(model.version(), new Variant(model, range.structure()));
       built = true;
     } finally {
       if (!built) {
@@ -113,25 +107,19 @@ public final class InProcessWorker implements Worker {
 
   @Override
   public void run(InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler) {
-    WorkerModel model = known(request.model());
-    Invocation invocation = new RequestInvocation(request, handler);
-    if (lease.packed()) {
-      run(model.packed(), invocation, lane, WeightArrivals.PRESENT, request, lease);
-      return;
-    }
-    PooledSession session = take(model, lease, lane);
+    PooledSession session = take(known(request.model()), lease, lane);
     try {
-      run(session.session(), invocation, lane, lease, request, lease);
+      run(session.session(), new RequestInvocation(request, handler), lane, request, lease);
     } finally {
       pool.giveBack(session);
     }
   }
 
-  private PooledSession take(WorkerModel model, Lease lease, LaneLease lane) {
+  private PooledSession take(ImportedModel model, Lease lease, LaneLease lane) {
     try {
-      return pool.take(model.model(), lease.range(), lane.region());
+      return pool.take(model, lease.range(), lane.region());
     } catch (StatusException e) {
-      String message = "the session of " + model.model().version() + " cannot be built: ";
+      String message = "the session of " + model.version() + " cannot be built: ";
       throw new StatusException(Status.INTERNAL, message + e.getMessage(), e);
     }
   }
@@ -140,11 +128,10 @@ public final class InProcessWorker implements Worker {
       ModelSession session,
       Invocation invocation,
       LaneLease lane,
-      WeightArrivals weights,
       InferenceRequest request,
       Lease lease) {
     try {
-      session.run(invocation, lane.region(), lane::grow, weights);
+      session.run(invocation, lane.region(), lane::grow, lease);
     } catch (StatusException e) {
       boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
       throw runFailed && !lease.failed() ? refused(request, e) : e;
@@ -163,38 +150,10 @@ public final class InProcessWorker implements Worker {
   }
 
   @Override
-  public long pack(ModelVersion version, StructureRange range, long maximumBytes) {
-    WorkerModel model = known(version);
-    PersistentMemory.Account account = persistent.open("packed " + version, maximumBytes);
-    try {
-      model.pack(
-          account,
-          sessions.packed(model.model(), range.address(), new MemoryTarget.Persistent(account)));
-      account.limit(account.usedBytes());
-      return account.usedBytes();
-    } catch (OutOfDeviceMemoryException e) {
-      account.close();
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "the packed form of " + version + " takes more than " + new ByteSize(maximumBytes),
-          e);
-    } catch (RuntimeException e) {
-      account.close();
-      throw e;
-    }
-  }
-
-  @Override
-  public void unpack(ModelVersion version) {
-    known(version).unpack();
-  }
-
-  @Override
   public void discard(ModelVersion version) {
-    WorkerModel model = models.remove(version);
-    if (model != null) {
-      model.close();
-      table.leave(model.structure());
+    Variant variant = models.remove(version);
+    if (variant != null) {
+      table.leave(variant.structure());
     }
   }
 
@@ -209,13 +168,16 @@ public final class InProcessWorker implements Worker {
   }
 
   /** A request that came before a version was deregistered may run while it is registered anew. */
-  private WorkerModel known(ModelVersion version) {
-    WorkerModel model = models.get(version);
-    if (model == null) {
+  private ImportedModel known(ModelVersion version) {
+    Variant variant = models.get(version);
+    if (variant == null) {
       throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
     }
-    return model;
+    return variant.model();
   }
+
+  /** A model, and the structure whose sessions it runs in. */
+  private record Variant(ImportedModel model, Structure structure) {}
 
   /** A request as a session sees it. */
   private record RequestInvocation(InferenceRequest request, ResultHandler handler)

@@ -57,19 +57,6 @@ public interface Worker extends AutoCloseable {
    */
   void run(InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler);
 
-  /**
-   * Builds a model's packed form, which runs whose lease says so will use.
-   *
-   * @param range where its weights lie as long as the form exists
-   * @param maximumBytes what it may take
-   * @return bytes that it takes
-   * @throws io.pipelane.config.StatusException when it cannot be built; nothing is left then
-   */
-  long pack(ModelVersion version, StructureRange range, long maximumBytes);
-
-  /** Drops a packed form that no run uses. */
-  void unpack(ModelVersion version);
-
   /** Forgets a model; nothing of it runs. */
   void discard(ModelVersion version);
 

@@ -70,9 +70,8 @@ class DaemonRandomTest extends DaemonTest {
     clock.addAndGet(random.nextInt(100_000_000));
     switch (random.nextInt(20)) {
       case 0 -> reregister(model);
-      case 1, 2 -> pack(model, random);
+      case 1, 2 -> evict(model);
       case 3 -> roomForRange = random.nextInt(10) == 0;
-      case 4 -> evict(model);
       default -> run(model, random);
     }
     daemon.ledger().verify();
@@ -97,20 +96,6 @@ class DaemonRandomTest extends DaemonTest {
     } catch (StatusException e) {
       assertEquals(Status.NOT_FOUND, e.status());
     }
-  }
-
-  private void pack(ImportedModel model, Random random) {
-    daemon
-        .grantPacking(model.version(), 1 + random.nextLong(3 * PAGE))
-        .ifPresent(
-            grant -> {
-              daemon.ledger().verify();
-              if (random.nextBoolean()) {
-                grant.built(1 + random.nextLong(grant.bytes()), () -> {});
-              } else {
-                grant.abandon();
-              }
-            });
   }
 
   /** Only one thread at a time may know that the version is gone before it registers it anew. */

@@ -48,7 +48,6 @@ abstract class DaemonTest {
     models.assertAllClosed();
     daemon.close();
     assertEquals(0, daemon.ledger().lentBytes());
-    assertEquals(0, daemon.ledger().packedBytes());
     assertEquals(0, device.openRanges());
   }
 

@@ -51,7 +51,7 @@ final class FakeModels {
     Plan plan =
         new Plan(structure, List.of(), List.of(), List.of(), segments, offset, 0, 0, List.of());
     Path nowhere = Path.of(name);
-    return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere, nowhere);
+    return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere);
   }
 
   /** The content of a model's weights. */

@@ -141,7 +141,7 @@ class MemoryDaemonTest extends DaemonTest {
             () -> {
               try (Lease lease = daemon.acquire(large.version())) {
                 release.await();
-                return lease.packed();
+                return lease.range();
               }
             });
     awaitWaits(3);

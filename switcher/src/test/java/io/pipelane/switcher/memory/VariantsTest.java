@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
@@ -153,20 +152,6 @@ class VariantsTest extends DaemonTest {
     use(one);
     use(two);
     assertEquals(remaps, daemon.counters().remaps());
-  }
-
-  @Test
-  void packedForm_secondVariant_dropsTheFormAndAllowsNoOther() {
-    daemon.deregister(two.version());
-    use(one);
-    AtomicInteger dropped = new AtomicInteger();
-    daemon.grantPacking(one.version(), PAGE).orElseThrow().built(PAGE, dropped::incrementAndGet);
-    register(two);
-    assertEquals(0, dropped.get());
-    use(two);
-    assertEquals(1, dropped.get());
-    use(one);
-    assertTrue(daemon.grantPacking(one.version(), PAGE).isEmpty());
   }
 
   @Test

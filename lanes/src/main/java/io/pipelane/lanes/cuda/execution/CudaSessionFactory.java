@@ -112,11 +112,6 @@ public final class CudaSessionFactory implements SessionFactory {
   }
 
   @Override
-  public ModelSession packed(ImportedModel model, long address, MemoryTarget packed) {
-    throw new UnsupportedOperationException("on a GPU the gated form is as fast");
-  }
-
-  @Override
   public String runtimeVersion() {
     return environment.version();
   }
