@@ -86,6 +86,7 @@ final class OrtApi {
   static final int BIND_OUTPUT_TO_DEVICE = 138;
   static final int GET_BOUND_OUTPUT_VALUES = 140;
   static final int CLEAR_BOUND_OUTPUTS = 142;
+  static final int SYNCHRONIZE_BOUND_INPUTS = 202;
   static final int ADD_INITIALIZER = 150;
   static final int ADD_RUN_CONFIG_ENTRY = 165;
   static final int REGISTER_ALLOCATOR = 176;

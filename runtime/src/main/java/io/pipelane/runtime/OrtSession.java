@@ -19,7 +19,10 @@ import java.util.stream.Collectors;
  * an {@link IoBinding} of its own.
  */
 public final class OrtSession implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(OrtSession.class.getName());
+
   private final OrtEnvironment environment;
+  private final ExecutionProvider provider;
   private final long session;
   private final long runOptions;
   private final long enqueueOptions;
@@ -35,6 +38,7 @@ public final class OrtSession implements AutoCloseable {
       long enqueueOptions,
       ExecutionProvider provider) {
     this.environment = environment;
+    this.provider = provider;
     this.session = session;
     this.runOptions = runOptions;
     this.enqueueOptions = enqueueOptions;
@@ -179,11 +183,30 @@ public final class OrtSession implements AutoCloseable {
     return enqueueOptions;
   }
 
+  /**
+   * Ends the session, once its device has done everything it was given: a callback that frees a
+   * run's pinned memory, and finds the session's allocator otherwise gone, ends the process.
+   */
   @Override
   public void close() {
+    if (provider instanceof ExecutionProvider.Cuda) {
+      awaitDevice();
+    }
     environment.api().invoke(OrtApi.RELEASE_RUN_OPTIONS, runOptions);
     environment.api().invoke(OrtApi.RELEASE_RUN_OPTIONS, enqueueOptions);
     environment.api().invoke(OrtApi.RELEASE_SESSION, session);
+  }
+
+  private void awaitDevice() {
+    OrtApi api = environment.api();
+    long binding = api.get(OrtApi.CREATE_IO_BINDING, session);
+    try {
+      api.call(OrtApi.SYNCHRONIZE_BOUND_INPUTS, binding);
+    } catch (StatusException e) {
+      LOG.log(System.Logger.Level.WARNING, "a device failed before its session ended", e);
+    } finally {
+      api.invoke(OrtApi.RELEASE_IO_BINDING, binding);
+    }
   }
 
   private static Set<String> names(List<TensorSpec> specs) {
