@@ -112,10 +112,6 @@ final class ModelRounds {
       Contestant.measure(all, warmup, iterations, measured);
       measureRunAlone(caller);
       noteLowerBound(stage);
-      stage
-          .sessions()
-          .of(grouped.version())
-          .ifPresent(s -> measured.fact("session_mb", s.frameworkBytes() / 1e6));
       noteDifference(caller);
     }
   }
@@ -212,6 +208,10 @@ final class ModelRounds {
         if (accelerator.captures()) {
           measured.of(Row.CAPTURE).add(Timing.millis(caller));
         }
+        stage
+            .sessions()
+            .of(grouped.version())
+            .ifPresent(s -> measured.fact("session_mb", s.frameworkBytes() / 1e6));
       }
     }
   }
