@@ -8,12 +8,14 @@ import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Ready;
 import io.pipelane.server.catalog.VersionEntry.Refused;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -30,10 +32,17 @@ final class CatalogModel {
   final ReentrantLock operation = new ReentrantLock();
 
   private final String name;
+  private final Function<ModelVersion, List<String>> runNotes;
   private volatile Snapshot snapshot = Snapshot.of("", new TreeMap<>());
 
-  CatalogModel(String name) {
+  /**
+   * A model without versions.
+   *
+   * @param runNotes what there is to know of how a version in service runs at present
+   */
+  CatalogModel(String name, Function<ModelVersion, List<String>> runNotes) {
     this.name = name;
+    this.runNotes = runNotes;
   }
 
   /**
@@ -103,13 +112,21 @@ final class CatalogModel {
                         Long.toString(entry.getKey()),
                         entry.getValue().state(),
                         entry.getValue().reason(),
-                        entry.getValue().notes()));
+                        notes(entry.getKey(), entry.getValue())));
     return now.problem.isEmpty()
         ? versions
         : Stream.concat(
             Stream.of(
                 new ModelCatalog.Entry(name, "", ModelCatalog.State.UNAVAILABLE, now.problem)),
             versions);
+  }
+
+  private List<String> notes(long version, VersionEntry entry) {
+    List<String> notes = new ArrayList<>(entry.notes());
+    if (entry instanceof Ready) {
+      notes.addAll(runNotes.apply(new ModelVersion(name, version)));
+    }
+    return notes;
   }
 
   /** See {@link ModelCatalog#resolve}. */
