@@ -1,6 +1,7 @@
 package io.pipelane.modelstore;
 
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * A model version that import has made servable; all files lie in the cache and are read-only.
@@ -8,5 +9,23 @@ import java.nio.file.Path;
  * @param gatedModel the graph with gates, its streamed weights being inputs, or initializers
  *     without content where kernels have repacked them
  * @param weights the streamed weights in execution order, see {@link Plan}
+ * @param buckets batches that the model's owner wants it to be captured for, ascending; other
+ *     batches are filled up to one of them
  */
-public record ImportedModel(ModelVersion version, Plan plan, Path gatedModel, Path weights) {}
+public record ImportedModel(
+    ModelVersion version, Plan plan, Path gatedModel, Path weights, List<Integer> buckets) {
+
+  public ImportedModel {
+    buckets = List.copyOf(buckets);
+  }
+
+  /** A model whose batches are taken as they come. */
+  public ImportedModel(ModelVersion version, Plan plan, Path gatedModel, Path weights) {
+    this(version, plan, gatedModel, weights, List.of());
+  }
+
+  /** The same with batches to capture. */
+  public ImportedModel withBuckets(List<Integer> batches) {
+    return new ImportedModel(version, plan, gatedModel, weights, batches);
+  }
+}

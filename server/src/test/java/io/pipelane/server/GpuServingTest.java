@@ -18,6 +18,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -62,6 +63,33 @@ class GpuServingTest {
     }
   }
 
+  @Test
+  void infer_batchesOfABucket_equalTheCpuAndShareItsCapture() throws Exception {
+    String library = System.getenv("ORT_LIB_DIR");
+    Assumptions.assumeTrue(library != null, "ORT_LIB_DIR names no ONNX Runtime for CUDA");
+    skipWithoutDriver();
+    Path model = folder.resolve("repository/chain");
+    Path version = Files.createDirectories(model.resolve("1"));
+    TestModels.write(TestModels.chain(8, WIDTH, 1), version.resolve("model.onnx"));
+    Files.writeString(model.resolve("pipelane.yaml"), "buckets: [2, 8]\n");
+
+    List<float[]> expected = new ArrayList<>();
+    try (PipelaneServer server = start(Map.of("device.kind", "cpu"))) {
+      for (int rows = 1; rows <= 9; rows++) {
+        expected.add(ask(server, rows));
+      }
+    }
+    try (PipelaneServer server =
+        start(Map.of("device.kind", "cuda:0", "runtime.library", String.valueOf(library)))) {
+      for (int round = 0; round < 3; round++) {
+        for (int rows = 1; rows <= 9; rows++) {
+          assertClose(expected.get(rows - 1), ask(server, rows), rows + " rows");
+        }
+      }
+      server.devices().verify();
+    }
+  }
+
   private static void skipWithoutDriver() {
     try {
       CudaDriver.load();
@@ -86,9 +114,13 @@ class GpuServingTest {
   }
 
   private static float[] ask(PipelaneServer server) throws Exception {
+    return ask(server, 8);
+  }
+
+  private static float[] ask(PipelaneServer server, int rows) throws Exception {
     try (Arena arena = Arena.ofShared()) {
-      MemorySegment input = arena.allocate(ValueLayout.JAVA_FLOAT, 8L * WIDTH);
-      for (int i = 0; i < 8 * WIDTH; i++) {
+      MemorySegment input = arena.allocate(ValueLayout.JAVA_FLOAT, (long) rows * WIDTH);
+      for (int i = 0; i < rows * WIDTH; i++) {
         input.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) Math.sin(i));
       }
       AwaitedResult result = new AwaitedResult(arena);
@@ -97,7 +129,7 @@ class GpuServingTest {
           .submit(
               new InferenceRequest(
                   MODEL,
-                  List.of(new InputTensor("x", TensorType.FP32, Shape.of(8, WIDTH), input)),
+                  List.of(new InputTensor("x", TensorType.FP32, Shape.of(rows, WIDTH), input)),
                   List.of("y")),
               result);
       return result.floats();

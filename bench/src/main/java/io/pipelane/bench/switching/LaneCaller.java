@@ -62,4 +62,9 @@ final class LaneCaller implements Invocation {
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
     return answers.computeIfAbsent(name, _ -> accelerator.pinned(byteSize));
   }
+
+  @Override
+  public void placed() {
+    // The run's end is awaited.
+  }
 }

@@ -17,10 +17,13 @@ final class InFlight {
    * inputs of the request that caused it come at once; more in flight bridges the mapping of pages.
    */
 
-  private static final long LEAST_BYTES = 4L << 20;
+  /** A transfer's first piece. */
+  static final long FIRST_PIECE_BYTES = 2L << 20;
+
   private static final long MOST_BYTES = 16L << 20;
   private static final int GROWTH_DIVISOR = 4;
   private static final int PIECES = 2;
+  private static final long LEAST_BYTES = PIECES * FIRST_PIECE_BYTES;
   private static final long LONGEST_WAIT_NANOS = 1_000_000_000;
 
   private record Piece(int mark, long bytes) {}

@@ -17,4 +17,10 @@ public interface Invocation {
    * length and bytes each.
    */
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
+
+  /**
+   * All outputs are written: whatever the session does from now on, on its own behalf, keeps nobody
+   * waiting. The inputs may be gone afterwards. Called once, by a run that does not fail.
+   */
+  void placed();
 }

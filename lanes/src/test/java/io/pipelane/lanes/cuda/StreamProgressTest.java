@@ -29,7 +29,7 @@ class StreamProgressTest {
   private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final ByteSize PAGE = ByteSize.ofMebibytes(2);
   private static final long LARGE = 1L << 30;
-  private static final long PIECE = InFlight.PIECE_BYTES;
+  private static final long PIECE = InFlight.FIRST_PIECE_BYTES;
 
   private CudaDevice device;
   private CudaStream stream;

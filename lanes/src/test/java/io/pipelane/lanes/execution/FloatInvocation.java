@@ -33,6 +33,11 @@ public final class FloatInvocation implements Invocation {
     return output;
   }
 
+  @Override
+  public void placed() {
+    // The run's end is awaited.
+  }
+
   public float[] output() {
     return output.toArray(ValueLayout.JAVA_FLOAT);
   }

@@ -235,11 +235,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       if (!(before instanceof Ready)) {
         model.put(version.version(), new Importing());
       }
-      ImportedModel imported = importer.importModel(found.modelFile(), version);
+      ImportedModel imported =
+          importer.importModel(found.modelFile(), version).withBuckets(found.options().buckets());
       Ready next = new Ready(imported, found.options());
       if (!(before instanceof Ready current)) {
         serve(model, next);
-      } else if (current.imported().weights().equals(imported.weights())) {
+      } else if (current.imported().equals(imported)) {
         model.put(version.version(), next); // Its options may have changed.
       } else {
         replace(model, current, next);
@@ -293,9 +294,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private static void warnOfOptions(Registered found) {
     ModelOptions options = found.options();
     List<String> idle = new ArrayList<>();
-    if (!options.buckets().isEmpty()) {
-      idle.add("buckets");
-    }
     if (options.priority() != ModelOptions.DEFAULT.priority()) {
       idle.add("priority");
     }

@@ -36,24 +36,33 @@ final class LaneRuns {
     profile.forget(version);
   }
 
-  void run(InferenceRequest request, Lease lease, ResultHandler handler) {
+  /**
+   * Runs a request.
+   *
+   * @param placed see {@link Worker#run}
+   */
+  void run(InferenceRequest request, Lease lease, ResultHandler handler, Runnable placed) {
     EphemeralProfile.Key key = profile.keyOf(request);
     boolean ran = false;
     while (!ran) {
       try {
-        runInLane(request, key, lease, handler);
+        runInLane(request, key, lease, handler, placed);
         ran = true;
       } catch (NoSessionRoomException e) {
-        ran = runWithRoom(request, key, lease, handler);
+        ran = runWithRoom(request, key, lease, handler, placed);
       }
     }
   }
 
   /** Returns false when the session has turned out larger than its room. */
   private boolean runWithRoom(
-      InferenceRequest request, EphemeralProfile.Key key, Lease lease, ResultHandler handler) {
+      InferenceRequest request,
+      EphemeralProfile.Key key,
+      Lease lease,
+      ResultHandler handler,
+      Runnable placed) {
     try (SessionRoom _ = worker.makeRoom(lease, profile.expected(key))) {
-      runInLane(request, key, lease, handler);
+      runInLane(request, key, lease, handler, placed);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
@@ -61,14 +70,18 @@ final class LaneRuns {
   }
 
   private void runInLane(
-      InferenceRequest request, EphemeralProfile.Key key, Lease lease, ResultHandler handler) {
+      InferenceRequest request,
+      EphemeralProfile.Key key,
+      Lease lease,
+      ResultHandler handler,
+      Runnable placed) {
     long expected = profile.expected(key);
     long needed = expected;
     boolean ran = false;
     while (!ran) {
       try (LaneLease lane = enter(request, needed, lease)) {
         try {
-          worker.run(request, lease, lane, handler);
+          worker.run(request, lease, lane, handler, placed);
           needed = lane.region().peakBytes();
           ran = true;
         } catch (OutOfDeviceMemoryException e) {

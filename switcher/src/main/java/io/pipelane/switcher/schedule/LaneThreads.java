@@ -84,31 +84,55 @@ public final class LaneThreads {
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
   private void answer(QueuedRequest queued) {
-    Consumer<ResultHandler> answer;
+    Answer answer = new Answer(queued);
     try {
-      InferenceTimings timings = run(queued);
-      answer = handler -> handler.completed(timings);
+      run(queued, answer);
     } catch (StatusException e) {
-      answer = handler -> handler.failed(e);
+      answer.give(handler -> handler.failed(e));
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "running " + queued.request().model() + " failed", e);
       String message = "running " + queued.request().model() + " failed: " + e;
-      answer = handler -> handler.failed(new StatusException(Status.INTERNAL, message, e));
-    }
-    try {
-      answer.accept(queued.handler());
-    } catch (Throwable e) {
-      LOG.log(Level.ERROR, "answering a request for " + queued.request().model() + " failed", e);
+      answer.give(handler -> handler.failed(new StatusException(Status.INTERNAL, message, e)));
     }
   }
 
-  private InferenceTimings run(QueuedRequest queued) {
+  /** The caller has his answer before the lane and the weights are given back. */
+  private void run(QueuedRequest queued, Answer answer) {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
     try (Lease lease = daemon.acquire(request.model())) {
-      runs.run(request, lease, queued.handler());
-      return new InferenceTimings(
-          begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
+      Runnable placed =
+          () -> {
+            InferenceTimings timings =
+                new InferenceTimings(
+                    begin - queued.submittedNanos(),
+                    lease.stallNanos(),
+                    nanoClock.getAsLong() - begin);
+            answer.give(handler -> handler.completed(timings));
+          };
+      runs.run(request, lease, queued.handler(), placed);
+    }
+  }
+
+  /** What a caller is told at the end, once. Belongs to the lane's thread. */
+  private static final class Answer {
+    private final QueuedRequest queued;
+    private boolean given;
+
+    Answer(QueuedRequest queued) {
+      this.queued = queued;
+    }
+
+    void give(Consumer<ResultHandler> end) {
+      if (given) {
+        return;
+      }
+      given = true;
+      try {
+        end.accept(queued.handler());
+      } catch (Throwable e) { // The handler is the caller's.
+        LOG.log(Level.ERROR, "answering a request for " + queued.request().model() + " failed", e);
+      }
     }
   }
 }

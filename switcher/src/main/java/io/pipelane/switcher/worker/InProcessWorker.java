@@ -22,6 +22,7 @@ import io.pipelane.switcher.memory.StructureRange;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
@@ -106,12 +107,41 @@ public final class InProcessWorker implements Worker {
   }
 
   @Override
-  public void run(InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler) {
-    PooledSession session = take(known(request.model()), lease, lane);
+  public void run(
+      InferenceRequest request,
+      Lease lease,
+      LaneLease lane,
+      ResultHandler handler,
+      Runnable placed) {
+    ImportedModel model = known(request.model());
+    PooledSession session = take(model, lease, lane);
+    Invocation invocation = new RequestInvocation(request, handler, placed);
     try {
-      run(session.session(), new RequestInvocation(request, handler), lane, request, lease);
+      // Buckets serve captures, which only sessions of lanes have.
+      if (sessions.boundToLane()) {
+        runFilledUp(session.session(), model, invocation, lane, request, lease);
+      } else {
+        run(session.session(), invocation, lane, request, lease);
+      }
     } finally {
       pool.giveBack(session);
+    }
+  }
+
+  private static void runFilledUp(
+      ModelSession session,
+      ImportedModel model,
+      Invocation invocation,
+      LaneLease lane,
+      InferenceRequest request,
+      Lease lease) {
+    Optional<BucketedInvocation> bucketed = BucketedInvocation.of(invocation, model);
+    if (bucketed.isEmpty()) {
+      run(session, invocation, lane, request, lease);
+      return;
+    }
+    try (BucketedInvocation filledUp = bucketed.get()) {
+      run(session, filledUp, lane, request, lease);
     }
   }
 
@@ -186,8 +216,8 @@ public final class InProcessWorker implements Worker {
   private record Variant(ImportedModel model, Structure structure) {}
 
   /** A request as a session sees it. */
-  private record RequestInvocation(InferenceRequest request, ResultHandler handler)
-      implements Invocation {
+  private record RequestInvocation(
+      InferenceRequest request, ResultHandler handler, Runnable whenPlaced) implements Invocation {
     @Override
     public List<InputTensor> inputs() {
       return request.inputs();
@@ -201,6 +231,11 @@ public final class InProcessWorker implements Worker {
     @Override
     public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
       return handler.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public void placed() {
+      whenPlaced.run();
     }
   }
 }

@@ -63,17 +63,22 @@ final class Captures implements AutoCloseable {
     return entries.get(shapes);
   }
 
+  /** Counts a request that no capture serves; true when it is time to capture its shapes. */
+  boolean areDue(InputShapes shapes) {
+    return policy.requested(shapes);
+  }
+
   /**
-   * Captures the shapes of a request that has just been answered, if it is time to; never fails.
+   * Captures the shapes of a request that has just been answered; never fails.
    *
    * @param inputs of the request; its weights are all there
    */
-  void consider(InputShapes shapes, List<InputTensor> inputs, MemoryTarget.Growth growth) {
-    if (!policy.requested(shapes) || !building.tryLock()) {
+  void capture(InputShapes shapes, List<InputTensor> inputs, MemoryTarget.Growth growth) {
+    if (!building.tryLock()) {
       return;
     }
     try {
-      capture(shapes, inputs, growth);
+      captureAndCheck(shapes, inputs, growth);
     } catch (OutOfDeviceMemoryException e) {
       policy.postponed(shapes);
     } catch (RuntimeException e) {
@@ -88,7 +93,8 @@ final class Captures implements AutoCloseable {
     }
   }
 
-  private void capture(InputShapes shapes, List<InputTensor> inputs, MemoryTarget.Growth growth) {
+  private void captureAndCheck(
+      InputShapes shapes, List<InputTensor> inputs, MemoryTarget.Growth growth) {
     try (Arena arena = Arena.ofConfined()) {
       Optional<CaptureCheck.Cases> cases = check.prepare(inputs, growth, arena);
       if (cases.isEmpty()) {

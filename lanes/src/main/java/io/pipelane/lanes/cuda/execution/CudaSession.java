@@ -2,10 +2,14 @@ package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cuda.driver.CudaException;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.WeightArrivals;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,6 +72,7 @@ public final class CudaSession implements ModelSession {
       Captures.Entry captured = captures.find(shapes);
       if (captured != null) {
         captured.run().run(invocation, growth, weights, captured.times());
+        invocation.placed();
       } else {
         runUncaptured(shapes, invocation, growth, weights);
       }
@@ -90,7 +95,26 @@ public final class CudaSession implements ModelSession {
     if (invocation.inputs().stream().anyMatch(binding::isOnHost)) {
       captures.refuse("an input is read on the host");
     }
-    captures.consider(shapes, invocation.inputs(), growth);
+    if (captures.areDue(shapes)) {
+      try (Arena arena = Arena.ofConfined()) {
+        List<InputTensor> inputs = copies(invocation.inputs(), arena);
+        invocation.placed();
+        captures.capture(shapes, inputs, growth);
+      }
+    } else {
+      invocation.placed();
+    }
+  }
+
+  /** The caller takes his inputs back with the answer. */
+  private static List<InputTensor> copies(List<InputTensor> inputs, Arena arena) {
+    List<InputTensor> result = new ArrayList<>(inputs.size());
+    for (InputTensor input : inputs) {
+      MemorySegment data = arena.allocate(input.data().byteSize(), 64);
+      data.copyFrom(input.data());
+      result.add(new InputTensor(input.name(), input.type(), input.shape(), data));
+    }
+    return result;
   }
 
   private RunTimes timesOf(InputShapes shapes) {

@@ -48,6 +48,11 @@ final class HeldAnswer implements Invocation {
     return data;
   }
 
+  @Override
+  public void placed() {
+    // Nobody waits for it.
+  }
+
   /** The outputs that have been placed. */
   Map<String, Output> answer() {
     return outputs;

@@ -1,0 +1,75 @@
+package io.pipelane.switcher.worker;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.execution.FloatInvocation;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Padding;
+import io.pipelane.modelstore.Padding.Verdict;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class BucketedInvocationTest {
+  private static final Padding HARMLESS = new Padding(Verdict.HARMLESS, "");
+  private static final FloatInvocation THREE_ROWS =
+      new FloatInvocation(new float[] {1, 2, 3, 4, 5, 6}, Shape.of(3, 2));
+
+  private static ImportedModel model(Padding padding, Integer... buckets) {
+    Path nowhere = Path.of("nowhere");
+    Plan plan =
+        new Plan(
+            "hash",
+            List.of(new TensorSpec("x", TensorType.FP32, Shape.of(-1, 2))),
+            List.of(new TensorSpec("y", TensorType.FP32, Shape.of(-1, 1))),
+            List.of(),
+            List.of(),
+            List.of(),
+            0,
+            0,
+            0,
+            padding,
+            false,
+            List.of());
+    return new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere, List.of(buckets));
+  }
+
+  @Test
+  void of_aBatchBetweenBuckets_repeatsTheLastRowAndCutsTheAnswer() {
+    try (BucketedInvocation filled =
+        BucketedInvocation.of(THREE_ROWS, model(HARMLESS, 2, 5, 8)).orElseThrow()) {
+      assertEquals(Shape.of(5, 2), filled.inputs().getFirst().shape());
+      assertArrayEquals(
+          new float[] {1, 2, 3, 4, 5, 6, 5, 6, 5, 6},
+          filled.inputs().getFirst().data().toArray(ValueLayout.JAVA_FLOAT));
+      MemorySegment answer = filled.place("y", TensorType.FP32, Shape.of(5, 1), 20);
+      answer.copyFrom(MemorySegment.ofArray(new float[] {7, 8, 9, 9, 9}));
+      filled.placed();
+      assertArrayEquals(new float[] {7, 8, 9}, THREE_ROWS.output());
+    }
+  }
+
+  @Test
+  void of_whatNeedNotOrMustNotBeFilledUp_isLeft() {
+    assertLeft(model(HARMLESS));
+    assertLeft(model(HARMLESS, 3, 8));
+    assertLeft(model(HARMLESS, 1, 2));
+    assertLeft(model(new Padding(Verdict.CHANGES_ANSWERS, ""), 8));
+    assertLeft(model(Padding.notApplicable("fixed"), 8));
+  }
+
+  private static void assertLeft(ImportedModel model) {
+    Optional<BucketedInvocation> filled = BucketedInvocation.of(THREE_ROWS, model);
+    assertTrue(filled.isEmpty());
+  }
+}
