@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class LocalCaller implements Run {
   private final InferenceService service;
   private final InferenceRequest request;
-  private final Answer answer = new Answer();
+  private final Answer answer;
 
   /**
    * A caller.
@@ -43,20 +43,21 @@ public final class LocalCaller implements Run {
   }
 
   /**
-   * A caller whose inputs lie in memory of a certain kind.
+   * A caller whose inputs and outputs lie in memory of a certain kind.
    *
-   * @param inputMemory gives native memory of a size, once an input
+   * @param memory gives native memory of a size, once an input or output
    */
   public LocalCaller(
       InferenceService service,
       ModelVersion model,
       List<Tensor> inputs,
       List<String> outputs,
-      LongFunction<MemorySegment> inputMemory) {
+      LongFunction<MemorySegment> memory) {
     this.service = service;
+    this.answer = new Answer(memory);
     List<InputTensor> tensors = new ArrayList<>();
     for (Tensor input : inputs) {
-      MemorySegment data = inputMemory.apply(input.data().remaining());
+      MemorySegment data = memory.apply(input.data().remaining());
       data.copyFrom(MemorySegment.ofBuffer(input.data()));
       tensors.add(new InputTensor(input.name(), input.type(), input.shape(), data));
     }
@@ -82,11 +83,16 @@ public final class LocalCaller implements Run {
 
   /* Written by a lane's thread until it sets `done`, read by the caller's after that. */
   private static final class Answer implements ResultHandler {
+    private final LongFunction<MemorySegment> memory;
     private final Map<String, MemorySegment> outputs = new HashMap<>();
     private @Nullable Thread caller;
     private @Nullable StatusException error;
     private InferenceTimings timings = new InferenceTimings(0, 0, 0);
     private volatile boolean done;
+
+    Answer(LongFunction<MemorySegment> memory) {
+      this.memory = memory;
+    }
 
     void begin() {
       caller = Thread.currentThread();
@@ -107,10 +113,7 @@ public final class LocalCaller implements Run {
     public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
       return outputs.compute(
           name,
-          (_, kept) ->
-              kept != null && kept.byteSize() == byteSize
-                  ? kept
-                  : Arena.ofAuto().allocate(byteSize, 64));
+          (_, kept) -> kept != null && kept.byteSize() == byteSize ? kept : memory.apply(byteSize));
     }
 
     @Override

@@ -68,8 +68,8 @@ final class CudaAblations implements AutoCloseable {
     List<Group> groups = Stage.GROUPS.groups(model.plan(), 0);
     try (AllocatedWeights allocated =
             new AllocatedWeights(context, weights, model.plan(), groups, lane.stream());
-        ModelSession session = session(allocated.address());
-        LaneCaller caller = new LaneCaller(session, lane, model, inputs, accelerator)) {
+        ModelSession session = session(allocated.address())) {
+      LaneCaller caller = new LaneCaller(session, lane, model, inputs, accelerator);
       Run run =
           () -> {
             allocated.take();
@@ -86,8 +86,8 @@ final class CudaAblations implements AutoCloseable {
 
   private void measureManaged(Measured measured) throws Exception {
     try (ManagedWeights managed = new ManagedWeights(accelerator.context(), weights);
-        ModelSession session = session(managed.address());
-        LaneCaller caller = new LaneCaller(session, lane, model, inputs, accelerator)) {
+        ModelSession session = session(managed.address())) {
+      LaneCaller caller = new LaneCaller(session, lane, model, inputs, accelerator);
       Contestant row = new Contestant(Row.MANAGED, managed::bringHome, () -> caller.run(managed));
       Contestant.measure(List.of(row), warmup, iterations, measured);
     }

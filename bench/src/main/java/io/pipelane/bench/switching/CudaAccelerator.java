@@ -92,7 +92,7 @@ final class CudaAccelerator implements Accelerator {
   }
 
   @Override
-  public MemorySegment pinned(long bytes) {
+  public synchronized MemorySegment pinned(long bytes) {
     PinnedHostMemory memory = PinnedHostMemory.allocate(context(), bytes);
     pinned.add(memory);
     return memory.segment();

@@ -10,20 +10,19 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /** Runs a session in a lane again and again, on the calling thread, with the same inputs. */
-final class LaneCaller implements Invocation, AutoCloseable {
+final class LaneCaller implements Invocation {
   private final ModelSession session;
   private final EphemeralRegion lane;
   private final List<InputTensor> inputs;
   private final List<String> outputs;
   private final Map<String, MemorySegment> answers = new HashMap<>();
-  private final Arena arena = Arena.ofShared();
+  private final Accelerator accelerator;
 
   LaneCaller(
       ModelSession session,
@@ -33,6 +32,7 @@ final class LaneCaller implements Invocation, AutoCloseable {
       Accelerator accelerator) {
     this.session = session;
     this.lane = lane;
+    this.accelerator = accelerator;
     this.inputs = inputs.stream().map(input -> pinned(input, accelerator)).toList();
     outputs = model.plan().outputs().stream().map(TensorSpec::name).toList();
   }
@@ -60,11 +60,6 @@ final class LaneCaller implements Invocation, AutoCloseable {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    return answers.computeIfAbsent(name, _ -> arena.allocate(byteSize, 64));
-  }
-
-  @Override
-  public void close() {
-    arena.close();
+    return answers.computeIfAbsent(name, _ -> accelerator.pinned(byteSize));
   }
 }

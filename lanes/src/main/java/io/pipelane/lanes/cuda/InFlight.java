@@ -13,13 +13,14 @@ final class InFlight {
    * A device's copies to it pass one engine, first come, first served across streams: a request's
    * inputs would wait for all the weights that were enqueued before them, a whole model's. So what
    * is enqueued at a time takes no longer than a fraction of a millisecond, and inputs that come
-   * meanwhile are enqueued on the same stream, behind that.
+   * meanwhile are enqueued on the same stream, behind that. A transfer begins with the least, as the
+   * inputs of the request that caused it come at once; more in flight bridges the mapping of pages.
    */
 
-  /** Copies are cut to this size; small enough for the limit, large enough to cost nothing. */
-  static final long PIECE_BYTES = 4L << 20;
-
-  private static final long LIMIT_BYTES = 2 * PIECE_BYTES;
+  private static final long LEAST_BYTES = 4L << 20;
+  private static final long MOST_BYTES = 16L << 20;
+  private static final int GROWTH_DIVISOR = 4;
+  private static final int PIECES = 2;
   private static final long LONGEST_WAIT_NANOS = 1_000_000_000;
 
   private record Piece(int mark, long bytes) {}
@@ -28,6 +29,7 @@ final class InFlight {
   private final StreamProgress progress;
   private final Deque<Piece> pieces = new ArrayDeque<>();
   private long bytes;
+  private long sentBytes;
 
   InFlight(CudaStream stream, StreamProgress progress) {
     this.stream = stream;
@@ -35,24 +37,37 @@ final class InFlight {
   }
 
   /**
-   * Waits, on the processor, until one more piece may be enqueued.
+   * Waits, on the processor, until a piece of some copy may be enqueued.
    *
-   * @throws io.pipelane.lanes.cuda.driver.CudaException when a piece has failed
+   * @return the piece's size, at most what remains
+   * @throws io.pipelane.lanes.cuda.driver.CudaException when an earlier piece has failed
    */
-  void awaitRoom(long pieceBytes) {
-    while (!pieces.isEmpty() && bytes + pieceBytes > LIMIT_BYTES) {
-      Piece oldest = pieces.getFirst();
-      if (!progress.await(oldest.mark, LONGEST_WAIT_NANOS)) {
+  long awaitRoom(long remainingBytes) {
+    while (!pieces.isEmpty() && progress.reached(pieces.getFirst().mark)) {
+      forgetOldest();
+    }
+    if (pieces.isEmpty()) {
+      sentBytes = 0;
+    }
+    long limit = Math.min(MOST_BYTES, LEAST_BYTES + sentBytes / GROWTH_DIVISOR);
+    long piece = Math.min(remainingBytes, limit / PIECES);
+    while (!pieces.isEmpty() && bytes + piece > limit) {
+      if (!progress.await(pieces.getFirst().mark, LONGEST_WAIT_NANOS)) {
         stream.synchronize();
       }
-      pieces.removeFirst();
-      bytes -= oldest.bytes;
+      forgetOldest();
     }
+    return piece;
   }
 
   /** Counts a piece that has just been enqueued. */
   void add(long pieceBytes) {
     pieces.addLast(new Piece(progress.mark(), pieceBytes));
     bytes += pieceBytes;
+    sentBytes += pieceBytes;
+  }
+
+  private void forgetOldest() {
+    bytes -= pieces.removeFirst().bytes;
   }
 }

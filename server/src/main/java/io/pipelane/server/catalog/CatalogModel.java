@@ -48,9 +48,13 @@ final class CatalogModel {
   /**
    * @param problem why the model has no usable version; empty when that is not so
    * @param served the READY versions, as the front end sees them
+   * @param newest the highest of them; null when there is none
    */
   private record Snapshot(
-      String problem, NavigableMap<Long, VersionEntry> versions, Map<Long, ServedModel> served) {
+      String problem,
+      NavigableMap<Long, VersionEntry> versions,
+      Map<Long, ServedModel> served,
+      @Nullable ServedModel newest) {
 
     static Snapshot of(String problem, NavigableMap<Long, VersionEntry> versions) {
       List<Long> ready =
@@ -73,7 +77,8 @@ final class CatalogModel {
                       options.limits().requestSize()));
             }
           });
-      return new Snapshot(problem, versions, Map.copyOf(served));
+      ServedModel newest = ready.isEmpty() ? null : served.get(ready.getLast());
+      return new Snapshot(problem, versions, Map.copyOf(served), newest);
     }
   }
 
@@ -133,13 +138,10 @@ final class CatalogModel {
   ServedModel resolve(@Nullable Long version) {
     Snapshot now = snapshot;
     if (version == null) {
-      for (long candidate : now.versions.descendingKeySet()) {
-        ServedModel served = now.served.get(candidate);
-        if (served != null) {
-          return served;
-        }
+      if (now.newest == null) {
+        throw unanswerable(now);
       }
-      throw unanswerable(now);
+      return now.newest;
     }
     ServedModel served = now.served.get(version);
     if (served != null) {

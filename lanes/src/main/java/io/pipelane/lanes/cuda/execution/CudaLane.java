@@ -139,7 +139,7 @@ final class CudaLane implements AutoCloseable {
       int segments,
       RunTimes times) {
     stream.record(computed);
-    outputs.enqueue(results);
+    outputs.enqueue(results, invocation);
     stream.record(done);
     int passed = progress.mark();
     weights.await(segments - 1);
@@ -150,7 +150,7 @@ final class CudaLane implements AutoCloseable {
     } else {
       times.add(deviceNanos);
     }
-    outputs.place(results, invocation);
+    outputs.finish();
   }
 
   @Override
