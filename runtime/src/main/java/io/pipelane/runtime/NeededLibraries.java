@@ -12,7 +12,7 @@ import java.util.List;
 
 /**
  * The libraries that a library of Linux asks the system's loader for, as far as that does not find
- * them. The loader itself names the first alone, and who calls it may keep even that to himself.
+ * them; the loader itself names the first alone.
  */
 final class NeededLibraries {
   private NeededLibraries() {}

@@ -65,8 +65,8 @@ public final class OrtLibrary {
   }
 
   /**
-   * Checks that the library comes with its CUDA provider, and that the system has what that needs.
-   * ONNX Runtime would refuse each session without saying what is missing.
+   * Checks that the library comes with its CUDA provider, and that the system has what that is
+   * linked with. ONNX Runtime would refuse each session, and name the first missing library only.
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when it does not, naming what is missing
    */

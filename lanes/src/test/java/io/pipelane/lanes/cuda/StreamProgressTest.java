@@ -29,7 +29,7 @@ class StreamProgressTest {
   private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final ByteSize PAGE = ByteSize.ofMebibytes(2);
   private static final long LARGE = 1L << 30;
-  private static final long PIECE = InFlight.FIRST_PIECE_BYTES;
+  private static final long MOST_IN_FLIGHT = 16L << 20;
 
   private CudaDevice device;
   private CudaStream stream;
@@ -42,7 +42,7 @@ class StreamProgressTest {
     device.context().bind();
     stream = CudaStream.open(device.context());
     progress = new StreamProgress(stream);
-    host = PinnedHostMemory.allocate(device.context(), PIECE);
+    host = PinnedHostMemory.allocate(device.context(), MOST_IN_FLIGHT);
   }
 
   @AfterEach
@@ -92,27 +92,29 @@ class StreamProgressTest {
   }
 
   @Test
-  void awaitRoom_nothingOnItsWay_isAtOnceHoweverLargeThePiece() {
+  void awaitRoom_atATransfersBeginning_isAtOnceForTwoPieces() {
     try (StreamGate gate = new StreamGate(device.context())) {
       gate.hold(stream);
       InFlight inFlight = new InFlight(stream, progress);
-      inFlight.awaitRoom(100 * PIECE);
-      inFlight.add(PIECE);
-      inFlight.awaitRoom(PIECE);
-      assertFalse(progress.reached(1), "two pieces may be on their way");
+      assertEquals(100, inFlight.awaitRoom(100), "what remains is less than a piece");
+      long first = inFlight.awaitRoom(LARGE);
+      inFlight.add(first);
+      long second = inFlight.awaitRoom(LARGE);
+      assertFalse(progress.reached(1));
+      assertTrue(first + second <= MOST_IN_FLIGHT, first + " and " + second);
     }
   }
 
   @Test
   void awaitRoom_twoPiecesOnTheirWay_waitsForTheOlder() throws InterruptedException {
-    long place = allocated(2 * PIECE);
+    long place = allocated(MOST_IN_FLIGHT);
     try (StreamGate gate = new StreamGate(device.context())) {
       gate.hold(stream);
       InFlight inFlight = new InFlight(stream, progress);
       for (int i = 0; i < 2; i++) {
-        inFlight.awaitRoom(PIECE);
-        stream.copyToDevice(place + i * PIECE, host.address(), PIECE);
-        inFlight.add(PIECE);
+        long piece = inFlight.awaitRoom(LARGE);
+        stream.copyToDevice(place, host.address(), piece);
+        inFlight.add(piece);
       }
       boolean[] olderThere = new boolean[1];
       Thread waiting =
@@ -120,7 +122,7 @@ class StreamProgressTest {
               .start(
                   () -> {
                     device.context().bind();
-                    inFlight.awaitRoom(PIECE);
+                    inFlight.awaitRoom(LARGE);
                     olderThere[0] = progress.reached(1);
                   });
       assertFalse(progress.reached(1));
