@@ -64,7 +64,8 @@ final class Captures implements AutoCloseable {
   }
 
   /**
-   * Captures the shapes of a request that has just been answered, if it is time to; never fails.
+   * Captures the shapes of a request that has its outputs, if it is time to and no session is being
+   * built; never fails.
    *
    * @param inputs of the request; its weights are all there
    */
