@@ -1,6 +1,7 @@
 package io.pipelane.config;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /** How model files are checked and prepared. */
 public record ImportConfig(
@@ -24,6 +25,23 @@ public record ImportConfig(
             min = "1KiB",
             max = "1GiB")
         ByteSize minSegment,
-    @Key(about = "Most segments a model is cut into", standard = "16", min = "1", max = "256")
-        int maxSegments,
-    @Key(about = "Imports at a time", standard = "1", min = "1", max = "64") int concurrency) {}
+    @Key(
+            about = "Most segments a model is cut into",
+            unset = "16 on the CPU, 32 on a GPU",
+            min = "1",
+            max = "256")
+        Optional<Integer> maxSegments,
+    @Key(about = "Imports at a time", standard = "1", min = "1", max = "64") int concurrency) {
+  private static final int CPU_SEGMENTS = 16;
+  private static final int GPU_SEGMENTS = 32;
+
+  /** Most segments that a model is cut into for the CPU device. */
+  public int segmentsForCpu() {
+    return maxSegments.orElse(CPU_SEGMENTS);
+  }
+
+  /** Most segments that a model is cut into for a GPU, which pauses less between two. */
+  public int segmentsForGpu() {
+    return maxSegments.orElse(GPU_SEGMENTS);
+  }
+}

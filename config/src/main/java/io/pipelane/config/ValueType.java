@@ -39,7 +39,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       return choice(type);
     }
     return switch (type.getSimpleName()) {
-      case "int" -> WHOLE_NUMBER;
+      case "int", "Integer" -> WHOLE_NUMBER;
       case "boolean" -> YES_OR_NO;
       case "String" -> HOST;
       case "ByteSize" -> SIZE;

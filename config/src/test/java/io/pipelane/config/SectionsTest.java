@@ -90,14 +90,16 @@ class SectionsTest {
   @Test
   void import_defaults() {
     assertEquals(
-        new ImportConfig(Duration.ofMinutes(5), size("16GiB"), size("16GiB"), size("1MiB"), 16, 1),
+        new ImportConfig(
+            Duration.ofMinutes(5), size("16GiB"), size("16GiB"), size("1MiB"), Optional.empty(), 1),
         DEFAULTS.imports());
   }
 
   @Test
   void import_everyValueChanged() {
     assertEquals(
-        new ImportConfig(Duration.ofSeconds(9), size("512MiB"), size("1GB"), size("64KiB"), 256, 2),
+        new ImportConfig(
+            Duration.ofSeconds(9), size("512MiB"), size("1GB"), size("64KiB"), Optional.of(256), 2),
         changed(
                 Map.of(
                     "import.timeout", "9s",

@@ -6,6 +6,7 @@ import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.importing.ImportSettings;
+import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.runtime.OrtLibrary;
@@ -51,7 +52,7 @@ public final class PipelaneServer implements AutoCloseable {
       Importer importer =
           Importer.open(
               config.repository().cache(),
-              importSettings(config, library, devices.runtimeVersion()).withTarget(open.target()));
+              importSettings(config, library, devices.runtimeVersion(), open.target()));
       catalog =
           opened.add(
               new RepositoryCatalog(
@@ -181,18 +182,24 @@ public final class PipelaneServer implements AutoCloseable {
     }
   }
 
-  /** How a configuration has models imported. */
+  /** How a configuration has models imported for a device. */
   public static ImportSettings importSettings(
-      PipelaneConfig config, Path library, String runtimeVersion) {
+      PipelaneConfig config, Path library, String runtimeVersion, ImportTarget target) {
     ImportConfig settings = config.imports();
+    int segments =
+        switch (target.graph()) {
+          case PROCESSOR -> settings.segmentsForCpu();
+          case GPU -> settings.segmentsForGpu();
+        };
     return new ImportSettings(
         library,
         runtimeVersion,
         Optimization.valueOf(config.runtime().optimization().name()),
-        new CutSettings(settings.minSegment().bytes(), settings.maxSegments()),
+        new CutSettings(settings.minSegment().bytes(), segments),
         settings.timeout(),
         settings.memory(),
-        settings.maxFileSize());
+        settings.maxFileSize(),
+        target);
   }
 
   private static HttpSettings httpSettings(ServerConfig server) {

@@ -10,14 +10,15 @@ final class LowerBound {
   /**
    * The completion of the last segment.
    *
+   * @param inputBytes of the request, which come over the same link first
    * @param ends by segment, bytes of weights that must be there before it computes; not falling
    * @param millis by segment, what it computes for
    * @param bytesPerMilli the link's peak rate
    */
-  static double millis(long[] ends, double[] millis, double bytesPerMilli) {
+  static double millis(long inputBytes, long[] ends, double[] millis, double bytesPerMilli) {
     double done = 0;
     for (int segment = 0; segment < ends.length; segment++) {
-      double there = ends[segment] / bytesPerMilli;
+      double there = (inputBytes + ends[segment]) / bytesPerMilli;
       done = Math.max(done, there) + millis[segment];
     }
     return done;

@@ -146,7 +146,15 @@ final class ModelRounds {
     long[] ends = grouped.plan().segments().stream().mapToLong(s -> s.end()).toArray();
     double bytesPerMilli = rate.get() * 1e6;
     measured.fact("segments_sum_ms", Arrays.stream(times.get()).sum());
-    measured.fact(SwitchTables.LOWER_BOUND, LowerBound.millis(ends, times.get(), bytesPerMilli));
+    measured.fact(SwitchTables.LOWER_BOUND, LowerBound.millis(0, ends, times.get(), bytesPerMilli));
+    long inputBytes = inputs.stream().mapToLong(i -> i.data().remaining()).sum();
+    long outputBytes = expected.values().stream().mapToLong(answer -> answer.length).sum();
+    measured.fact(
+        SwitchTables.LOWER_BOUND_OF_REQUEST,
+        LowerBound.millis(inputBytes, ends, times.get(), bytesPerMilli)
+            + outputBytes / bytesPerMilli);
+    measured.fact("inputs_mb", inputBytes / 1e6);
+    measured.fact("outputs_mb", outputBytes / 1e6);
   }
 
   /** Copies done otherwise. */

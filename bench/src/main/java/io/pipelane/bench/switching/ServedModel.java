@@ -20,8 +20,8 @@ import java.util.Map;
 final class ServedModel {
   private static final int ROUNDS = 5;
   private static final int STARTS = 3;
-  private static final Duration WARMUP = Duration.ofSeconds(3);
-  private static final Duration ROUND = Duration.ofSeconds(2);
+  private static final Duration WARMUP = Duration.ofSeconds(2);
+  private static final Duration ROUND = Duration.ofSeconds(1);
 
   private final SwitchCase switchCase;
   private final List<Tensor> inputs;

@@ -19,7 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /** A switcher on an accelerator, and what a benchmark does with it. */
 final class Stage implements AutoCloseable {
   /** How the product cuts transfers. */
-  static final Grouping GROUPS = new EqualBytesGrouping(16, 1 << 20);
+  static final Grouping GROUPS = new EqualBytesGrouping(32, 1 << 20);
 
   static final Grouping WHOLE = new EqualBytesGrouping(1, 1);
   static final Grouping LAYERS = new EqualBytesGrouping(Integer.MAX_VALUE, 1);

@@ -28,6 +28,10 @@ final class SwitchReport {
           "Rows of one form take turns within a run, so that drift hits all alike.",
           "Lower bound: no segment computes before its weights have come at the link's peak rate,"
               + " nor before the segment before it is done; segments take the time they take alone.",
+          "Lower bound with inputs and outputs: the request's bytes pass the same link, before and"
+              + " after.",
+          "Inputs and outputs lie in host memory, pinned; the plain session's outputs in ordinary"
+              + " memory that it allocates.",
           "Plain session: ONNX Runtime as any user would run it, inputs and outputs in host memory.");
 
   private final Measurements measurements;

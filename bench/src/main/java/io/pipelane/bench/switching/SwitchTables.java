@@ -15,6 +15,9 @@ final class SwitchTables {
   /** The figure's name of the lower bound. */
   static final String LOWER_BOUND = "lower_bound_ms";
 
+  /** The same with the request's inputs before and its outputs after. */
+  static final String LOWER_BOUND_OF_REQUEST = "lower_bound_of_request_ms";
+
   private static final String NONE = "-";
 
   private final Measurements all;
@@ -69,6 +72,11 @@ final class SwitchTables {
                 cell(
                     ratio(m.median(Row.COLD), m.fact(LOWER_BOUND)),
                     aim(name, "≤", Aim::coldToBound))));
+    table.add(
+        line(
+            "cold / lower bound with inputs and outputs",
+            (name, m) ->
+                cell(ratio(m.median(Row.COLD), m.fact(LOWER_BOUND_OF_REQUEST)), Optional.empty())));
     table.add(
         line(
             "warm / plain session, warm",

@@ -112,29 +112,33 @@ final class CopyThread implements Runnable {
 
   private void transfer(Command.Copy copy) {
     requireOpen();
-    copy.range().settle(copy.rangeOffset(), copy.bytes());
-    note(copy.range().mappings());
-    if (copy.bytes() == 0) {
-      return;
-    }
     long device = copy.range().address() + copy.rangeOffset();
     Optional<MemorySegment> memory =
         copy.source().memory().map(all -> all.asSlice(copy.sourceOffset(), copy.bytes()));
     if (memory.isPresent() && isPinned(memory.get())) {
-      copyInPieces(device, memory.get().address(), copy.bytes());
+      copyInPieces(copy, device, memory.get().address());
     } else {
+      settle(copy, 0, copy.bytes());
       staging.copy(copy.source(), copy.sourceOffset(), stream, device, copy.bytes(), closed);
       requireOpen();
     }
   }
 
-  private void copyInPieces(long device, long host, long bytes) {
-    for (long at = 0; at < bytes; at += InFlight.PIECE_BYTES) {
-      long piece = Math.min(InFlight.PIECE_BYTES, bytes - at);
-      inFlight.awaitRoom(piece);
+  /** Pages are mapped while the pieces before are on their way. */
+  private void copyInPieces(Command.Copy copy, long device, long host) {
+    long at = 0;
+    while (at < copy.bytes()) {
+      long piece = inFlight.awaitRoom(copy.bytes() - at);
+      settle(copy, at, piece);
       stream.copyToDevice(device + at, host + at, piece);
       inFlight.add(piece);
+      at += piece;
     }
+  }
+
+  private void settle(Command.Copy copy, long at, long bytes) {
+    copy.range().settle(copy.rangeOffset() + at, bytes);
+    note(copy.range().mappings());
   }
 
   private boolean isPinned(MemorySegment memory) {

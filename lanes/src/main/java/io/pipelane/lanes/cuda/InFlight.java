@@ -18,12 +18,10 @@ final class InFlight {
    * inputs of the request that caused it come at once; more in flight bridges the mapping of pages.
    */
 
-  /** Copies are cut to this size; small enough for the limit, large enough to cost nothing. */
-  static final long PIECE_BYTES = 4L << 20;
-
-  private static final long LEAST_BYTES = 2 * PIECE_BYTES;
-  private static final long MOST_BYTES = 4 * PIECE_BYTES;
+  private static final long LEAST_BYTES = 4L << 20;
+  private static final long MOST_BYTES = 16L << 20;
   private static final int GROWTH_DIVISOR = 4;
+  private static final int PIECES = 2;
   private static final long LONGEST_WAIT_NANOS = 1_000_000_000;
 
   private record Piece(int mark, long bytes) {}
@@ -40,11 +38,12 @@ final class InFlight {
   }
 
   /**
-   * Waits, on the processor, until one more piece may be enqueued.
+   * Waits, on the processor, until a piece of some copy may be enqueued.
    *
-   * @throws io.pipelane.lanes.cuda.driver.CudaException when a piece has failed
+   * @return the piece's size, at most what remains
+   * @throws io.pipelane.lanes.cuda.driver.CudaException when an earlier piece has failed
    */
-  void awaitRoom(long pieceBytes) {
+  long awaitRoom(long remainingBytes) {
     while (!pieces.isEmpty() && progress.reached(pieces.getFirst().mark)) {
       forgetOldest();
     }
@@ -52,17 +51,14 @@ final class InFlight {
       sentBytes = 0;
     }
     long limit = Math.min(MOST_BYTES, LEAST_BYTES + sentBytes / GROWTH_DIVISOR);
-    while (!pieces.isEmpty() && bytes + pieceBytes > limit) {
-      Piece oldest = pieces.getFirst();
-      if (!progress.await(oldest.mark, LONGEST_WAIT_NANOS)) {
+    long piece = Math.min(remainingBytes, limit / PIECES);
+    while (!pieces.isEmpty() && bytes + piece > limit) {
+      if (!progress.await(pieces.getFirst().mark, LONGEST_WAIT_NANOS)) {
         stream.synchronize();
       }
       forgetOldest();
     }
-  }
-
-  private void forgetOldest() {
-    bytes -= pieces.removeFirst().bytes;
+    return piece;
   }
 
   /** Counts a piece that has just been enqueued. */
@@ -70,5 +66,9 @@ final class InFlight {
     pieces.addLast(new Piece(progress.mark(), pieceBytes));
     bytes += pieceBytes;
     sentBytes += pieceBytes;
+  }
+
+  private void forgetOldest() {
+    bytes -= pieces.removeFirst().bytes;
   }
 }

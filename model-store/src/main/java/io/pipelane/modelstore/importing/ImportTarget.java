@@ -61,7 +61,7 @@ public record ImportTarget(ExecutionProvider provider, String deviceIdentity) {
   }
 
   /** How graphs are cut for it. */
-  GraphTarget graph() {
+  public GraphTarget graph() {
     return switch (provider) {
       case ExecutionProvider.Cpu cpu -> GraphTarget.PROCESSOR;
       case ExecutionProvider.Cuda cuda -> GraphTarget.GPU;

@@ -62,7 +62,7 @@ final class ImportCommand implements Subcommand {
     Importer importer =
         Importer.open(
             config.repository().cache(),
-            PipelaneServer.importSettings(config, library, version).withTarget(target));
+            PipelaneServer.importSettings(config, library, version, target));
     PrintWriter out = spec.commandLine().getOut();
     RepositoryScan scan = new Repository(root).scan();
     int refused = 0;

@@ -22,7 +22,8 @@ import java.util.function.Consumer;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
 public final class DeviceOpening {
-  private static final int GROUPS = 8;
+  private static final int CPU_GROUPS = 8;
+  private static final int GPU_GROUPS = 32;
   private static final long SMALLEST_GROUP = 1L << 20;
 
   private final PipelaneConfig config;
@@ -135,6 +136,13 @@ public final class DeviceOpening {
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
-        new EqualBytesGrouping(GROUPS, SMALLEST_GROUP));
+        new EqualBytesGrouping(groups(device), SMALLEST_GROUP));
+  }
+
+  private static int groups(ServingDevice device) {
+    return switch (device.target().graph()) {
+      case PROCESSOR -> CPU_GROUPS;
+      case GPU -> GPU_GROUPS;
+    };
   }
 }

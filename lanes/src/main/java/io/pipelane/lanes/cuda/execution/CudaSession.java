@@ -130,6 +130,7 @@ public final class CudaSession implements ModelSession {
     try {
       lane.stream().context().bind();
       captures.close();
+      lane.stream().synchronize();
       binding.close();
     } finally {
       building.unlock();
