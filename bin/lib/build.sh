@@ -136,6 +136,9 @@ remove_unused_copies() {
 # Tensors and weights live outside the Java heap, which stays small: the collector that the JVM
 # picks for the machine (G1, or Serial on one core) pauses for a few milliseconds at most, and a
 # concurrent one would take processor time from inference. JAVA_OPTS can say otherwise.
+#
+# Netty is let into java.nio so that its buffers' memory is not filled with zeros first, which takes
+# longer than filling it with a large answer. Its search for leaks is left to the tests.
 start() {
   local module=$1 main=$2
   shift 2
@@ -147,5 +150,8 @@ start() {
   class_path=$(<"$state/$module.classpath")
   # shellcheck disable=SC2086 # JAVA_OPTS is a list of words
   exec "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
-    --sun-misc-unsafe-memory-access=allow ${JAVA_OPTS:-} -cp "$class_path" "$main" "$@"
+    --sun-misc-unsafe-memory-access=allow \
+    --add-opens=java.base/java.nio=ALL-UNNAMED -Dio.netty.tryReflectionSetAccessible=true \
+    -Dio.netty.leakDetection.level=disabled \
+    ${JAVA_OPTS:-} -cp "$class_path" "$main" "$@"
 }

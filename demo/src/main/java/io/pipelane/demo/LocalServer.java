@@ -83,6 +83,9 @@ public final class LocalServer implements DemoServer {
     rows.add(new LedgerRow("free for weights", free));
     rows.add(new LedgerRow("session constants (counted apart)", memory.constantBytes()));
     rows.add(new LedgerRow("lanes' run-time memory (counted apart)", memory.laneBytes()));
+    if (memory.frameworkBytes() > 0) {
+      rows.add(new LedgerRow("libraries, for all (counted apart)", memory.frameworkBytes()));
+    }
   }
 
   @Override

@@ -65,10 +65,10 @@ public final class OrtLibrary {
   }
 
   /**
-   * Checks that the library comes with its CUDA provider; whether that can be loaded is seen when a
-   * session wants it.
+   * Checks that the library comes with its CUDA provider, and that the system has what that needs.
+   * ONNX Runtime would refuse each session without saying what is missing.
    *
-   * @throws StatusException {@link Status#UNAVAILABLE} when it does not
+   * @throws StatusException {@link Status#UNAVAILABLE} when it does not, naming what is missing
    */
   public static void requireCudaProvider(Path library) {
     Path provider = library.resolveSibling(CUDA_PROVIDER);
@@ -77,6 +77,19 @@ public final class OrtLibrary {
           Status.UNAVAILABLE,
           "ONNX Runtime has no CUDA provider: there is no %s in %s; set runtime.library to a build for CUDA"
               .formatted(CUDA_PROVIDER, library.getParent()));
+    }
+    List<String> missing;
+    try {
+      missing = NeededLibraries.missing(provider);
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "ONNX Runtime's CUDA provider cannot be read: " + e.getMessage(), e);
+    }
+    if (!missing.isEmpty()) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "%s needs %s, not found on this machine; install CUDA and cuDNN of these versions, add their folders to LD_LIBRARY_PATH if they are elsewhere, or set runtime.library to a build for the CUDA there is"
+              .formatted(provider, String.join(", ", missing)));
     }
   }
 

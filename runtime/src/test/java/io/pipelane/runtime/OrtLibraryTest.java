@@ -8,14 +8,19 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 class OrtLibraryTest {
   private static final String NAME = System.mapLibraryName("onnxruntime");
+
+  private static final String PROVIDER = "libonnxruntime_providers_cuda.so";
 
   @TempDir Path folder;
 
@@ -54,6 +59,42 @@ class OrtLibraryTest {
     String java = System.mapLibraryName("java");
     Path other = Path.of(System.getProperty("java.home"), "lib", java);
     refused(Files.copy(other, folder.resolve(NAME)));
+  }
+
+  @Test
+  void requireCudaProvider_ofTheProcessorsBuild_namesTheFileAndTheSetting() {
+    assertTrue(
+        refusedProvider(folder.resolve(NAME)).contains("set runtime.library"),
+        () -> refusedProvider(folder.resolve(NAME)));
+  }
+
+  @Test
+  void requireCudaProvider_thatIsNoLibrary_isRefused() throws IOException {
+    Files.write(folder.resolve(PROVIDER), new byte[100]);
+    String refusal = refusedProvider(folder.resolve(NAME));
+    assertTrue(refusal.contains(PROVIDER + " is no library for 64-bit Linux"), refusal);
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void requireCudaProvider_thatLacksLibraries_namesThem() throws IOException {
+    Path java = Path.of(System.getProperty("java.home"), "lib", "libnet.so");
+    byte[] content = Files.readAllBytes(java);
+    Files.write(folder.resolve(PROVIDER), content);
+    OrtLibrary.requireCudaProvider(folder.resolve(NAME));
+    String text =
+        new String(content, StandardCharsets.ISO_8859_1).replace("libjava.so", "libcuda!so");
+    Files.write(folder.resolve(PROVIDER), text.getBytes(StandardCharsets.ISO_8859_1));
+    String refusal = refusedProvider(folder.resolve(NAME));
+    assertTrue(refusal.contains(PROVIDER + " needs libcuda!so, not found"), refusal);
+    assertTrue(refusal.contains("LD_LIBRARY_PATH"), refusal);
+  }
+
+  private static String refusedProvider(Path library) {
+    StatusException error =
+        assertThrows(StatusException.class, () -> OrtLibrary.requireCudaProvider(library));
+    assertEquals(Status.UNAVAILABLE, error.status());
+    return String.valueOf(error.getMessage());
   }
 
   private static void refused(Path library) {

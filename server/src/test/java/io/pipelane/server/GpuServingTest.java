@@ -54,6 +54,8 @@ class GpuServingTest {
       for (int i = 0; i < 6; i++) {
         assertClose(expected, ask(server), "request " + i);
       }
+      String notes = server.catalog().index().getFirst().notes().toString();
+      assertTrue(notes.contains("captured for x [8,256]"), notes);
       server.devices().evict(MODEL);
       assertClose(expected, ask(server), "captured, after eviction");
       server.devices().verify();

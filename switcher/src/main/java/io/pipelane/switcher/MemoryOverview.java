@@ -8,10 +8,11 @@ import io.pipelane.switcher.worker.SessionOverview;
  *
  * @param weights pages
  * @param workingBytes what lanes and session constants may take together
- * @param constantBytes what sessions keep
+ * @param constantBytes what sessions keep, memory of libraries that is theirs included
  * @param laneBytes what the lanes' regions may touch at present
  * @param sessions by structure; their bytes are those that sessions keep
- * @param frameworkBytes what ONNX Runtime took on threads that work for no model
+ * @param frameworkBytes what belongs to no session: memory of libraries that all share, what
+ *     allocating leaves unused, and what ONNX Runtime took on threads that work for no model
  */
 public record MemoryOverview(
     Ledger weights,
@@ -19,4 +20,10 @@ public record MemoryOverview(
     long constantBytes,
     long laneBytes,
     SessionOverview sessions,
-    long frameworkBytes) {}
+    long frameworkBytes) {
+
+  /** All device memory that is taken, that for weights whether it is lent or not. */
+  public long totalBytes() {
+    return weights.capacityBytes() + constantBytes + laneBytes + frameworkBytes;
+  }
+}

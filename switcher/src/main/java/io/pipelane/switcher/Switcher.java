@@ -20,6 +20,7 @@ import io.pipelane.switcher.worker.InProcessWorker;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -177,16 +178,22 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return sessions.runtimeVersion();
   }
 
+  /** What a model's owner should know of how it runs at present; for any thread, and at once. */
+  public List<String> notes(ModelVersion version) {
+    return worker.notes(version);
+  }
+
   /** Who holds what of the device's memory, now. */
   public MemoryOverview memory() {
     SessionOverview overview = worker.sessions();
+    long shared = Math.max(0, sessions.frameworkBytes() - overview.frameworkBytes());
     return new MemoryOverview(
         daemon.ledger(),
         lanes.capacityBytes(),
         overview.bytes(),
         lanes.laneBytes(),
         overview,
-        memory.frameworkBytes());
+        memory.frameworkBytes() + shared);
   }
 
   public TransferCounters transfers() {

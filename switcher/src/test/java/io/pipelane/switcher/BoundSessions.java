@@ -40,6 +40,7 @@ final class BoundSessions implements SessionFactory {
   final ConcurrentMap<String, AtomicInteger> openBySeat = new ConcurrentHashMap<>();
   final AtomicInteger failures = new AtomicInteger();
   volatile long growthPerRun;
+  volatile List<String> notes = List.of();
 
   BoundSessions(DeviceMemory memory, long deviceBytes) {
     this.memory = memory;
@@ -135,6 +136,11 @@ final class BoundSessions implements SessionFactory {
       memory.free(scratch);
       bytes.addAndGet(growthPerRun);
       running.decrementAndGet();
+    }
+
+    @Override
+    public List<String> notes() {
+      return BoundSessions.this.notes;
     }
 
     @Override

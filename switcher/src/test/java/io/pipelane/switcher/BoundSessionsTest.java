@@ -159,6 +159,18 @@ class BoundSessionsTest {
   }
 
   @Test
+  void notes_areThoseOfTheStructuresSessions() {
+    ImportedModel model = registered(1, "shared");
+    ImportedModel variant = registered(2, "shared");
+    ModelVersion unknown = new ModelVersion("3", 1);
+    assertEquals(List.of(), switcher.notes(model.version()));
+    sessions.notes = List.of("not captured: an input is read on the host");
+    assertEquals(sessions.notes, switcher.notes(model.version()));
+    assertEquals(sessions.notes, switcher.notes(variant.version()));
+    assertEquals(List.of(), switcher.notes(unknown));
+  }
+
+  @Test
   void register_refusedModel_leavesNothing() {
     ImportedModel model = registered(1);
     infer(model);

@@ -23,6 +23,15 @@ import org.jspecify.annotations.Nullable;
  * on URL} when it serves. Used by one thread.
  */
 public final class ChildProcess implements AutoCloseable {
+  /** Those that the server's own start script gives. */
+  private static final List<String> JVM_OPTIONS =
+      List.of(
+          "--enable-native-access=ALL-UNNAMED",
+          "--sun-misc-unsafe-memory-access=allow",
+          "--add-opens=java.base/java.nio=ALL-UNNAMED",
+          "-Dio.netty.tryReflectionSetAccessible=true",
+          "-Dio.netty.leakDetection.level=disabled");
+
   private static final String LISTENING = "Listening on ";
   private static final Duration ANSWER_LIMIT = Duration.ofMinutes(5);
   private static final Duration END_LIMIT = Duration.ofSeconds(10);
@@ -52,8 +61,7 @@ public final class ChildProcess implements AutoCloseable {
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("--enable-native-access=ALL-UNNAMED");
-    command.add("--sun-misc-unsafe-memory-access=allow");
+    command.addAll(JVM_OPTIONS);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
     command.addAll(arguments);
     Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();

@@ -48,6 +48,11 @@ final class WatchedSessions implements SessionFactory {
   }
 
   @Override
+  public long frameworkBytes() {
+    return sessions.frameworkBytes();
+  }
+
+  @Override
   public String runtimeVersion() {
     return sessions.runtimeVersion();
   }
@@ -76,6 +81,11 @@ final class WatchedSessions implements SessionFactory {
     @Override
     public long frameworkBytes() {
       return session.frameworkBytes();
+    }
+
+    @Override
+    public List<String> notes() {
+      return session.notes();
     }
 
     @Override

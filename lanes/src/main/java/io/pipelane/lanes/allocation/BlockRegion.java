@@ -8,7 +8,7 @@ public abstract class BlockRegion implements EphemeralRegion {
   private final long maximumBytes;
   private final ReentrantLock lock = new ReentrantLock();
   private final FreeList blocks = new FreeList();
-  private long limitBytes;
+  private volatile long limitBytes; // written under the lock
   private long peakBytes;
   private boolean closed;
 
@@ -35,12 +35,7 @@ public abstract class BlockRegion implements EphemeralRegion {
 
   @Override
   public final long limitBytes() {
-    lock.lock();
-    try {
-      return limitBytes;
-    } finally {
-      lock.unlock();
-    }
+    return limitBytes;
   }
 
   @Override

@@ -162,6 +162,19 @@ public final class CudaDevice implements Device {
         + regions.stream().mapToLong(CudaEphemeralRegion::byteSize).sum();
   }
 
+  /**
+   * What the device has less since it was opened, beside pages, allocations and what regions are
+   * limited to: memory of libraries, and what allocating leaves unused. Other processes' memory
+   * looks the same.
+   */
+  public long overheadBytes() {
+    long accounted =
+        pages.byteSize()
+            + persistent.usedBytes()
+            + regions.stream().mapToLong(CudaEphemeralRegion::limitBytes).sum();
+    return Math.max(0, driverUsedBytes() - baselineBytes - accounted);
+  }
+
   /** Device memory in use according to the driver, by this process and others. */
   public long driverUsedBytes() {
     return context.usedBytes();

@@ -323,7 +323,8 @@ public final class Lanes implements AutoCloseable {
 
   /** Of the preferred, or else of all: the smallest that is large enough, or else the largest. */
   private EphemeralRegion bestParked(long bytes, Set<EphemeralRegion> preferredRegions) {
-    List<EphemeralRegion> choice = parked.stream().filter(preferredRegions::contains).toList();
+    List<EphemeralRegion> choice = new ArrayList<>(parked);
+    choice.retainAll(preferredRegions);
     if (choice.isEmpty()) {
       choice = parked;
     }

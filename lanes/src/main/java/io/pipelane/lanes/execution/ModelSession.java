@@ -1,6 +1,7 @@
 package io.pipelane.lanes.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
+import java.util.List;
 
 /** A session whose weights lie in an address range of the device. */
 public interface ModelSession extends AutoCloseable {
@@ -25,6 +26,11 @@ public interface ModelSession extends AutoCloseable {
    */
   default long frameworkBytes() {
     return 0;
+  }
+
+  /** What the model's owner should know of how the session runs, a phrase each; for any thread. */
+  default List<String> notes() {
+    return List.of();
   }
 
   /** Gives everything back; no run may be under way. */

@@ -25,6 +25,14 @@ public interface SessionFactory extends AutoCloseable {
   ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants);
 
+  /**
+   * Device memory that is taken at present beside weights, allocations and lanes: that of
+   * libraries, for the most part, whether it belongs to a session or to all of them.
+   */
+  default long frameworkBytes() {
+    return 0;
+  }
+
   /** ONNX Runtime's version. */
   String runtimeVersion();
 

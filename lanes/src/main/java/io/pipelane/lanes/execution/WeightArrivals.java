@@ -33,6 +33,8 @@ public interface WeightArrivals {
    * For a device that waits by itself: what has to happen before a segment may compute, namely the
    * arrivals of its weights and of all before it that no earlier call has returned and that are not
    * there yet. Such a run calls {@link #await} with its last segment before it trusts its outputs.
+   *
+   * @throws StatusException when one of them is known not to have come
    */
   List<DeviceEvent> before(int segment);
 

@@ -8,12 +8,14 @@ import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Ready;
 import io.pipelane.server.catalog.VersionEntry.Refused;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -30,18 +32,29 @@ final class CatalogModel {
   final ReentrantLock operation = new ReentrantLock();
 
   private final String name;
+  private final Function<ModelVersion, List<String>> runNotes;
   private volatile Snapshot snapshot = Snapshot.of("", new TreeMap<>());
 
-  CatalogModel(String name) {
+  /**
+   * A model without versions.
+   *
+   * @param runNotes what there is to know of how a version in service runs at present
+   */
+  CatalogModel(String name, Function<ModelVersion, List<String>> runNotes) {
     this.name = name;
+    this.runNotes = runNotes;
   }
 
   /**
    * @param problem why the model has no usable version; empty when that is not so
    * @param served the READY versions, as the front end sees them
+   * @param newest the highest of them; null when there is none
    */
   private record Snapshot(
-      String problem, NavigableMap<Long, VersionEntry> versions, Map<Long, ServedModel> served) {
+      String problem,
+      NavigableMap<Long, VersionEntry> versions,
+      Map<Long, ServedModel> served,
+      @Nullable ServedModel newest) {
 
     static Snapshot of(String problem, NavigableMap<Long, VersionEntry> versions) {
       List<Long> ready =
@@ -64,7 +77,8 @@ final class CatalogModel {
                       options.limits().requestSize()));
             }
           });
-      return new Snapshot(problem, versions, Map.copyOf(served));
+      ServedModel newest = ready.isEmpty() ? null : served.get(ready.getLast());
+      return new Snapshot(problem, versions, Map.copyOf(served), newest);
     }
   }
 
@@ -103,7 +117,7 @@ final class CatalogModel {
                         Long.toString(entry.getKey()),
                         entry.getValue().state(),
                         entry.getValue().reason(),
-                        entry.getValue().notes()));
+                        notes(entry.getKey(), entry.getValue())));
     return now.problem.isEmpty()
         ? versions
         : Stream.concat(
@@ -112,17 +126,22 @@ final class CatalogModel {
             versions);
   }
 
+  private List<String> notes(long version, VersionEntry entry) {
+    List<String> notes = new ArrayList<>(entry.notes());
+    if (entry instanceof Ready) {
+      notes.addAll(runNotes.apply(new ModelVersion(name, version)));
+    }
+    return notes;
+  }
+
   /** See {@link ModelCatalog#resolve}. */
   ServedModel resolve(@Nullable Long version) {
     Snapshot now = snapshot;
     if (version == null) {
-      for (long candidate : now.versions.descendingKeySet()) {
-        ServedModel served = now.served.get(candidate);
-        if (served != null) {
-          return served;
-        }
+      if (now.newest == null) {
+        throw unanswerable(now);
       }
-      throw unanswerable(now);
+      return now.newest;
     }
     ServedModel served = now.served.get(version);
     if (served != null) {

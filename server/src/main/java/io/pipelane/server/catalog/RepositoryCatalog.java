@@ -343,7 +343,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   private CatalogModel model(String name) {
-    return models.computeIfAbsent(name, CatalogModel::new);
+    return models.computeIfAbsent(name, absent -> new CatalogModel(absent, devices::notes));
   }
 
   private static String joined(List<String> reasons) {

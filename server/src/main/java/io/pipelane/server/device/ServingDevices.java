@@ -93,6 +93,12 @@ public final class ServingDevices implements InferenceService {
     return switcher;
   }
 
+  /** What a version's owner should know of how it runs at present; for any thread, and at once. */
+  public List<String> notes(ModelVersion version) {
+    Switcher switcher = servedBy.get(version);
+    return switcher == null ? List.of() : switcher.notes(version);
+  }
+
   /** Who holds what of each device's memory, now, by the devices' names. */
   public Map<String, MemoryOverview> memory() {
     Map<String, MemoryOverview> overviews = new LinkedHashMap<>();

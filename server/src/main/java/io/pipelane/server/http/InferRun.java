@@ -207,8 +207,10 @@ final class InferRun implements ResultHandler {
     ByteBuf body = Response.newBody(exchange.allocator());
     try {
       List<OutputTensor> binary = InferResponseWriter.write(call, outputs, body);
-      List<ByteBuf> tail =
-          binary.stream().map(output -> output.data().retainedDuplicate()).toList();
+      List<ByteBuf> tail = new ArrayList<>(binary.size());
+      for (OutputTensor output : binary) {
+        tail.add(output.data().retain());
+      }
       int jsonLength = call.hasBinaryOutput() ? body.readableBytes() : -1;
       return new Response(HttpResponseStatus.OK, body, tail, jsonLength, null, null, false);
     } catch (StatusException e) {

@@ -24,11 +24,7 @@ final class InferenceHeader {
     if (value == null) {
       return bodyLength;
     }
-    boolean digits =
-        !value.isEmpty()
-            && value.length() <= MAXIMUM_DIGITS
-            && value.chars().allMatch(c -> c >= '0' && c <= '9');
-    long length = digits ? Long.parseLong(value) : -1;
+    long length = areDigits(value) ? Long.parseLong(value) : -1;
     if (length < 0 || length > bodyLength) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
@@ -45,5 +41,14 @@ final class InferenceHeader {
           NAME + " is 0: a body of one tensor's bytes is not served; describe the tensor in JSON");
     }
     return (int) length;
+  }
+
+  private static boolean areDigits(String value) {
+    for (int i = 0; i < value.length(); i++) {
+      if (value.charAt(i) < '0' || value.charAt(i) > '9') {
+        return false;
+      }
+    }
+    return !value.isEmpty() && value.length() <= MAXIMUM_DIGITS;
   }
 }

@@ -30,13 +30,13 @@ final class RequestBody {
     return content == null ? 0 : content.readableBytes();
   }
 
-  /** Adds a piece; the caller keeps its reference. */
+  /** Adds a piece, whose indices nobody else moves; the caller keeps its reference. */
   void add(ByteBuf piece) {
     if (!piece.isReadable()) {
       return;
     }
     if (content == null) {
-      content = piece.retainedSlice();
+      content = piece.retain();
       return;
     }
     int needed = content.readableBytes() + piece.readableBytes();

@@ -153,7 +153,10 @@ public final class InferRequestReader {
   private List<InputTensor> bind(List<Input> inputs) {
     int end = body.writerIndex();
     int at = json.readableBytes() + body.readerIndex();
-    long promised = inputs.stream().mapToLong(input -> Math.max(0, input.binaryDataSize())).sum();
+    long promised = 0;
+    for (Input input : inputs) {
+      promised += Math.max(0, input.binaryDataSize());
+    }
     if (promised != end - at) {
       throw Json.invalid(
           "the inputs' binary_data_size add up to %d bytes, %d follow the JSON of %d bytes"

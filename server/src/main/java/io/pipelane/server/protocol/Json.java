@@ -13,6 +13,7 @@ import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.ByteBufOutputStream;
+import io.netty.buffer.ByteBufUtil;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
@@ -28,6 +29,7 @@ final class Json {
   /** Most characters of one number. */
   static final int MAXIMUM_NUMBER_LENGTH = 1000;
 
+  private static final int LONGEST_COPIED = 4096;
   private static final int MAXIMUM_MEMBER_NAME_LENGTH = 4096;
   private static final int MAXIMUM_QUOTED_LENGTH = 64;
 
@@ -66,8 +68,7 @@ final class Json {
    */
   static <T> T read(ByteBuf bytes, Reading<T> reading) {
     checkEncoding(bytes);
-    try (InputStream stream = new ByteBufInputStream(bytes.duplicate());
-        JsonParser parser = FACTORY.createParser(stream)) {
+    try (JsonParser parser = parserOf(bytes)) {
       T value = reading.read(parser);
       if (parser.nextToken() != null) {
         throw invalid(
@@ -79,6 +80,13 @@ final class Json {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** Short texts are read from a copy: what reading a stream takes is more than the text. */
+  private static JsonParser parserOf(ByteBuf bytes) throws IOException {
+    return bytes.readableBytes() <= LONGEST_COPIED
+        ? FACTORY.createParser(ByteBufUtil.getBytes(bytes))
+        : FACTORY.createParser((InputStream) new ByteBufInputStream(bytes.duplicate()));
   }
 
   /** Appends one JSON text to a buffer. */

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 /** Which outputs a request wants, in which order, and what it says of their form. */
 final class OutputWishes {
   private final List<TensorSpec> specs = new ArrayList<>();
+  private final List<String> names = new ArrayList<>();
   private final List<@Nullable Boolean> binary = new ArrayList<>();
 
   private OutputWishes() {}
@@ -71,6 +72,7 @@ final class OutputWishes {
 
   private void add(TensorSpec spec, @Nullable Boolean wanted) {
     specs.add(spec);
+    names.add(spec.name());
     binary.add(wanted);
   }
 
@@ -90,7 +92,7 @@ final class OutputWishes {
 
   /** The names wanted, in the order wanted. */
   List<String> names() {
-    return specs.stream().map(TensorSpec::name).toList();
+    return names;
   }
 
   /**

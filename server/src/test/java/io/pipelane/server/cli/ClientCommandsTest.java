@@ -89,7 +89,8 @@ class ClientCommandsTest {
         "POST /v2/repository/index",
         """
         [{"name":"encoder","version":"2","state":"READY","reason":""},
-         {"name":"the speaker","version":"1","state":"READY"},
+         {"name":"the speaker","version":"1","state":"READY",
+          "notes":["not verified","not captured: an output is computed on the host"]},
          {"name":"broken","version":"1","state":"UNAVAILABLE","reason":"not an ONNX file"}]
         """);
     answers.put("GET /v2/models/encoder/versions/2", ENCODER);
@@ -100,6 +101,9 @@ class ClientCommandsTest {
     assertEquals(4, lines.size());
     assertTrue(lines.get(1).contains("ids INT64 [-1,-1], mask INT64 [-1,-1]"), outcome::out);
     assertTrue(lines.get(2).contains("text BYTES [1]"), outcome::out);
+    assertTrue(
+        lines.get(2).endsWith("not verified; not captured: an output is computed on the host"),
+        outcome::out);
     assertTrue(lines.get(3).matches("broken +1 +UNAVAILABLE +not an ONNX file"), outcome::out);
   }
 

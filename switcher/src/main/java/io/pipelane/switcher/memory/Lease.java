@@ -47,7 +47,9 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     List<DeviceEvent> events = new ArrayList<>();
     while (handedOut < arrivals.size() && arrivals.get(handedOut).begin() < end) {
       DeviceEvent event = arrivals.get(handedOut).event();
-      if (!event.isDone()) {
+      if (event.isDone()) {
+        await(event); // Throws when it has failed: nothing may compute with what is not there.
+      } else {
         events.add(event);
       }
       handedOut++;
@@ -74,7 +76,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     stallNanos += there ? 0 : nanoClock.getAsLong() - begin;
   }
 
-  /** Whether {@link #await} has found that the weights could not be brought in. */
+  /** Whether it has been found that the weights could not be brought in. */
   public boolean failed() {
     return failed;
   }

@@ -155,7 +155,7 @@ public final class MemoryDaemon implements AutoCloseable {
     while (residency.leases > 0 || residency.isArriving()) {
       changed.awaitUninterruptibly();
     }
-    residency.arrivals.clear();
+    memory.settle(residency); // What has failed to arrive is not kept.
     int kept = (int) Math.min(residency.pages.size(), keptBytes / pages.pageBytes());
     memory.takeBack(residency, residency.pages.size() - kept);
   }

@@ -64,11 +64,21 @@ final class Residency {
   }
 
   boolean isArriving() {
-    return arrivals.stream().anyMatch(arrival -> !arrival.event().isDone());
+    for (Arrival arrival : arrivals) {
+      if (!arrival.event().isDone()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   boolean hasFailed() {
-    return arrivals.stream().anyMatch(Arrival::hasFailed);
+    for (Arrival arrival : arrivals) {
+      if (arrival.hasFailed()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Whether every byte is there or on its way. */

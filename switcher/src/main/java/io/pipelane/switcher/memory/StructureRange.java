@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.completion.Completion;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import org.jspecify.annotations.Nullable;
 
@@ -49,9 +50,13 @@ public final class StructureRange {
    */
   void mount(Residency residency, Runnable whenSettled) {
     int slot = 0;
+    DeviceEvent settled = Completion.DONE;
     try {
       for (; slot < residency.pages.size(); slot++) {
         addresses.map(slot, residency.pages.get(slot));
+      }
+      if (slot > 0) {
+        settled = addresses.settled();
       }
     } catch (RuntimeException e) {
       while (slot-- > 0) {
@@ -61,17 +66,15 @@ public final class StructureRange {
     }
     mounted = residency;
     residency.mountedIn = this;
-    if (!residency.pages.isEmpty()) {
-      arrive(residency, whenSettled);
-    }
+    arrive(residency, settled, whenSettled);
   }
 
-  private void arrive(Residency residency, Runnable whenSettled) {
-    DeviceEvent settled = addresses.settled();
-    if (!settled.isDone()) {
-      long end = addresses.byteSize() / addresses.slots() * residency.pages.size();
-      long weightBytes = residency.model.plan().weightBytes();
-      residency.arrivals.add(new Arrival(0, Math.min(end, weightBytes), settled));
+  private void arrive(Residency residency, DeviceEvent settled, Runnable whenSettled) {
+    long end = addresses.byteSize() / addresses.slots() * residency.pages.size();
+    long weightBytes = residency.model.plan().weightBytes();
+    Arrival arrival = new Arrival(0, Math.min(end, weightBytes), settled);
+    if (!settled.isDone() || arrival.hasFailed()) {
+      residency.arrivals.add(arrival);
       settled.whenDone(whenSettled);
     }
   }

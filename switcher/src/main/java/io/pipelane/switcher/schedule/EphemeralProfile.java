@@ -34,9 +34,7 @@ final class EphemeralProfile {
   }
 
   void observed(Key key, long peakBytes) {
-    if (peakBytes > expected(key)) {
-      peaks.asMap().merge(key, peakBytes, Math::max);
-    }
+    peaks.asMap().merge(key, peakBytes, Math::max);
   }
 
   void forget(ModelVersion model) {

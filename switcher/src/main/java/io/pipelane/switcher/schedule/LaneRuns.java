@@ -62,7 +62,8 @@ final class LaneRuns {
 
   private void runInLane(
       InferenceRequest request, EphemeralProfile.Key key, Lease lease, ResultHandler handler) {
-    long needed = profile.expected(key);
+    long expected = profile.expected(key);
+    long needed = expected;
     boolean ran = false;
     while (!ran) {
       try (LaneLease lane = enter(request, needed, lease)) {
@@ -74,7 +75,9 @@ final class LaneRuns {
           needed = EphemeralRegion.align(lane.region().peakBytes() + e.refusedBytes());
         }
       }
-      profile.observed(key, needed);
+      if (needed > expected) {
+        profile.observed(key, needed);
+      }
     }
   }
 

@@ -13,6 +13,7 @@ public final class QueuedRequest implements Ticket {
   private final RequestQueue queue;
   private final InferenceRequest request;
   private final ResultHandler handler;
+  private final long inputBytes;
   private final long submittedNanos;
 
   QueuedRequest(
@@ -20,6 +21,7 @@ public final class QueuedRequest implements Ticket {
     this.queue = queue;
     this.request = request;
     this.handler = handler;
+    this.inputBytes = request.inputBytes();
     this.submittedNanos = submittedNanos;
   }
 
@@ -35,6 +37,10 @@ public final class QueuedRequest implements Ticket {
 
   public ResultHandler handler() {
     return handler;
+  }
+
+  long inputBytes() {
+    return inputBytes;
   }
 
   public long submittedNanos() {

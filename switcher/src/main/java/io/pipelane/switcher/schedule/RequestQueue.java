@@ -45,9 +45,9 @@ public final class RequestQueue {
     QueuedRequest queued = new QueuedRequest(this, request, handler, nanoClock.getAsLong());
     lock.lock();
     try {
-      admit(request);
+      admit(queued);
       requests++;
-      bytes += request.inputBytes();
+      bytes += queued.inputBytes();
       policy.add(queued);
       filled.signal();
       return queued;
@@ -56,7 +56,7 @@ public final class RequestQueue {
     }
   }
 
-  private void admit(InferenceRequest request) {
+  private void admit(QueuedRequest request) {
     if (closed) {
       throw StatusException.unavailable("the server is shutting down", RETRY_AFTER);
     }
@@ -114,7 +114,7 @@ public final class RequestQueue {
 
   private void left(QueuedRequest request) {
     requests--;
-    bytes -= request.request().inputBytes();
+    bytes -= request.inputBytes();
   }
 
   /** Takes no more requests; those in line still run. */

@@ -158,6 +158,12 @@ public final class InProcessWorker implements Worker {
   }
 
   @Override
+  public List<String> notes(ModelVersion version) {
+    Variant variant = models.get(version);
+    return variant == null ? List.of() : table.notes(variant.structure());
+  }
+
+  @Override
   public SessionOverview sessions() {
     return table.overview();
   }

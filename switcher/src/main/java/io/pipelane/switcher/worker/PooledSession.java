@@ -60,6 +60,12 @@ final class PooledSession {
     return Objects.requireNonNull(account).usedBytes() + session().frameworkBytes();
   }
 
+  /** What libraries hold for it; nothing before it is built. */
+  long frameworkBytes() {
+    ModelSession built = session;
+    return built == null ? 0 : built.frameworkBytes();
+  }
+
   /** What losing it costs for each byte won: time to build it × likelihood of the next use. */
   double value(long nowNanos) {
     return buildNanos * usage.at(nowNanos) / bytes;

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.worker;
 
+import io.pipelane.switcher.memory.Structure;
 import java.util.List;
 
 /**
@@ -18,6 +19,11 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
     return entries.stream().mapToLong(Entry::bytes).sum();
   }
 
+  /** What libraries hold of that. */
+  public long frameworkBytes() {
+    return entries.stream().mapToLong(Entry::frameworkBytes).sum();
+  }
+
   /**
    * One structure's sessions.
    *
@@ -25,8 +31,25 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
    * @param variants registered models that share them
    * @param sessions how many there are: one, or one for each lane that has run it
    * @param bytes working memory that they take
+   * @param frameworkBytes what libraries hold of that
    * @param buildMillis what building one took at most
    */
   public record Entry(
-      String structure, int variants, int sessions, long bytes, double buildMillis) {}
+      String structure,
+      int variants,
+      int sessions,
+      long bytes,
+      long frameworkBytes,
+      double buildMillis) {
+
+    static Entry of(Structure structure, int variants, List<PooledSession> sessions) {
+      return new Entry(
+          structure.hash(),
+          variants,
+          sessions.size(),
+          sessions.stream().mapToLong(session -> session.bytes).sum(),
+          sessions.stream().mapToLong(PooledSession::frameworkBytes).sum(),
+          sessions.stream().mapToLong(session -> session.buildNanos).max().orElse(0) / 1e6);
+    }
+  }
 }

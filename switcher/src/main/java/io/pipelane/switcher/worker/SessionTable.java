@@ -327,17 +327,25 @@ final class SessionTable {
       List<SessionOverview.Entry> entries = new ArrayList<>();
       budgets.forEach(
           (structure, budget) -> {
-            List<PooledSession> held = sessionsOf(structure);
             entries.add(
-                new SessionOverview.Entry(
-                    structure.hash(),
-                    budget.variants,
-                    held.size(),
-                    held.stream().mapToLong(session -> session.bytes).sum(),
-                    held.stream().mapToLong(session -> session.buildNanos).max().orElse(0) / 1e6));
+                SessionOverview.Entry.of(structure, budget.variants, sessionsOf(structure)));
           });
       entries.sort(Comparator.comparing(SessionOverview.Entry::structure));
       return new SessionOverview(entries, built, evicted);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What the sessions of a structure tell of how they run. */
+  List<String> notes(Structure structure) {
+    lock.lock();
+    try {
+      return SessionNotes.of(
+          sessionsOf(structure).stream()
+              .filter(PooledSession::isBuilt)
+              .map(session -> session.session().notes())
+              .toList());
     } finally {
       lock.unlock();
     }

@@ -9,6 +9,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -59,6 +60,9 @@ public interface Worker extends AutoCloseable {
 
   /** Forgets a model; nothing of it runs. */
   void discard(ModelVersion version);
+
+  /** What the sessions of a model tell of how they run; for any thread, and at once. */
+  List<String> notes(ModelVersion version);
 
   /** The sessions that exist now. */
   SessionOverview sessions();

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
+import java.util.List;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -115,5 +116,30 @@ class FailedTransferTest extends DaemonTest {
     models.failAt(Long.MAX_VALUE);
     use(other);
     assertEquals(0, residentPages(broken));
+  }
+
+  @Test
+  void before_ofAGroupThatHasFailed_throwsInsteadOfLettingTheRunGoOn() {
+    ImportedModel model = registered("a", 2, 2);
+    models.failAt(3 * PAGE);
+    try (Lease lease = daemon.acquire(model.version())) {
+      device.completeAll();
+      assertEquals(List.of(), lease.before(0));
+      StatusException error = assertThrows(StatusException.class, () -> lease.before(1));
+      assertTrue(error.toString().contains("the disk is broken"), error.toString());
+      assertTrue(lease.failed());
+    }
+  }
+
+  @Test
+  void evict_ofAFailedTransferThatNobodyHasSeen_keepsNothingOfIt() {
+    ImportedModel model = registered("a", 2, 2);
+    models.failAt(3 * PAGE);
+    daemon.acquire(model.version()).close();
+    device.completeAll();
+    models.failAt(Long.MAX_VALUE);
+    daemon.evict(model.version(), 4 * PAGE);
+    assertEquals(2, residentPages(model));
+    use(model);
   }
 }

@@ -20,13 +20,12 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A device of tiny pages in an array, whose copies end when the test says so and whose mapping
- * fails when the test says so. Every misuse is an error. Safe for any thread.
+ * fails, or is done later, when the test says so. Every misuse is an error. Safe for any thread.
  */
 final class FakeDevice implements Device {
   static final int PAGE_BYTES = 64;
@@ -38,6 +37,9 @@ final class FakeDevice implements Device {
   private int maximumLent;
   private int mappingsLeft = Integer.MAX_VALUE;
   private int openRanges;
+  private boolean mapsLater;
+  private @Nullable StatusException lateFailure;
+  private final Deque<Settling> settling = new ArrayDeque<>();
   private final Map<Long, Range> ranges = new HashMap<>();
 
   FakeDevice(int pages) {
@@ -48,6 +50,31 @@ final class FakeDevice implements Device {
   /** Lets so many mappings go well; the one after them fails. */
   synchronized void failMappingAfter(int mappings) {
     mappingsLeft = mappings;
+  }
+
+  /** From now on, mapping is done when {@link #completeMapping} says so. */
+  synchronized void mapLater() {
+    mapsLater = true;
+  }
+
+  /** Fails the next mapping that is waited for, before anybody looks. */
+  synchronized void failLateMapping(StatusException failure) {
+    lateFailure = failure;
+  }
+
+  /** Ranges that somebody waits for to be mapped. */
+  synchronized int pendingMappings() {
+    return settling.size();
+  }
+
+  /** Does, or fails to do, what the oldest wait for a mapping is about. */
+  void completeMapping(@Nullable StatusException failure) {
+    Settling oldest;
+    synchronized (this) {
+      oldest = settling.removeFirst();
+      oldest.range.settlings.decrementAndGet();
+    }
+    oldest.event.complete(failure);
   }
 
   /** Copies that have not ended. */
@@ -185,6 +212,7 @@ final class FakeDevice implements Device {
     private final PagePool.@Nullable Page[] slots;
     private final long address;
     private int copies;
+    private final AtomicInteger settlings = new AtomicInteger();
     private boolean closed;
 
     Range(int slots, long address) {
@@ -194,6 +222,7 @@ final class FakeDevice implements Device {
 
     /** Not locked: who may read and who may write is the daemon's to order. */
     byte get(long offset) {
+      require(settlings.get() == 0, "byte " + offset + " is not mapped yet");
       return memory[place(offset)];
     }
 
@@ -264,7 +293,21 @@ final class FakeDevice implements Device {
 
     @Override
     public DeviceEvent settled() {
-      return Completion.DONE;
+      synchronized (FakeDevice.this) {
+        if (lateFailure != null) {
+          FakeEvent failed = new FakeEvent();
+          failed.complete(lateFailure);
+          lateFailure = null;
+          return failed;
+        }
+        if (!mapsLater) {
+          return Completion.DONE;
+        }
+        settlings.incrementAndGet();
+        Settling wait = new Settling(this, new FakeEvent());
+        settling.addLast(wait);
+        return wait.event;
+      }
     }
 
     @Override
@@ -283,6 +326,9 @@ final class FakeDevice implements Device {
       }
     }
   }
+
+  /** A wait for a range's mapping. */
+  private record Settling(Range range, FakeEvent event) {}
 
   private static final class Copy {
     final WeightSource source;
@@ -306,38 +352,6 @@ final class FakeDevice implements Device {
       for (int i = 0; i < bytes; i++) {
         range.put(rangeOffset + i, content[i]);
       }
-    }
-  }
-
-  /** An event that a copy completes. */
-  private static final class FakeEvent implements DeviceEvent {
-    private final CompletableFuture<Boolean> done = new CompletableFuture<>();
-
-    void complete(@Nullable StatusException failure) {
-      if (failure == null) {
-        done.complete(true);
-      } else {
-        done.completeExceptionally(failure);
-      }
-    }
-
-    @Override
-    public boolean isDone() {
-      return done.isDone();
-    }
-
-    @Override
-    public void await() {
-      try {
-        done.join();
-      } catch (CompletionException e) {
-        throw new StatusException(Status.INTERNAL, String.valueOf(e.getCause()), e);
-      }
-    }
-
-    @Override
-    public void whenDone(Runnable action) {
-      CompletableFuture<Boolean> _ = done.whenComplete((value, failure) -> action.run());
     }
   }
 

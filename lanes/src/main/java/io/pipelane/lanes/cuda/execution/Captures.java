@@ -140,6 +140,11 @@ final class Captures implements AutoCloseable {
     return known;
   }
 
+  /** See {@link CaptureNotes}; for any thread. */
+  List<String> notes() {
+    return CaptureNotes.of(settings, known, policy.refusal());
+  }
+
   /** Drops all captures; shapes that are asked for again are captured again. */
   void clear() {
     entries.values().forEach(entry -> entry.run().close());

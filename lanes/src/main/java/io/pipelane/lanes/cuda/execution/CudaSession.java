@@ -118,6 +118,11 @@ public final class CudaSession implements ModelSession {
   }
 
   @Override
+  public List<String> notes() {
+    return captures.notes();
+  }
+
+  @Override
   public long frameworkBytes() {
     return builtBytes
         + firstRunBytes

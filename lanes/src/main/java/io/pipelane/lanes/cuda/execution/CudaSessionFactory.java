@@ -112,6 +112,11 @@ public final class CudaSessionFactory implements SessionFactory {
   }
 
   @Override
+  public long frameworkBytes() {
+    return device.overheadBytes();
+  }
+
+  @Override
   public String runtimeVersion() {
     return environment.version();
   }

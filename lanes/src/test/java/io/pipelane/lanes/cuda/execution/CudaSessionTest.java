@@ -129,6 +129,8 @@ class CudaSessionTest {
       float[] present = run(session, x);
       assertClose(present, uncaptured);
       assertEquals(Optional.empty(), session.captureRefusal());
+      assertTrue(
+          session.notes().getFirst().startsWith("captured for x "), session.notes()::toString);
       assertEquals(everySegment.size(), session.captures().getFirst().segmentTimes().size());
 
       late = loaded.late(NONE);
@@ -229,7 +231,8 @@ class CudaSessionTest {
         assertEquals(2 * positive, y.length);
       }
       assertTrue(loaded.session().captures().isEmpty());
-      assertTrue(loaded.session().captureRefusal().isPresent());
+      String reason = loaded.session().captureRefusal().orElseThrow();
+      assertEquals(List.of("not captured: " + reason), loaded.session().notes());
     }
   }
 

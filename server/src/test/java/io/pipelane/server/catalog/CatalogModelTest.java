@@ -1,0 +1,57 @@
+package io.pipelane.server.catalog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class CatalogModelTest {
+  private final CatalogModel model =
+      new CatalogModel("m", version -> List.of("not captured: an input is read on the host"));
+
+  private static VersionEntry ready(String importNote) {
+    Plan plan =
+        new Plan(
+            "structure",
+            List.of(),
+            List.of(),
+            List.of(),
+            List.of(new Plan.Segment(0, 1, 1)),
+            1,
+            0,
+            0,
+            List.of(importNote));
+    Path nowhere = Path.of("nowhere");
+    return new VersionEntry.Ready(
+        new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere), ModelOptions.DEFAULT);
+  }
+
+  @Test
+  void index_ofAVersionInService_tellsWhatImportFoundAndHowItRuns() {
+    model.put(1, ready("not verified"));
+    assertEquals(
+        List.of(
+            new Entry(
+                "m",
+                "1",
+                State.READY,
+                "",
+                List.of("not verified", "not captured: an input is read on the host"))),
+        model.index().toList());
+  }
+
+  @Test
+  void index_ofAVersionOutOfService_tellsNothingOfHowItRuns() {
+    model.put(1, new VersionEntry.Importing());
+    assertEquals(
+        List.of(new Entry("m", "1", State.LOADING, "it is being imported")),
+        model.index().toList());
+  }
+}

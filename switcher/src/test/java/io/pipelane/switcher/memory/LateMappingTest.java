@@ -1,0 +1,175 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+/** Variants whose pages come to lie in their range only after they were put there. */
+class LateMappingTest extends DaemonTest {
+  private final ImportedModel one = variant("one");
+  private final ImportedModel two = variant("two");
+
+  /** Both variants are resident, and the one that is used next has to be mapped again. */
+  private void bothResident() {
+    use(one);
+    use(two);
+    device.mapLater();
+  }
+
+  @Test
+  void acquire_remounted_isALeaseAtOnceWhoseFirstSegmentWaits() {
+    bothResident();
+    try (Lease lease = daemon.acquire(one.version())) {
+      assertTrue(entry(one).arriving());
+      assertEquals(1, lease.before(0).size());
+      assertEquals(0, lease.before(1).size(), "each arrival is told once");
+      device.completeMapping(null);
+      requireContent(lease, one);
+    }
+    assertFalse(entry(one).arriving());
+    assertEquals(2, daemon.counters().loads());
+    assertEquals(0, device.pending());
+  }
+
+  @Test
+  void acquire_whileTheMappingIsUnderWay_waitsForTheSame() {
+    bothResident();
+    try (Lease first = daemon.acquire(one.version());
+        Lease second = daemon.acquire(one.version())) {
+      assertEquals(1, device.pendingMappings());
+      assertEquals(first.before(0), second.before(0));
+      device.completeMapping(null);
+      requireContent(second, one);
+    }
+  }
+
+  @Test
+  void mapping_fails_theRunFailsWithItsReasonAndTheNextIsAnswered() {
+    bothResident();
+    Lease lease = daemon.acquire(one.version());
+    device.completeMapping(failure());
+    StatusException error = assertThrows(StatusException.class, lease::awaitAll);
+    assertTrue(error.toString().contains("CUDA_ERROR_OUT_OF_MEMORY"), error.toString());
+    assertTrue(lease.failed());
+    lease.close();
+    assertEquals(0, residentPages(one));
+    assertEquals(4, residentPages(two));
+    assertEquals(1, daemon.counters().failedLoads());
+    use(one);
+    assertEquals(3, daemon.counters().loads());
+  }
+
+  @Test
+  void mapping_failsAfterTheLastRunHasGone_itsPagesAreTakenBackAsWell() {
+    bothResident();
+    daemon.acquire(one.version()).close();
+    device.completeMapping(failure());
+    use(one);
+    assertEquals(1, daemon.counters().failedLoads());
+    assertEquals(3, daemon.counters().loads());
+  }
+
+  @Test
+  void mapping_underWay_isNotTouchedByEviction() throws Exception {
+    bothResident();
+    ImportedModel large = registered("large", 8);
+    daemon.acquire(one.version()).close();
+    Future<?> waiting = acquire(large);
+    await(() -> residentPages(two) == 0);
+    assertEquals(4, residentPages(one));
+    assertEquals(0, device.pending());
+    device.completeMapping(null);
+    await(() -> device.pending() > 0);
+    device.completeAll();
+    waiting.get();
+    assertEquals(2, residentPages(one));
+  }
+
+  @Test
+  void mapping_underWay_keepsTheRangeFromOtherVariants() throws Exception {
+    bothResident();
+    daemon.acquire(one.version()).close();
+    long waits = daemon.counters().waits();
+    Future<?> waiting = acquire(two);
+    awaitWaits(waits + 1);
+    assertEquals(1, device.pendingMappings());
+    device.completeMapping(null);
+    await(() -> device.pendingMappings() == 1);
+    assertFalse(waiting.isDone());
+    device.completeMapping(null);
+    waiting.get();
+    assertEquals(2, daemon.counters().loads());
+  }
+
+  @Test
+  void evict_whileTheMappingIsUnderWay_waitsForIt() throws Exception {
+    bothResident();
+    daemon.acquire(one.version()).close();
+    Future<?> eviction = threads.submit(() -> daemon.evict(one.version(), 0));
+    assertEquals(4, residentPages(one));
+    device.completeMapping(null);
+    eviction.get();
+    assertEquals(0, residentPages(one));
+  }
+
+  @Test
+  void acquire_partlyResident_bringsTheRestInBehindTheMapping() {
+    bothResident();
+    daemon.evict(one.version(), 2 * PAGE);
+    try (Lease lease = daemon.acquire(one.version())) {
+      assertEquals(1, device.pending(), "the second segment");
+      assertEquals(1, lease.before(0).size());
+      assertEquals(1, lease.before(1).size());
+      device.completeAll();
+      assertTrue(entry(one).arriving(), "the mapping is still to come");
+      device.completeMapping(null);
+      requireContent(lease, one);
+    }
+    assertFalse(entry(one).arriving());
+  }
+
+  @Test
+  void mapping_failsUnderATransfer_everythingIsBroughtInAnew() {
+    bothResident();
+    daemon.evict(one.version(), 2 * PAGE);
+    Lease lease = daemon.acquire(one.version());
+    device.completeMapping(failure());
+    assertThrows(StatusException.class, () -> lease.await(0));
+    lease.close();
+    assertEquals(4, residentPages(one), "a copy into them is under way");
+    device.completeAll();
+    assertEquals(0, residentPages(one));
+    use(one);
+    assertEquals(4, residentPages(one));
+  }
+
+  @Test
+  void mapping_thatHasFailedWhenItIsAskedFor_isMendedByTheSameRun() {
+    use(one);
+    use(two);
+    device.failLateMapping(failure());
+    use(one);
+    assertEquals(1, daemon.counters().failedLoads());
+    assertEquals(3, daemon.counters().loads());
+  }
+
+  private static StatusException failure() {
+    return new StatusException(Status.INTERNAL, "CUDA_ERROR_OUT_OF_MEMORY");
+  }
+
+  private Future<?> acquire(ImportedModel model) {
+    return threads.submit(
+        () -> {
+          try (Lease lease = daemon.acquire(model.version())) {
+            requireContent(lease, model);
+          }
+        });
+  }
+}
