@@ -136,6 +136,7 @@ final class BoundSessions implements SessionFactory {
       memory.free(scratch);
       bytes.addAndGet(growthPerRun);
       running.decrementAndGet();
+      invocation.placed();
     }
 
     @Override

@@ -19,9 +19,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class CopyThread implements Runnable {
   /*
-   * Mapping is done when a copy needs it, unmapping when there is nothing else to do (a page may lie
-   * under two slots, so nothing waits for it). `unsettled` holds the mappings left for such times;
-   * those that fail are left until a command touches them again.
+   * Mapping is done when a copy needs it, or somebody waits for a range to settle; unmapping when
+   * there is nothing else to do (a page may lie under two slots, so nothing waits for it).
+   * `unsettled` holds the mappings left for such times; those that fail are left until a command
+   * touches them again.
+   *
+   * Between pieces the thread waits for its stream in memory (InFlight): asking the driver again and
+   * again would keep lanes from launching.
    *
    * The thread is never interrupted: an interrupt would close the file channel that a source reads
    * from.

@@ -13,8 +13,9 @@ final class CudaAddressRange implements AddressRange {
   /*
    * Which page is where is decided here, at once and under the object's monitor; the copy thread
    * follows. Commands are given under the monitor, so they are in the order of the decisions, and a
-   * copy's command comes behind those of the slots it pinned. `mappings` is the copy thread's, and
-   * the closing thread's once that has ended.
+   * copy's command comes behind those of the slots it pinned. What runs on pages that no copy goes
+   * to waits for `settled`. `mappings` is the copy thread's, and the closing thread's once that has
+   * ended.
    */
 
   private final CudaPagePool pages;

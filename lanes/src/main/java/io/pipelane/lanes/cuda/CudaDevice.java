@@ -120,8 +120,9 @@ public final class CudaDevice implements Device {
   }
 
   /**
-   * The stream that weights come in on, while some do; inputs of requests that are copied on
-   * another would wait for all of them.
+   * The stream that weights come in on, while some do. Inputs of requests are enqueued on it, by
+   * any thread: they come behind the few copies in flight, and copies on another stream come no
+   * sooner, as all pass one engine. Their users wait for a mark behind them.
    */
   public Optional<CudaStream> busyCopyStream() {
     return copies.busyStream();

@@ -5,8 +5,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * The copies of weights that the copy stream has been given and has not done: they are kept few.
- * Belongs to the copy thread.
+ * The copies of pinned weights that the copy stream has been given and has not done: they are kept
+ * few. Those of other weights are as many as {@link StagingBuffers} has buffers. Belongs to the
+ * copy thread.
  */
 final class InFlight {
   /*

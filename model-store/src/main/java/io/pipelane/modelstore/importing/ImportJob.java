@@ -119,6 +119,10 @@ final class ImportJob {
   /** Tries the faster layout of convolutions; false when its answers are not the plain ones. */
   private boolean cutChannelsLast(OrtEnvironment environment, OrtSession plain, Answers answers)
       throws IOException {
+    if (!answers.areKnown()) {
+      notes.add("convolutions do not run channels last: nothing is known to compare with");
+      return false;
+    }
     try {
       environment.open(modelFile, optimizing(true)).close();
       cutUntilAccepted(environment, optimized(true), plain, answers, true);

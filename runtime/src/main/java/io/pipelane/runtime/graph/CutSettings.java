@@ -7,7 +7,7 @@ package io.pipelane.runtime.graph;
  * @param maximumSegments at most so many segments, one more than gates
  */
 public record CutSettings(long minimumSegmentBytes, int maximumSegments) {
-  public static final CutSettings DEFAULT = new CutSettings(256 << 10, 32);
+  public static final CutSettings DEFAULT = new CutSettings(1 << 20, 32);
 
   public CutSettings {
     if (minimumSegmentBytes < 1 || maximumSegments < 1) {

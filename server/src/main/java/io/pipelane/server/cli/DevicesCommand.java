@@ -72,14 +72,10 @@ final class DevicesCommand implements Subcommand {
         recalibrate ? Optional.empty() : file.read(device.name(), device.driver());
     out.printf("%n%s, %s%n", device.name(), kept.isPresent() ? "measured before" : "measured now");
     out.flush();
-    Calibration calibration;
-    if (kept.isPresent()) {
-      calibration = kept.get();
-    } else {
-      calibration = device.calibrate().get();
-      file.write(calibration);
+    if (recalibrate) {
+      file.write(device.calibrate().get());
     }
-    print(calibration, out);
+    print(device.calibration(file), out);
   }
 
   private static void print(Calibration calibration, PrintWriter out) {

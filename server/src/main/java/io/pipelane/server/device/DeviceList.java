@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.calibration.Calibration;
+import io.pipelane.lanes.calibration.CalibrationFile;
 import io.pipelane.lanes.calibration.Calibrator;
 import io.pipelane.lanes.calibration.CpuProbe;
 import io.pipelane.lanes.calibration.CudaProbe;
@@ -15,10 +16,12 @@ import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtLibrary;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -49,7 +52,19 @@ public final class DeviceList {
       String description,
       String name,
       String driver,
-      Supplier<Calibration> calibrate) {}
+      Supplier<Calibration> calibrate) {
+
+    /** What was measured before, or is measured now and kept. */
+    public Calibration calibration(CalibrationFile file) throws IOException {
+      Optional<Calibration> kept = file.read(name, driver);
+      if (kept.isPresent()) {
+        return kept.get();
+      }
+      Calibration measured = calibrate.get();
+      file.write(measured);
+      return measured;
+    }
+  }
 
   /**
    * The processor.

@@ -4,6 +4,9 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.calibration.CalibrationFile;
+import io.pipelane.lanes.calibration.Calibrator;
+import io.pipelane.lanes.calibration.LinkProfile;
 import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
@@ -15,6 +18,7 @@ import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.memory.EqualBytesGrouping;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,6 +85,7 @@ public final class DeviceOpening {
       }
       case DeviceChoice.Gpus(List<Integer> ordinals) -> {
         CudaDriver driver = CudaDriver.load();
+        ordinals.forEach(ordinal -> announceLink(ordinal, announcements));
         // Pinned memory belongs to a context, and must be gone before the last device is.
         CudaContext context = opened.add(CudaContext.open(driver, ordinals.getFirst()));
         for (int ordinal : ordinals) {
@@ -95,6 +100,22 @@ public final class DeviceOpening {
       places.add(new ServingDevices.Place(device.device().name(), switcher(device, hostTier)));
     }
     return new OpenDevices(new ServingDevices(places, hostTier), commonTarget(devices));
+  }
+
+  /** What a device can do is measured before it is served from, while all of it is free. */
+  private void announceLink(int ordinal, Consumer<String> announcements) {
+    DeviceList.Listed gpu = new DeviceList(config, System::nanoTime).gpus().get(ordinal);
+    try {
+      LinkProfile link = gpu.calibration(new CalibrationFile(config.repository().cache())).link();
+      announcements.accept(
+          "%s: weights come in at up to %.1f GB/s, a copy costs %.1f us (pipelane devices tells more)"
+              .formatted(
+                  gpu.name(),
+                  link.bandwidth(Calibrator.LARGEST_COPY) / 1e9,
+                  link.costPerCopyNanos() / 1e3));
+    } catch (IOException e) {
+      announcements.accept(gpu.name() + ": what was measured cannot be kept: " + e.getMessage());
+    }
   }
 
   /** Models are imported once for all devices. */

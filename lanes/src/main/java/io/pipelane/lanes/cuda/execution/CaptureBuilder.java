@@ -63,26 +63,42 @@ final class CaptureBuilder {
     lane.region().resetPeak();
     InputLayout layout = InputLayout.of(inputs);
     long block = lane.allocate(layout.byteSize());
+    try {
+      CapturedRun run = record(layout, block);
+      try {
+        runOnce(layout, block);
+        return run;
+      } catch (RuntimeException e) {
+        run.close();
+        throw e;
+      }
+    } finally {
+      lane.free(block);
+    }
+  }
+
+  private CapturedRun record(InputLayout layout, long block) {
     List<OrtTensor> results = List.of();
-    boolean succeeded = false;
     try (SegmentRecorder recorder = new SegmentRecorder(lane.stream(), segments)) {
       recorder.begin();
       results = session.enqueue(layout, block, outputs, recorder);
       CapturedRun run = replayable(recorder.end(), addressesOf(results));
-      succeeded = true;
-      return run;
-    } finally {
       results.forEach(OrtTensor::close);
-      if (succeeded) {
-        session.release();
-      } else {
-        session.reset();
-      }
-      try {
-        runOnce(layout, block);
-      } finally {
-        lane.free(block);
-      }
+      session.release();
+      return run;
+    } catch (RuntimeException e) {
+      results.forEach(OrtTensor::close);
+      session.reset();
+      tryRunOnce(layout, block, e);
+      throw e;
+    }
+  }
+
+  private void tryRunOnce(InputLayout layout, long block, RuntimeException reason) {
+    try {
+      runOnce(layout, block);
+    } catch (RuntimeException e) {
+      reason.addSuppressed(e);
     }
   }
 

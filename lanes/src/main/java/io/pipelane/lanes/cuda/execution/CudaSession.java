@@ -55,8 +55,8 @@ public final class CudaSession implements ModelSession {
   /**
    * {@inheritDoc}
    *
-   * <p>A request that brings a shape to its capture is answered first; the capture, some tens of
-   * milliseconds, is made before this returns.
+   * <p>A request that brings a shape to its capture has its outputs first; the capture, some tens
+   * of milliseconds, is made from its inputs before this returns.
    */
   @Override
   public void run(
