@@ -136,7 +136,6 @@ final class BoundSessions implements SessionFactory {
       memory.free(scratch);
       bytes.addAndGet(growthPerRun);
       running.decrementAndGet();
-      invocation.placed();
     }
 
     @Override

@@ -20,7 +20,7 @@ record Row(String key, String label) {
   static final Row COLD_WHOLE = new Row("cold_whole", "cold, one copy, then run");
   static final Row STRUCTURE_COLD =
       new Row("structure_cold", "structure cold: new session, weights, first run");
-  static final Row CAPTURE = new Row("capture", "the run that is captured");
+  static final Row CAPTURE = new Row("capture", "a run behind a capture, which it waits for");
   static final Row COPY = new Row("copy", "the copy alone, pages mapped before");
   static final Row ARRIVAL = new Row("arrival", "mapping and copies in groups, nothing run");
   static final Row STOP_AND_START =

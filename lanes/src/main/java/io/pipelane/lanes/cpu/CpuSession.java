@@ -139,7 +139,6 @@ final class CpuSession implements ModelSession {
     } finally {
       giveBack(binding, reusable);
     }
-    invocation.placed();
   }
 
   private void runBound(IoBinding binding, Invocation invocation, GateListener gates) {

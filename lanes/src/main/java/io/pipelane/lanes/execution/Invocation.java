@@ -19,8 +19,9 @@ public interface Invocation {
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
 
   /**
-   * All outputs are written: whatever the session does from now on, on its own behalf, keeps nobody
-   * waiting. The inputs may be gone afterwards. Called once, by a run that does not fail.
+   * All outputs are written, and the run will not fail: what the session still does, on its own
+   * behalf, keeps nobody waiting. The inputs may be gone afterwards. Called at most once, by a
+   * session that has such work; otherwise the end of the run means the same.
    */
   void placed();
 }

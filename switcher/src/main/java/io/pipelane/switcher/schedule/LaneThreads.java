@@ -86,7 +86,8 @@ public final class LaneThreads {
   private void answer(QueuedRequest queued) {
     Answer answer = new Answer(queued);
     try {
-      run(queued, answer);
+      InferenceTimings timings = run(queued, answer);
+      answer.give(handler -> handler.completed(timings));
     } catch (StatusException e) {
       answer.give(handler -> handler.failed(e));
     } catch (Throwable e) {
@@ -96,22 +97,24 @@ public final class LaneThreads {
     }
   }
 
-  /** The caller has his answer before the lane and the weights are given back. */
-  private void run(QueuedRequest queued, Answer answer) {
+  /** Gives the answer only where a run goes on after it. */
+  private InferenceTimings run(QueuedRequest queued, Answer answer) {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
     try (Lease lease = daemon.acquire(request.model())) {
       Runnable placed =
           () -> {
-            InferenceTimings timings =
-                new InferenceTimings(
-                    begin - queued.submittedNanos(),
-                    lease.stallNanos(),
-                    nanoClock.getAsLong() - begin);
+            InferenceTimings timings = timings(queued, begin, lease);
             answer.give(handler -> handler.completed(timings));
           };
       runs.run(request, lease, queued.handler(), placed);
+      return timings(queued, begin, lease);
     }
+  }
+
+  private InferenceTimings timings(QueuedRequest queued, long begin, Lease lease) {
+    return new InferenceTimings(
+        begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
   }
 
   /** What a caller is told at the end, once. Belongs to the lane's thread. */

@@ -95,8 +95,14 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
 
   @Override
   public void placed() {
-    cuts.forEach(cut -> cut.wanted.copyFrom(cut.filled.asSlice(0, cut.wanted.byteSize())));
+    cut();
     request.placed();
+  }
+
+  /** Writes the request's own rows to where they are wanted; the run is over. */
+  void cut() {
+    cuts.forEach(cut -> cut.wanted.copyFrom(cut.filled.asSlice(0, cut.wanted.byteSize())));
+    cuts.clear();
   }
 
   private static Shape withRows(Shape shape, long rows) {

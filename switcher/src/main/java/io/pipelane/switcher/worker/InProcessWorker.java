@@ -142,6 +142,7 @@ public final class InProcessWorker implements Worker {
     }
     try (BucketedInvocation filledUp = bucketed.get()) {
       run(session, filledUp, lane, request, lease);
+      filledUp.cut();
     }
   }
 

@@ -51,8 +51,8 @@ public interface Worker extends AutoCloseable {
    * Runs a request once, on the calling thread; places its outputs with the handler, and tells the
    * handler nothing else.
    *
-   * @param placed called once the outputs are written, before whatever the worker does on its own
-   *     behalf; not called by a run that fails
+   * @param placed called when the outputs are written but the run goes on for the worker's own
+   *     sake; not called by a run that fails
    * @throws NoSessionRoomException when a session has to be built and there is no room for it now
    * @throws io.pipelane.lanes.execution.OutOfDeviceMemoryException when the lane has no room and
    *     cannot grow; nothing has been placed then

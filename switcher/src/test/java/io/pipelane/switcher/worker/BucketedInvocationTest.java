@@ -54,7 +54,7 @@ class BucketedInvocationTest {
           filled.inputs().getFirst().data().toArray(ValueLayout.JAVA_FLOAT));
       MemorySegment answer = filled.place("y", TensorType.FP32, Shape.of(5, 1), 20);
       answer.copyFrom(MemorySegment.ofArray(new float[] {7, 8, 9, 9, 9}));
-      filled.placed();
+      filled.cut();
       assertArrayEquals(new float[] {7, 8, 9}, THREE_ROWS.output());
     }
   }

@@ -72,7 +72,6 @@ public final class CudaSession implements ModelSession {
       Captures.Entry captured = captures.find(shapes);
       if (captured != null) {
         captured.run().run(invocation, growth, weights, captured.times());
-        invocation.placed();
       } else {
         runUncaptured(shapes, invocation, growth, weights);
       }
@@ -101,8 +100,6 @@ public final class CudaSession implements ModelSession {
         invocation.placed();
         captures.capture(shapes, inputs, growth);
       }
-    } else {
-      invocation.placed();
     }
   }
 
