@@ -43,7 +43,7 @@ final class SessionTable {
   private final Map<Structure, SessionBudget> budgets = new HashMap<>();
   private final Lanes lanes;
   private final LongSupplier nanoClock;
-  private int closing;
+  private final Set<PooledSession.Key> closing = new HashSet<>();
   private long changes;
   private long built;
   private long evicted;
@@ -104,14 +104,14 @@ final class SessionTable {
   }
 
   /**
-   * Takes a session for one run; waits for one that is being built. Where there is none, the caller
-   * has one to build, and ends that with {@link #built} or {@link #abandon}.
+   * Takes a session for one run; waits for one that is being built or closed. Where there is none,
+   * the caller has one to build, and ends that with {@link #built} or {@link #abandon}.
    */
   PooledSession take(PooledSession.Key key) {
     lock.lock();
     try {
       PooledSession found = sessions.get(key);
-      while (found != null && !found.isBuilt()) {
+      while (closing.contains(key) || (found != null && !found.isBuilt())) {
         changed.awaitUninterruptibly();
         found = sessions.get(key);
       }
@@ -299,7 +299,7 @@ final class SessionTable {
     try {
       boolean canGo = sessions.values().stream().anyMatch(PooledSession::canGo);
       boolean inUse = sessions.values().stream().anyMatch(session -> session.runs > 0);
-      boolean hope = closing > 0 || inUse || others.getAsBoolean();
+      boolean hope = !closing.isEmpty() || inUse || others.getAsBoolean();
       long seen = changes;
       while (!canGo && hope && changes == seen) {
         changed.awaitUninterruptibly();
@@ -364,7 +364,7 @@ final class SessionTable {
   /** Takes a session out of the pool; its room is free once it is closed. */
   private void remove(PooledSession session) {
     sessions.remove(session.key);
-    closing++;
+    closing.add(session.key);
   }
 
   private void close(PooledSession session) {
@@ -374,7 +374,7 @@ final class SessionTable {
       lanes.releasePersistent(session.bytes);
       lock.lock();
       try {
-        closing--;
+        closing.remove(session.key);
         signal();
       } finally {
         lock.unlock();
