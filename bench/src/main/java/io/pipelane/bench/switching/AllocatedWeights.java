@@ -6,6 +6,7 @@ import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.MemorySource;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.memory.Grouping.Group;
 import java.util.ArrayList;
@@ -17,7 +18,7 @@ import java.util.List;
  */
 final class AllocatedWeights implements WeightArrivals, AutoCloseable {
   private final VirtualMemory memory;
-  private final HeldWeights weights;
+  private final MemorySource weights;
   private final Plan plan;
   private final List<Group> groups;
   private final CudaStream lane;
@@ -29,7 +30,7 @@ final class AllocatedWeights implements WeightArrivals, AutoCloseable {
   private int awaited;
 
   AllocatedWeights(
-      CudaContext context, HeldWeights weights, Plan plan, List<Group> groups, CudaStream lane) {
+      CudaContext context, MemorySource weights, Plan plan, List<Group> groups, CudaStream lane) {
     memory = new VirtualMemory(context);
     this.weights = weights;
     this.plan = plan;

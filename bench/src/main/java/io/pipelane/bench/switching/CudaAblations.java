@@ -10,6 +10,7 @@ import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.MemorySource;
 import io.pipelane.switcher.memory.Grouping.Group;
 import java.io.IOException;
 import java.util.List;
@@ -26,7 +27,7 @@ final class CudaAblations implements AutoCloseable {
   private final CudaAccelerator accelerator;
   private final ImportedModel model;
   private final List<Tensor> inputs;
-  private final HeldWeights weights;
+  private final MemorySource weights;
   private final int warmup;
   private final int iterations;
   private final DeviceMemory memory;

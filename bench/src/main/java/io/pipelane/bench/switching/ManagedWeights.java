@@ -3,6 +3,7 @@ package io.pipelane.bench.switching;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.MemorySource;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import jcuda.driver.CUdeviceptr;
@@ -15,11 +16,11 @@ import jcuda.driver.JCudaDriver;
  */
 final class ManagedWeights implements WeightArrivals, AutoCloseable {
   private final CudaContext context;
-  private final HeldWeights weights;
+  private final MemorySource weights;
   private final Pointer pointer = new Pointer();
 
   /** Takes managed memory; the caller keeps it well below what the device has free. */
-  ManagedWeights(CudaContext context, HeldWeights weights) {
+  ManagedWeights(CudaContext context, MemorySource weights) {
     this.context = context;
     this.weights = weights;
     context.bind();

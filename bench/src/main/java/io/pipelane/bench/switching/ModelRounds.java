@@ -5,6 +5,7 @@ import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.MemorySource;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.EqualBytesGrouping;
 import io.pipelane.switcher.memory.Grouping;
@@ -28,8 +29,8 @@ final class ModelRounds {
   private final ImportedModel grouped;
   private final ImportedModel layered;
   private final List<Tensor> inputs;
-  private final HeldWeights weights;
-  private final HeldWeights layeredWeights;
+  private final MemorySource weights;
+  private final MemorySource layeredWeights;
   private final int warmup;
   private final int iterations;
   private final Measured measured;
@@ -184,7 +185,8 @@ final class ModelRounds {
           measured);
     }
     try (Stage stage = new Stage(accelerator, true)) {
-      HeldWeights ordinary = HeldWeights.read(grouped, bytes -> Arena.ofAuto().allocate(bytes, 64));
+      MemorySource ordinary =
+          HeldWeights.read(grouped, bytes -> Arena.ofAuto().allocate(bytes, 64));
       stage.register(grouped, ordinary);
       LocalCaller caller = stage.caller(grouped, inputs);
       Contestant.measure(

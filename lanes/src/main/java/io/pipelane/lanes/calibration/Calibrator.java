@@ -7,6 +7,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.calibration.LinkProfile.Copy;
+import io.pipelane.modelstore.MemorySource;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;

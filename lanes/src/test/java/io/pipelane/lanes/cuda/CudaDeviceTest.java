@@ -20,6 +20,7 @@ import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import io.pipelane.modelstore.MemorySource;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -12,6 +12,7 @@ import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.cuda.driver.StreamGate;
+import io.pipelane.modelstore.MemorySource;
 import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;

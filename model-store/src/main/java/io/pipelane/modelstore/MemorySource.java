@@ -1,11 +1,10 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.modelstore;
 
-import io.pipelane.modelstore.WeightSource;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/** Weights that are in host memory, pinned or not. */
-record MemorySource(MemorySegment bytes) implements WeightSource {
+/** Weights that lie in host memory, pinned or not, which belongs to somebody else. */
+public record MemorySource(MemorySegment bytes) implements WeightSource {
   @Override
   public long byteSize() {
     return bytes.byteSize();
@@ -22,5 +21,7 @@ record MemorySource(MemorySegment bytes) implements WeightSource {
   }
 
   @Override
-  public void close() {}
+  public void close() {
+    // The memory stays for the next transfer.
+  }
 }
