@@ -7,11 +7,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request's body as it arrives. One that comes in one piece is kept as it was received; otherwise
- * the pieces are put together in one direct buffer, which grows with what has really come and not
- * with what was announced. Belongs to the connection's event loop.
+ * the pieces are put together in one direct buffer, which takes the announced length as far as what
+ * has really come vouches for it. Belongs to the connection's event loop.
  */
 final class RequestBody {
   private static final int LARGEST_FIRST_CAPACITY = 1 << 20;
+
+  /**
+   * How many bytes of an announced length are taken for each that has come. Each step up copies
+   * what is there already, so that steps twice as large as the last cost more than the body itself.
+   */
+  private static final long TRUST = 8;
 
   private final ByteBufAllocator allocator;
   private final long announced;
@@ -48,9 +54,9 @@ final class RequestBody {
   }
 
   private int nextCapacity(int needed) {
-    long doubled = Math.max(LARGEST_FIRST_CAPACITY, 2L * needed);
-    long bound = announced >= 0 ? Math.min(doubled, announced) : 2L * needed;
-    return Math.clamp(bound, needed, Integer.MAX_VALUE);
+    long trusted = Math.max(LARGEST_FIRST_CAPACITY, TRUST * needed);
+    long wanted = announced >= 0 ? Math.min(trusted, announced) : 2L * needed;
+    return Math.clamp(wanted, needed, Integer.MAX_VALUE);
   }
 
   private static ByteBuf moveTo(ByteBuf target, ByteBuf source) {
