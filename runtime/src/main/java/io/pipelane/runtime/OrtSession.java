@@ -199,13 +199,16 @@ public final class OrtSession implements AutoCloseable {
 
   private void awaitDevice() {
     OrtApi api = environment.api();
-    long binding = api.get(OrtApi.CREATE_IO_BINDING, session);
+    long binding = 0;
     try {
+      binding = api.get(OrtApi.CREATE_IO_BINDING, session);
       api.call(OrtApi.SYNCHRONIZE_BOUND_INPUTS, binding);
     } catch (StatusException e) {
       LOG.log(System.Logger.Level.WARNING, "a device failed before its session ended", e);
     } finally {
-      api.invoke(OrtApi.RELEASE_IO_BINDING, binding);
+      if (binding != 0) {
+        api.invoke(OrtApi.RELEASE_IO_BINDING, binding);
+      }
     }
   }
 

@@ -79,6 +79,11 @@ final class WatchedSessions implements SessionFactory {
     }
 
     @Override
+    public void shrink() {
+      session.shrink();
+    }
+
+    @Override
     public long frameworkBytes() {
       return session.frameworkBytes();
     }

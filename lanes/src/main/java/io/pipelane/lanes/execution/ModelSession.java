@@ -33,6 +33,12 @@ public interface ModelSession extends AutoCloseable {
     return List.of();
   }
 
+  /**
+   * Gives device memory back that the session can do without, and takes no more of the kind;
+   * belongs to the thread that has the session's lane.
+   */
+  default void shrink() {}
+
   /** Gives everything back; no run may be under way. */
   @Override
   void close();

@@ -93,6 +93,15 @@ public final class DeviceList {
     return gpus;
   }
 
+  /**
+   * One GPU.
+   *
+   * @throws StatusException with the reason when it cannot be used
+   */
+  public Listed gpu(int ordinal) {
+    return gpu(CudaDriver.load(), ordinal);
+  }
+
   private Listed gpu(CudaDriver driver, int ordinal) {
     String version = "driver for CUDA " + driver.versionText();
     try (CudaContext context = CudaContext.open(driver, ordinal)) {

@@ -104,17 +104,18 @@ public final class DeviceOpening {
 
   /** What a device can do is measured before it is served from, while all of it is free. */
   private void announceLink(int ordinal, Consumer<String> announcements) {
-    DeviceList.Listed gpu = new DeviceList(config, System::nanoTime).gpus().get(ordinal);
+    String name = "cuda:" + ordinal;
     try {
+      DeviceList.Listed gpu = new DeviceList(config, System::nanoTime).gpu(ordinal);
       LinkProfile link = gpu.calibration(new CalibrationFile(config.repository().cache())).link();
       announcements.accept(
           "%s: weights come in at up to %.1f GB/s, a copy costs %.1f us (pipelane devices tells more)"
               .formatted(
-                  gpu.name(),
+                  name,
                   link.bandwidth(Calibrator.LARGEST_COPY) / 1e9,
                   link.costPerCopyNanos() / 1e3));
-    } catch (IOException e) {
-      announcements.accept(gpu.name() + ": what was measured cannot be kept: " + e.getMessage());
+    } catch (IOException | RuntimeException e) { // It can be served from all the same.
+      announcements.accept(name + " was not measured: " + e.getMessage());
     }
   }
 

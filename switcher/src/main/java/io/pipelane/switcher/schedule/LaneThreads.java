@@ -89,11 +89,11 @@ public final class LaneThreads {
       InferenceTimings timings = run(queued, answer);
       answer.give(handler -> handler.completed(timings));
     } catch (StatusException e) {
-      answer.give(handler -> handler.failed(e));
+      answer.fail(e);
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "running " + queued.request().model() + " failed", e);
       String message = "running " + queued.request().model() + " failed: " + e;
-      answer.give(handler -> handler.failed(new StatusException(Status.INTERNAL, message, e)));
+      answer.fail(new StatusException(Status.INTERNAL, message, e));
     }
   }
 
@@ -124,6 +124,13 @@ public final class LaneThreads {
 
     Answer(QueuedRequest queued) {
       this.queued = queued;
+    }
+
+    void fail(StatusException error) {
+      if (given) {
+        LOG.log(Level.WARNING, queued.request().model() + " failed after its answer", error);
+      }
+      give(handler -> handler.failed(error));
     }
 
     void give(Consumer<ResultHandler> end) {

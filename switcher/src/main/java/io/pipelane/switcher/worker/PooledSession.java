@@ -71,8 +71,16 @@ final class PooledSession {
     return buildNanos * usage.at(nowNanos) / bytes;
   }
 
+  /** Gives back what it can do without. */
+  void shrink() {
+    session().shrink();
+  }
+
   void close() {
-    session().close();
-    Objects.requireNonNull(account).close();
+    try {
+      session().close();
+    } finally {
+      Objects.requireNonNull(account).close();
+    }
   }
 }

@@ -67,7 +67,16 @@ final class SessionPool {
   /** Ends a run in a session; what the run added to it is charged, or the session has to go. */
   void giveBack(PooledSession session) {
     boolean mayGrow = factory.boundToLane(); // Others share it, and keep to their account.
-    table.giveBack(session, mayGrow && !table.recharge(session, session.deviceBytes()));
+    table.giveBack(session, mayGrow && !charge(session));
+  }
+
+  /** A session that has grown beyond what can be had is asked to do with less. */
+  private boolean charge(PooledSession session) {
+    if (table.tryRecharge(session, session.deviceBytes())) {
+      return true;
+    }
+    session.shrink();
+    return table.recharge(session, session.deviceBytes());
   }
 
   private void build(ImportedModel model, PooledSession session) {

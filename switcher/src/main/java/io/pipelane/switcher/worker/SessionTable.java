@@ -196,11 +196,21 @@ final class SessionTable {
     }
   }
 
-  /** Changes what is reserved for a session, evicting others; by the one thread that uses it. */
+  /**
+   * Changes what is reserved for a session, evicting others; by the one thread that uses it. Its
+   * structure's next session is expected to need as much.
+   */
   boolean recharge(PooledSession session, long bytes) {
+    if (bytes > session.bytes) {
+      expect(session.key.range().structure(), bytes);
+    }
+    return tryRecharge(session, bytes);
+  }
+
+  /** The same for what the session may do without. */
+  boolean tryRecharge(PooledSession session, long bytes) {
     long more = bytes - session.bytes;
     if (more > 0) {
-      expect(session.key.range().structure(), bytes);
       while (!lanes.tryReservePersistent(more)) {
         if (lanes.freeBytes() + idleBytes() < more || !evict()) {
           return false;

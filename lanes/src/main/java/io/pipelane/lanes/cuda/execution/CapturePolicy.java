@@ -15,6 +15,9 @@ final class CapturePolicy {
    */
   static final int SHAPES_COUNTED = 256;
 
+  /** Requests that a shape which could not be captured waits for, beside the usual ones. */
+  static final int POSTPONED_REQUESTS = 16;
+
   /** Something beside the model may have spoilt a capture once. */
   static final int ATTEMPTS = 2;
 
@@ -53,9 +56,9 @@ final class CapturePolicy {
     }
   }
 
-  /** Notes that there was no memory for a capture; counting begins anew. */
+  /** Notes that a capture cannot be made now; many requests pass before it is tried again. */
   void postponed(InputShapes shapes) {
-    requests.remove(shapes);
+    requests.put(shapes, -POSTPONED_REQUESTS);
   }
 
   /** Notes that the model cannot be captured, whatever its shapes. */

@@ -98,6 +98,7 @@ final class Captures implements AutoCloseable {
     try (Arena arena = Arena.ofConfined()) {
       Optional<CaptureCheck.Cases> cases = check.prepare(inputs, growth, arena);
       if (cases.isEmpty()) {
+        policy.postponed(shapes);
         return;
       }
       long before = lane.frameworkBytes();

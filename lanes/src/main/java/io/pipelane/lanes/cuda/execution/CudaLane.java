@@ -80,13 +80,13 @@ final class CudaLane implements AutoCloseable {
   private <T> T leavingNothingBehind(Supplier<T> work) {
     try {
       return work.get();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // A caller's memory may have run out, too.
       drain(e);
       throw e;
     }
   }
 
-  private void drain(RuntimeException cause) {
+  private void drain(Throwable cause) {
     try {
       stream.synchronize();
     } catch (CudaException e) {

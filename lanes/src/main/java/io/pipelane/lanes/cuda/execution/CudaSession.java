@@ -21,6 +21,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * shapes run uncaptured. A run belongs to the thread that has the lane.
  */
 public final class CudaSession implements ModelSession {
+  private static final System.Logger LOG = System.getLogger(CudaSession.class.getName());
   private static final int SHAPES_TIMED = 64;
 
   private final CudaLane lane;
@@ -132,10 +133,12 @@ public final class CudaSession implements ModelSession {
     return captures.known();
   }
 
-  /** Drops the captures, to have their memory; belongs to the thread that has the lane. */
-  public void dropCaptures() {
+  /** {@inheritDoc} Captures go, and none are made any more. */
+  @Override
+  public void shrink() {
     lane.stream().context().bind();
     captures.clear();
+    captures.refuse("there was no memory for captures beside the session");
   }
 
   @Override
@@ -156,7 +159,15 @@ public final class CudaSession implements ModelSession {
     try {
       lane.stream().context().bind();
       captures.close();
-      lane.stream().synchronize();
+    } catch (CudaException e) {
+      LOG.log(System.Logger.Level.WARNING, "captures of a failed device", e);
+    } finally {
+      closeBinding();
+    }
+  }
+
+  private void closeBinding() {
+    try {
       binding.close();
     } finally {
       building.unlock();

@@ -30,10 +30,13 @@ final class InputCopier implements AutoCloseable {
    */
   void enqueue(InputLayout layout, long block) {
     Optional<CudaStream> busy = device.busyCopyStream();
-    enqueue(layout, block, busy.orElse(lane));
-    if (busy.isPresent()) {
-      busy.get().record(copied);
-      lane.waitFor(copied);
+    try {
+      enqueue(layout, block, busy.orElse(lane));
+    } finally {
+      if (busy.isPresent()) { // Whoever waits for the lane waits for what is on its way, too.
+        busy.get().record(copied);
+        lane.waitFor(copied);
+      }
     }
   }
 
