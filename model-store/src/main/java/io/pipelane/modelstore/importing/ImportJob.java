@@ -210,7 +210,10 @@ final class ImportJob {
         Files.move(weights, folder.resolve(WEIGHTS), StandardCopyOption.REPLACE_EXISTING);
         return repacked.get();
       }
-    } catch (StatusException | IllegalStateException e) {
+    } catch (StatusException
+        | IllegalStateException
+        | IllegalArgumentException
+        | IndexOutOfBoundsException e) {
       notes.add("no weights repacked: " + e.getMessage());
     }
     Files.deleteIfExists(model);
