@@ -2,9 +2,9 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.bench.measure.Run;
 import io.pipelane.demo.protocol.Tensor;
-import io.pipelane.runtime.DeviceAllocator;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.IoBinding;
+import io.pipelane.runtime.NoDeviceMemory;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
@@ -38,7 +38,7 @@ final class PlainSession implements Run, AutoCloseable {
       ExecutionProvider provider,
       List<Tensor> inputs,
       LongFunction<MemorySegment> inputMemory) {
-    environment = OrtEnvironment.open(library, new Unused());
+    environment = OrtEnvironment.open(library, new NoDeviceMemory());
     session = environment.open(model, SessionSettings.plain(1).withProvider(provider));
     binding = session.newBinding();
     for (Tensor input : inputs) {
@@ -79,18 +79,5 @@ final class PlainSession implements Run, AutoCloseable {
     binding.close();
     session.close();
     environment.close();
-  }
-
-  /** Plain sessions allocate from ONNX Runtime's own arena. */
-  private static final class Unused implements DeviceAllocator {
-    @Override
-    public long allocate(long bytes) {
-      return 0;
-    }
-
-    @Override
-    public void free(long address) {
-      throw new IllegalStateException("nothing was allocated here");
-    }
   }
 }

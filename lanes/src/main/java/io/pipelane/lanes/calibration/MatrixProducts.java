@@ -10,9 +10,9 @@ import ai.onnx.proto.OnnxMl.TypeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.calibration.Calibration.ProductRate;
-import io.pipelane.runtime.DeviceAllocator;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.IoBinding;
+import io.pipelane.runtime.NoDeviceMemory;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
@@ -58,19 +58,6 @@ public final class MatrixProducts {
     this.nanoClock = nanoClock;
   }
 
-  /** Refuses: plain sessions have memory of their own. */
-  private static final class NoMemory implements DeviceAllocator {
-    @Override
-    public long allocate(long bytes) {
-      return 0;
-    }
-
-    @Override
-    public void free(long address) {
-      throw new IllegalArgumentException("nothing was allocated");
-    }
-  }
-
   /**
    * Multiplies square matrices.
    *
@@ -88,7 +75,7 @@ public final class MatrixProducts {
   }
 
   private ProductRate measured(int width, int products) throws IOException {
-    try (OrtEnvironment environment = OrtEnvironment.open(library.get(), new NoMemory())) {
+    try (OrtEnvironment environment = OrtEnvironment.open(library.get(), new NoDeviceMemory())) {
       double base = nanos(environment, width, SHORT_CHAIN);
       double all = nanos(environment, width, SHORT_CHAIN + products);
       double operations = 2.0 * width * width * width * products;

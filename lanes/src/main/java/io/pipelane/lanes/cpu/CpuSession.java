@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.HostOutput;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
@@ -184,16 +185,7 @@ final class CpuSession implements ModelSession {
     List<OrtTensor> results = binding.outputs();
     try {
       for (int i = 0; i < results.size(); i++) {
-        OrtTensor result = results.get(i);
-        String name = invocation.outputs().get(i);
-        TensorType type = result.type();
-        if (type == TensorType.BYTES) {
-          long bytes = StringTensors.encodedSize(result);
-          StringTensors.encode(result, invocation.place(name, type, result.shape(), bytes));
-        } else {
-          MemorySegment data = result.data();
-          invocation.place(name, type, result.shape(), data.byteSize()).copyFrom(data);
-        }
+        HostOutput.place(invocation.outputs().get(i), results.get(i), invocation);
       }
     } finally {
       results.forEach(OrtTensor::close);

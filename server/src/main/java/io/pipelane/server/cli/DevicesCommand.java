@@ -72,10 +72,7 @@ final class DevicesCommand implements Subcommand {
         recalibrate ? Optional.empty() : file.read(device.name(), device.driver());
     out.printf("%n%s, %s%n", device.name(), kept.isPresent() ? "measured before" : "measured now");
     out.flush();
-    if (recalibrate) {
-      file.write(device.calibrate().get());
-    }
-    print(device.calibration(file), out);
+    print(kept.isPresent() ? kept.get() : device.measured(file), out);
   }
 
   private static void print(Calibration calibration, PrintWriter out) {

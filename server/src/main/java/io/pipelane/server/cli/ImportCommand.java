@@ -10,6 +10,7 @@ import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
+import io.pipelane.runtime.NoDeviceMemory;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.server.PipelaneServer;
@@ -56,7 +57,7 @@ final class ImportCommand implements Subcommand {
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
     ImportTarget target = DeviceOpening.importTarget(config, library);
     String version;
-    try (OrtEnvironment environment = OrtEnvironment.open(library, new NoMemory())) {
+    try (OrtEnvironment environment = OrtEnvironment.open(library, new NoDeviceMemory())) {
       version = environment.version();
     }
     Importer importer =

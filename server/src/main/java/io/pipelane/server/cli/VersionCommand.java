@@ -3,6 +3,7 @@ package io.pipelane.server.cli;
 import io.pipelane.config.ConfigLoader;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
+import io.pipelane.runtime.NoDeviceMemory;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.server.ProductVersion;
@@ -37,7 +38,7 @@ final class VersionCommand implements Subcommand {
   private static String onnxRuntime(PipelaneConfig config) {
     try {
       Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
-      try (OrtEnvironment environment = OrtEnvironment.open(library, new NoMemory())) {
+      try (OrtEnvironment environment = OrtEnvironment.open(library, new NoDeviceMemory())) {
         return environment.version();
       }
     } catch (StatusException | UncheckedIOException e) {

@@ -57,9 +57,11 @@ public final class DeviceList {
     /** What was measured before, or is measured now and kept. */
     public Calibration calibration(CalibrationFile file) throws IOException {
       Optional<Calibration> kept = file.read(name, driver);
-      if (kept.isPresent()) {
-        return kept.get();
-      }
+      return kept.isPresent() ? kept.get() : measured(file);
+    }
+
+    /** What is measured now, and kept. */
+    public Calibration measured(CalibrationFile file) throws IOException {
       Calibration measured = calibrate.get();
       file.write(measured);
       return measured;

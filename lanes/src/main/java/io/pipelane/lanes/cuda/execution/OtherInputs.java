@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda.execution;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.runtime.RelativeError;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -41,7 +42,7 @@ final class OtherInputs {
     for (long at = 0; at < bytes; at += width) {
       MemorySegment.copy(input.data(), at, reversed, bytes - width - at, width);
     }
-    if (AnswerComparison.isFloat(input.type()) && input.data().mismatch(reversed) < 0) {
+    if (RelativeError.isFloat(input.type()) && input.data().mismatch(reversed) < 0) {
       negate(reversed, width);
     }
     return reversed;

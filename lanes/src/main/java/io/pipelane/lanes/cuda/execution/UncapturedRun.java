@@ -1,13 +1,11 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.execution.HostOutput;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.runtime.OrtTensor;
-import io.pipelane.runtime.StringTensors;
-import io.pipelane.runtime.TensorType;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -78,19 +76,8 @@ final class UncapturedRun implements RunForm {
     for (int i = 0; i < results.size(); i++) {
       OrtTensor result = results.get(i);
       if (result.isOnHost()) {
-        placeFromHost(invocation.outputs().get(i), result, invocation);
+        HostOutput.place(invocation.outputs().get(i), result, invocation);
       }
-    }
-  }
-
-  private static void placeFromHost(String name, OrtTensor result, Invocation invocation) {
-    TensorType type = result.type();
-    if (type == TensorType.BYTES) {
-      long bytes = StringTensors.encodedSize(result);
-      StringTensors.encode(result, invocation.place(name, type, result.shape(), bytes));
-    } else {
-      MemorySegment data = result.data();
-      invocation.place(name, type, result.shape(), data.byteSize()).copyFrom(data);
     }
   }
 }

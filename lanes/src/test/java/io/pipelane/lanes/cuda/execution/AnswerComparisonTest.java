@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.cuda.execution.HeldAnswer.Output;
+import io.pipelane.runtime.RelativeError;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
@@ -62,6 +63,6 @@ class AnswerComparisonTest {
   }
 
   private static double error(TensorType type, short[] a, short[] b) {
-    return AnswerComparison.error(type, MemorySegment.ofArray(a), MemorySegment.ofArray(b));
+    return RelativeError.of(type, MemorySegment.ofArray(a), MemorySegment.ofArray(b));
   }
 }

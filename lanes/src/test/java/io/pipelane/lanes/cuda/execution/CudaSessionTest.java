@@ -17,6 +17,7 @@ import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.runtime.RelativeError;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -107,7 +108,7 @@ class CudaSessionTest {
   private static void assertClose(float[] expected, float[] actual) {
     assertEquals(expected.length, actual.length);
     double error =
-        AnswerComparison.error(
+        RelativeError.of(
             TensorType.FP32, MemorySegment.ofArray(expected), MemorySegment.ofArray(actual));
     assertTrue(error <= AnswerComparison.TOLERANCE, "relative error " + error);
   }

@@ -1,20 +1,26 @@
-package io.pipelane.modelstore.importing;
+package io.pipelane.runtime;
 
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
-import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 
 /** How far apart two tensors of one shape are: ‖a − b‖ / ‖a‖. */
-final class RelativeError {
+public final class RelativeError {
   private RelativeError() {}
 
-  /** The error; infinite for types that have to be equal and are not. NaN equals NaN. */
-  static double of(TensorType type, MemorySegment expected, MemorySegment actual) {
-    if (type != TensorType.FP32 && type != TensorType.FP64 && type != TensorType.FP16) {
-      return expected.mismatch(actual) < 0 ? 0 : Double.POSITIVE_INFINITY;
+  /**
+   * The error; infinite for types that have to be equal and are not. NaN equals NaN.
+   *
+   * @param expected as many bytes as {@code actual}
+   */
+  public static double of(TensorType type, MemorySegment expected, MemorySegment actual) {
+    if (expected.mismatch(actual) < 0) {
+      return 0;
+    }
+    if (!isFloat(type)) {
+      return Double.POSITIVE_INFINITY;
     }
     double difference = 0;
     double size = 0;
@@ -30,10 +36,19 @@ final class RelativeError {
     return Double.isNaN(error) ? Double.POSITIVE_INFINITY : error;
   }
 
+  /** Whether tensors of a type may differ a little; others have to be equal. */
+  public static boolean isFloat(TensorType type) {
+    return switch (type) {
+      case FP16, BF16, FP32, FP64 -> true;
+      case BOOL, BYTES, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64 -> false;
+    };
+  }
+
   private static double number(TensorType type, MemorySegment memory, long at) {
     return switch (type) {
-      case FP32 -> memory.get(JAVA_FLOAT_UNALIGNED, at);
       case FP64 -> memory.get(JAVA_DOUBLE_UNALIGNED, at);
+      case FP32 -> memory.get(JAVA_FLOAT_UNALIGNED, at);
+      case BF16 -> Float.intBitsToFloat(memory.get(JAVA_SHORT_UNALIGNED, at) << 16);
       default -> Float.float16ToFloat(memory.get(JAVA_SHORT_UNALIGNED, at));
     };
   }

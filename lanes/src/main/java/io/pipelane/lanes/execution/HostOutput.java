@@ -1,0 +1,23 @@
+package io.pipelane.lanes.execution;
+
+import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.StringTensors;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.MemorySegment;
+
+/** An output that a run leaves in host memory. */
+public final class HostOutput {
+  private HostOutput() {}
+
+  /** Copies an output to where it is wanted, encoding strings. */
+  public static void place(String name, OrtTensor output, Invocation invocation) {
+    TensorType type = output.type();
+    if (type == TensorType.BYTES) {
+      long bytes = StringTensors.encodedSize(output);
+      StringTensors.encode(output, invocation.place(name, type, output.shape(), bytes));
+    } else {
+      MemorySegment data = output.data();
+      invocation.place(name, type, output.shape(), data.byteSize()).copyFrom(data);
+    }
+  }
+}
