@@ -36,6 +36,7 @@ final class LibC {
   private static final int MAP_ANONYMOUS = 0x20;
   private static final int MAP_NORESERVE = 0x4000;
   private static final int MAP_POPULATE = 0x8000;
+  private static final int MREMAP_MAYMOVE_FIXED = 3;
   private static final int MFD_CLOEXEC = 1;
   private static final int SC_PAGESIZE = 30;
   private static final int EINVAL = 22;
@@ -56,6 +57,12 @@ final class LibC {
           "mmap",
           FunctionDescriptor.of(
               JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+  private static final MethodHandle MREMAP =
+      LINKER.downcallHandle(
+          LINKER.defaultLookup().findOrThrow("mremap"),
+          FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG),
+          Linker.Option.captureCallState("errno"),
+          Linker.Option.firstVariadicArg(4));
   private static final MethodHandle MUNMAP =
       checked("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
   private static final MethodHandle MADVISE =
@@ -142,6 +149,28 @@ final class LibC {
     mmap(address, bytes, PROT_READ_WRITE, flags, descriptor, offset);
   }
 
+  /**
+   * Maps what a shared mapping maps over reserved addresses as well, with the same protection; each
+   * of the two outlives the other.
+   *
+   * @param shared begins a page of the system
+   */
+  static void mapSameAt(long address, long bytes, long shared) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      // With an old size of 0 mremap leaves the old mapping where it is.
+      if ((long) MREMAP.invokeExact(state, shared, 0L, bytes, MREMAP_MAYMOVE_FIXED, address)
+          == -1) {
+        String call =
+            "mremap(%s, 0, %d, %d, %s)"
+                .formatted(hex(shared), bytes, MREMAP_MAYMOVE_FIXED, hex(address));
+        throw failure(call, errno(state));
+      }
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
   static void munmap(long address, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(CALL_STATE);
@@ -211,6 +240,11 @@ final class LibC {
     } catch (Throwable e) {
       throw rethrown(e);
     }
+  }
+
+  /** Rounds up to whole pages of the system. */
+  static long wholePages(long bytes) {
+    return Math.addExact(bytes, SYSTEM_PAGE_BYTES - 1) & -SYSTEM_PAGE_BYTES;
   }
 
   private static long systemPageBytes() {

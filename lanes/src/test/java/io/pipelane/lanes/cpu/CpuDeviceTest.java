@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -14,15 +15,19 @@ import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceContract;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.modelstore.host.HostMemory;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class CpuDeviceTest extends DeviceContract {
   private static final ByteSize PAGE = new ByteSize(64 << 10);
@@ -61,6 +66,58 @@ class CpuDeviceTest extends DeviceContract {
       source.read(PAGE.bytes(), expected);
       assertEquals(-1, expected.mismatch(range.memory().asSlice(PAGE.bytes())));
     }
+  }
+
+  @Test
+  void window_showsOneFileAfterAnother_atTheSameAddresses(@TempDir Path folder) throws IOException {
+    long bytes = 3 * LibC.SYSTEM_PAGE_BYTES + 5;
+    AddressRange range = device.reserve(PAGE.bytes() * 2, bytes);
+    assertEquals(PAGE.bytes() * 2, range.memory().byteSize());
+    assertEquals(range.address() + range.byteSize(), range.windowAddress());
+    MemorySegment window = memory(range.windowAddress(), bytes);
+    for (int round = 1; round <= 3; round++) {
+      Path file = folder.resolve("table" + round);
+      byte[] content = new byte[(int) bytes];
+      new Random(round).nextBytes(content);
+      Files.write(file, content);
+      try (HostMemory.Loaded loaded = HostMemory.PAGE_CACHE.load(file)) {
+        range.show(loaded.memory());
+      }
+      Files.delete(file);
+      assertArrayEquals(content, window.toArray(ValueLayout.JAVA_BYTE));
+      assertTrue(protection(range.windowAddress()).startsWith("r--"));
+    }
+    range.hide();
+    assertTrue(protection(range.windowAddress()).startsWith("---"));
+    MemorySegment tooShort = Arena.ofAuto().allocate(bytes - 1);
+    assertThrows(IllegalArgumentException.class, () -> range.show(tooShort));
+    range.close();
+    assertThrows(UnsupportedOperationException.class, () -> device.reserve(1).windowAddress());
+  }
+
+  @Test
+  void show_ofMemoryThatIsNoFile_isRefusedAndLeavesTheWindowReserved() {
+    AddressRange range = device.reserve(1, LibC.SYSTEM_PAGE_BYTES);
+    MemorySegment heap = Arena.ofAuto().allocate(LibC.SYSTEM_PAGE_BYTES, LibC.SYSTEM_PAGE_BYTES);
+    assertThrows(StatusException.class, () -> range.show(heap));
+    assertTrue(protection(range.windowAddress()).startsWith("---"));
+  }
+
+  /** What may be done at an address, e.g. {@code r--s}. */
+  private static String protection(long address) {
+    try {
+      for (String line : Files.readAllLines(Path.of("/proc/self/maps"))) {
+        String[] columns = line.split(" ", 3);
+        String[] ends = columns[0].split("-", 2);
+        if (Long.parseUnsignedLong(ends[0], 16) <= address
+            && address < Long.parseUnsignedLong(ends[1], 16)) {
+          return columns[1];
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return "not mapped";
   }
 
   @Test

@@ -54,6 +54,35 @@ class GateCutterTest {
   }
 
   @Test
+  void cut_table_isReadInPlaceOutsideOfTheSegments() {
+    GatedGraph gated = cut(TestModels.embedding(2, 1), new CutSettings(1, 16));
+    assertEquals(List.of("table"), gated.inPlace().stream().map(InPlaceWeight::name).toList());
+    assertEquals(List.of("w0", "w1"), gated.weights().stream().map(Weight::name).toList());
+    assertEquals(2L * WEIGHT_BYTES, gated.weightBytes());
+  }
+
+  @Test
+  void cut_tableWithAnotherReader_isStreamed() {
+    GraphProto.Builder graph = TestModels.embedding(2, 1).getGraph().toBuilder();
+    graph.addNode(TestModels.node("ReduceMax", List.of("table"), "largest"));
+    graph.addOutput(TestModels.value("largest", TensorType.FP32, 1, 1));
+    GatedGraph gated = cut(TestModels.model(graph), new CutSettings(1, 16));
+    assertEquals(List.of(), gated.inPlace());
+    assertEquals(3, gated.weights().size());
+  }
+
+  @Test
+  void cut_tableReadByColumns_isStreamed() {
+    GraphProto.Builder graph = TestModels.embedding(2, 1).getGraph().toBuilder();
+    for (NodeProto.Builder node : graph.getNodeBuilderList()) {
+      if (node.getOpType().equals("Gather")) {
+        node.addAttribute(TestModels.integer("axis", 1));
+      }
+    }
+    assertEquals(List.of(), cut(TestModels.model(graph), CutSettings.DEFAULT).inPlace());
+  }
+
+  @Test
   void cut_outputInTheMiddle_keepsItsName() {
     GatedGraph gated = cut(TestModels.middleOutput(1), new CutSettings(1, 16));
     assertTrue(

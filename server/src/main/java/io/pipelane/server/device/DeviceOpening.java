@@ -139,12 +139,7 @@ public final class DeviceOpening {
     SessionFactory sessions = device.sessions().apply(memory);
     try {
       return opened.add(
-          new Switcher(
-              device.device(),
-              memory,
-              sessions,
-              settings(device),
-              model -> hostTier.open(model.weights(), model.plan().weightBytes())));
+          new Switcher(device.device(), memory, sessions, settings(device), hostTier));
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;
