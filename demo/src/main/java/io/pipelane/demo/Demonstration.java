@@ -127,7 +127,13 @@ final class Demonstration {
     double warm = medianMillis(WARM_RUNS, false, model, request, timed);
     DemoServer.Weights weights = weights(model);
     return new ModelRow(
-        model, weights.bytes(), weights.groups(), cold, warm, difference(question, answers, timed));
+        model,
+        weights.bytes(),
+        weights.inPlaceBytes(),
+        weights.groups(),
+        cold,
+        warm,
+        difference(question, answers, timed));
   }
 
   /** Repeats a request, but begins no run after {@link #MEASURING_LIMIT}. */
