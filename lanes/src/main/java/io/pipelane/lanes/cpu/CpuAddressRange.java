@@ -74,9 +74,9 @@ final class CpuAddressRange implements AddressRange {
   @Override
   public synchronized Page unmap(int slot) {
     requireOpen();
-    slots.requireIdle(slot);
+    Page page = slots.requireIdle(slot);
     if (!scratch) {
-      pages.unmapAt(addressOf(slot));
+      pages.unmapAt(addressOf(slot), page);
     }
     return slots.remove(slot);
   }
@@ -132,6 +132,7 @@ final class CpuAddressRange implements AddressRange {
     if (scratch) {
       throw new IllegalStateException("the range has scratch memory already; close that first");
     }
+    eachPage(pages::unmapAt);
     LibC.mapMemoryAt(reservation.address(), byteSize());
     scratch = true;
     return this::endScratch;
@@ -140,12 +141,20 @@ final class CpuAddressRange implements AddressRange {
   private synchronized void endScratch() {
     LibC.mapNothingAt(reservation.address(), byteSize());
     scratch = false;
+    eachPage(pages::mapAt);
+  }
+
+  private void eachPage(PageWork work) {
     for (int slot = 0; slot < slots.count(); slot++) {
       Page page = slots.at(slot);
       if (page != null) {
-        pages.mapAt(addressOf(slot), page);
+        work.at(addressOf(slot), page);
       }
     }
+  }
+
+  private interface PageWork {
+    void at(long address, Page page);
   }
 
   /** Memory under a range, until it is closed. */

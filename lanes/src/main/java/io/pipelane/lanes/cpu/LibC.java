@@ -37,6 +37,7 @@ final class LibC {
   private static final int MAP_NORESERVE = 0x4000;
   private static final int MAP_POPULATE = 0x8000;
   private static final int MREMAP_MAYMOVE_FIXED = 3;
+  private static final int MREMAP_DONTUNMAP = 4;
   private static final int MFD_CLOEXEC = 1;
   private static final int SC_PAGESIZE = 30;
   private static final int EINVAL = 22;
@@ -156,16 +157,39 @@ final class LibC {
    * @param shared begins a page of the system
    */
   static void mapSameAt(long address, long bytes, long shared) {
+    // With an old size of 0 the old mapping stays, page tables and all.
+    int errno = mremap(shared, 0, bytes, MREMAP_MAYMOVE_FIXED, address);
+    if (errno != 0) {
+      throw remapFailure(shared, address, errno);
+    }
+  }
+
+  /**
+   * The same, but the page tables move: what was populated there is populated here, and has to be
+   * populated again there. Tables of a stretch of 2 MiB that begins at a multiple of that at both
+   * places move as a whole.
+   *
+   * @return false when this kernel cannot (Linux before 5.13); what was mapped at the address may
+   *     be gone then
+   */
+  static boolean moveTablesAt(long address, long bytes, long shared) {
+    int flags = MREMAP_MAYMOVE_FIXED | MREMAP_DONTUNMAP;
+    int errno = mremap(shared, bytes, bytes, flags, address);
+    if (errno != 0 && errno != EINVAL) {
+      throw remapFailure(shared, address, errno);
+    }
+    return errno == 0;
+  }
+
+  private static StatusException remapFailure(long from, long to, int errno) {
+    return failure("mremap(%s to %s)".formatted(hex(from), hex(to)), errno);
+  }
+
+  private static int mremap(long from, long oldBytes, long newBytes, int flags, long address) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(CALL_STATE);
-      // With an old size of 0 mremap leaves the old mapping where it is.
-      if ((long) MREMAP.invokeExact(state, shared, 0L, bytes, MREMAP_MAYMOVE_FIXED, address)
-          == -1) {
-        String call =
-            "mremap(%s, 0, %d, %d, %s)"
-                .formatted(hex(shared), bytes, MREMAP_MAYMOVE_FIXED, hex(address));
-        throw failure(call, errno(state));
-      }
+      long mapped = (long) MREMAP.invokeExact(state, from, oldBytes, newBytes, flags, address);
+      return mapped == -1 ? errno(state) : 0;
     } catch (Throwable e) {
       throw rethrown(e);
     }

@@ -15,12 +15,16 @@ import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceContract;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.host.HostMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -65,6 +69,45 @@ class CpuDeviceTest extends DeviceContract {
       MemorySegment expected = Arena.ofAuto().allocate(PAGE.bytes() * 2);
       source.read(PAGE.bytes(), expected);
       assertEquals(-1, expected.mismatch(range.memory().asSlice(PAGE.bytes())));
+    }
+  }
+
+  @Test
+  void map_ofAPage_bringsItsPageTables() throws IOException {
+    AddressRange one = device.reserve(PAGE.bytes() * 2);
+    AddressRange other = device.reserve(PAGE.bytes());
+    Page first = device.pages().take().orElseThrow();
+    Page second = device.pages().take().orElseThrow();
+    for (int round = 0; round < 3; round++) {
+      one.map(0, second);
+      one.map(1, first);
+      assertTrue(isPopulated(one.address(), 2 * PAGE.bytes()));
+      one.unmap(0);
+      one.unmap(1);
+      other.map(0, first);
+      assertTrue(isPopulated(other.address(), PAGE.bytes()));
+      assertFalse(isPopulated(one.address(), LibC.SYSTEM_PAGE_BYTES));
+      other.unmap(0);
+    }
+  }
+
+  /** Whether touching a stretch of addresses is without page faults. */
+  private static boolean isPopulated(long address, long bytes) throws IOException {
+    try (FileChannel pagemap = FileChannel.open(Path.of("/proc/self/pagemap"))) {
+      ByteBuffer entries = ByteBuffer.allocate((int) (bytes / LibC.SYSTEM_PAGE_BYTES) * Long.BYTES);
+      entries.order(ByteOrder.nativeOrder());
+      while (entries.hasRemaining()) {
+        int count =
+            pagemap.read(
+                entries, address / LibC.SYSTEM_PAGE_BYTES * Long.BYTES + entries.position());
+        assertTrue(count > 0);
+      }
+      entries.flip();
+      boolean populated = true;
+      while (entries.hasRemaining()) {
+        populated &= entries.getLong() < 0; // The highest bit says that the page is present.
+      }
+      return populated;
     }
   }
 
@@ -145,7 +188,7 @@ class CpuDeviceTest extends DeviceContract {
     }
     // Ten more devices leave no mapping; the JVM itself may add a few (heap, code, threads).
     assertTrue(mappings() - regionsBefore < 10, "mappings " + regionsBefore + ", " + mappings());
-    assertEquals(1, memfdMappings(), "only the window of the test's own device is left");
+    assertEquals(2, memfdMappings(), "only window and parking of the test's own device are left");
     assertEquals(1, memfdDescriptors());
     device.close();
     assertEquals(0, memfdMappings());
