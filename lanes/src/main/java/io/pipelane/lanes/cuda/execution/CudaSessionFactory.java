@@ -107,7 +107,7 @@ public final class CudaSessionFactory implements SessionFactory {
             new CaptureCheck(uncaptured, outputs),
             lane,
             building);
-    long built = Math.max(0, lane.frameworkBytes() - before);
+    long built = lane.frameworkGrowth(before);
     return new CudaSession(lane, binding, uncaptured, captures, outputs, building, built);
   }
 
