@@ -27,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -152,7 +153,7 @@ final class ImportJob {
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
         Layout layout = Layout.of(gated, checksum);
-        String verdict =
+        Answers.Comparison comparison =
             answers.compare(
                 folder.resolve(GATED),
                 layout,
@@ -160,9 +161,10 @@ final class ImportJob {
                 gatedSession(channelsLast),
                 memory);
         GraphProto placed = takePlaced();
-        keep = HostCopies.weightsRead(placed, weights.keySet());
+        keep = new HashSet<>(HostCopies.weightsRead(placed, weights.keySet()));
+        keep.addAll(comparison.weightsOnHost());
         if (keep.isEmpty()) {
-          notes.add(verdict);
+          notes.add(comparison.note());
           if (target.graph() == GraphTarget.GPU) {
             notes.add("host copies: " + HostCopies.count(placed));
           }
@@ -203,9 +205,9 @@ final class ImportJob {
       Optional<Layout> repacked =
           answers.areKnown() ? repacker.write(model, weights) : Optional.empty();
       if (repacked.isPresent()) {
-        String verdict =
-            answers.compare(model, repacked.get(), weights, gatedSession(false), memory);
-        notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + verdict);
+        String note =
+            answers.compare(model, repacked.get(), weights, gatedSession(false), memory).note();
+        notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + note);
         Files.move(model, folder.resolve(GATED), StandardCopyOption.REPLACE_EXISTING);
         Files.move(weights, folder.resolve(WEIGHTS), StandardCopyOption.REPLACE_EXISTING);
         return repacked.get();
