@@ -207,6 +207,7 @@ class ModelSessionTest {
         plan.constantBytes(),
         plan.batchPadding(),
         plan.channelsLast(),
+        plan.broughtToHost(),
         plan.notes());
   }
 

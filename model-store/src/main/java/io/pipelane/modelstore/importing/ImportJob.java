@@ -173,7 +173,9 @@ final class ImportJob {
           }
           Padding padding = answers.padding(plain);
           notes.add(padding.toString());
-          PlanFile.write(plan(layout, plain, padding, channelsLast), folder.resolve(PLAN));
+          PlanFile.write(
+              plan(layout, plain, padding, channelsLast, HostCopies.toHost(placed)),
+              folder.resolve(PLAN));
           return;
         }
         reason = "the processor computes with them";
@@ -242,7 +244,8 @@ final class ImportJob {
     return placed;
   }
 
-  private Plan plan(Layout layout, OrtSession plain, Padding padding, boolean channelsLast)
+  private Plan plan(
+      Layout layout, OrtSession plain, Padding padding, boolean channelsLast, int broughtToHost)
       throws IOException {
     ModelProto model = ModelFile.read(folder.resolve(GATED)).model();
     return new Plan(
@@ -257,6 +260,7 @@ final class ImportJob {
         ConstantBytes.of(model.getGraph()),
         padding,
         channelsLast,
+        broughtToHost,
         notes);
   }
 }
