@@ -1,8 +1,7 @@
 package io.pipelane.demo.plain;
 
-import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
-import ai.onnxruntime.OrtProvider;
+import ai.onnxruntime.OrtSession;
 import java.nio.file.Path;
 import java.util.OptionalInt;
 
@@ -25,13 +24,23 @@ public record Reference(OptionalInt gpu, double tolerance, String description) {
    * processor.
    */
   public static Reference onGpu(int index) {
-    return OrtEnvironment.getAvailableProviders().contains(OrtProvider.CUDA)
+    return hasCuda(index)
         ? new Reference(
             OptionalInt.of(index), RelativeDifference.EQUAL_ON_GPU, PLAIN + " on the same GPU")
         : new Reference(
             OptionalInt.empty(),
             RelativeDifference.GPU_TO_PROCESSOR,
             PLAIN + " on the processor (this ONNX Runtime's Java library has no CUDA)");
+  }
+
+  /** The library beside it may have been built with CUDA without the Java library. */
+  private static boolean hasCuda(int index) {
+    try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
+      options.addCUDA(index);
+      return true;
+    } catch (OrtException e) {
+      return false;
+    }
   }
 
   /** Opens a model file in such a session. */
