@@ -1,6 +1,7 @@
 package io.pipelane.demo;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.report.LedgerRow;
 import java.net.URI;
 import java.nio.file.Path;
@@ -21,8 +22,8 @@ public interface DemoServer extends AutoCloseable {
   /** What it serves on, as people call it. */
   String device();
 
-  /** The relative difference up to which its answers count as equal. */
-  double tolerance();
+  /** What its answers are compared with. */
+  Reference reference();
 
   /**
    * Takes a model's weights off the device, so that the next request finds it cold. No request is

@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
 import io.pipelane.demo.plain.PlainSession;
+import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.plain.RelativeDifference;
 import io.pipelane.demo.protocol.InferenceClient;
 import io.pipelane.demo.protocol.InferenceClient.IndexEntry;
@@ -66,13 +67,14 @@ final class Demonstration {
   boolean run(long start) throws IOException, InterruptedException, OrtException {
     awaitImports(start);
     report.ready(server.device(), Duration.ofNanos(nanoClock.getAsLong() - start));
+    Reference reference = server.reference();
     List<ModelRow> rows = new ArrayList<>();
     for (DemoModel model : DemoModel.values()) {
-      rows.add(demonstrate(questions.of(model)));
+      rows.add(demonstrate(questions.of(model), reference));
     }
-    report.models(rows, server.tolerance());
+    report.models(rows, reference);
     report.ledger(server.ledger());
-    return rows.stream().allMatch(row -> row.difference() <= server.tolerance());
+    return rows.stream().allMatch(row -> row.difference() <= reference.tolerance());
   }
 
   private void awaitImports(long start) throws IOException, InterruptedException {
@@ -112,7 +114,7 @@ final class Demonstration {
     }
   }
 
-  private ModelRow demonstrate(Question question)
+  private ModelRow demonstrate(Question question, Reference reference)
       throws IOException, InterruptedException, OrtException {
     String model = question.model().modelName();
     List<List<Tensor>> answers = new ArrayList<>();
@@ -133,7 +135,7 @@ final class Demonstration {
         weights.groups(),
         cold,
         warm,
-        difference(question, answers, timed));
+        difference(question, reference, answers, timed));
   }
 
   /** Repeats a request, but begins no run after {@link #MEASURING_LIMIT}. */
@@ -155,17 +157,18 @@ final class Demonstration {
   }
 
   /** The largest difference of any answer, first or timed, from a plain session's. */
-  private double difference(Question question, List<List<Tensor>> answers, List<List<Tensor>> timed)
+  private double difference(
+      Question question, Reference reference, List<List<Tensor>> answers, List<List<Tensor>> timed)
       throws OrtException {
     double largest = 0;
     try (PlainSession plain =
-        new PlainSession(DemoRepository.file(repository, question.model(), 1))) {
+        reference.open(DemoRepository.file(repository, question.model(), 1))) {
       for (int i = 0; i < answers.size(); i++) {
-        List<Tensor> reference = plain.run(question.requests().get(i));
-        largest = Math.max(largest, RelativeDifference.of(answers.get(i), reference));
+        List<Tensor> expected = plain.run(question.requests().get(i));
+        largest = Math.max(largest, RelativeDifference.of(answers.get(i), expected));
         if (i == 0) {
           for (List<Tensor> answer : timed) {
-            largest = Math.max(largest, RelativeDifference.of(answer, reference));
+            largest = Math.max(largest, RelativeDifference.of(answer, expected));
           }
         }
       }

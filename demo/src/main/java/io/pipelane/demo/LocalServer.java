@@ -2,7 +2,7 @@ package io.pipelane.demo;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.ConfigLoader;
-import io.pipelane.demo.plain.RelativeDifference;
+import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.report.LedgerRow;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.PipelaneServer;
@@ -15,10 +15,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** A Pipelane server in this process. */
 public final class LocalServer implements DemoServer {
+  private static final Pattern GPU = Pattern.compile("cuda:(\\d{1,3})");
+
   private @Nullable PipelaneServer server;
 
   @Override
@@ -67,8 +71,11 @@ public final class LocalServer implements DemoServer {
   }
 
   @Override
-  public double tolerance() {
-    return device().startsWith("cuda") ? RelativeDifference.EQUAL_ON_GPU : RelativeDifference.EQUAL;
+  public Reference reference() {
+    Matcher gpu = GPU.matcher(device());
+    return gpu.lookingAt()
+        ? Reference.onGpu(Integer.parseInt(gpu.group(1)))
+        : Reference.ON_PROCESSOR;
   }
 
   @Override

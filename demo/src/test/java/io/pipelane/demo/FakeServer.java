@@ -11,7 +11,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
 import io.pipelane.demo.plain.PlainSession;
-import io.pipelane.demo.plain.RelativeDifference;
+import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.protocol.InferenceMessages;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.demo.report.LedgerRow;
@@ -65,8 +65,8 @@ final class FakeServer implements DemoServer {
   }
 
   @Override
-  public double tolerance() {
-    return RelativeDifference.EQUAL;
+  public Reference reference() {
+    return Reference.ON_PROCESSOR;
   }
 
   @Override

@@ -30,6 +30,8 @@ import java.util.List;
  *     specs
  * @param channelsLast whether the graph's convolutions run channels last, which its sessions have
  *     to be told
+ * @param broughtToHost how many values a run on a GPU brings to the processor, for nodes that have
+ *     no kernel there
  * @param notes what an owner should know, e.g. which constants could not be streamed and why
  */
 public record Plan(
@@ -45,6 +47,7 @@ public record Plan(
     long constantBytes,
     Padding batchPadding,
     boolean channelsLast,
+    int broughtToHost,
     List<String> notes) {
 
   /** Every streamed weight begins at a multiple of this, in the file and on the device. */
@@ -87,6 +90,7 @@ public record Plan(
         constantBytes,
         Padding.notApplicable("nobody has tried"),
         false,
+        0,
         notes);
   }
 

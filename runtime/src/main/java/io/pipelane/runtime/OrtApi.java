@@ -300,7 +300,7 @@ final class OrtApi {
       OrtErrorCode code = OrtErrorCode.of((int) invoke(GET_ERROR_CODE, status));
       String message = string(invoke(GET_ERROR_MESSAGE, status));
       invoke(RELEASE_STATUS, status);
-      throw new StatusException(code.status(), "ONNX Runtime: " + message);
+      throw new StatusException(code.status(), "ONNX Runtime: " + ErrorText.of(message));
     }
   }
 

@@ -79,6 +79,30 @@ public final class TestModels {
     return model(layers(graph, layers).addOutput(batch("y", WIDTH)));
   }
 
+  /** Layers quantized at run time; no GPU kernel multiplies their unsigned integers. */
+  public static ModelProto dynamicallyQuantized(int layers, long seed) {
+    Random random = new Random(seed);
+    GraphProto.Builder graph = GraphProto.newBuilder().addInput(batch("x", WIDTH));
+    String last = "x";
+    for (int i = 0; i < layers; i++) {
+      String next = i == layers - 1 ? "y" : "m" + i;
+      graph.addInitializer(bytes("q" + i, TensorType.UINT8, random, WIDTH, WIDTH));
+      graph.addInitializer(
+          tensor("z" + i, TensorType.UINT8, ByteString.copyFrom(new byte[] {(byte) 128})));
+      graph.addNode(
+          node("DynamicQuantizeLinear", List.of(last), "a" + i)
+              .addOutput("scale" + i)
+              .addOutput("zero" + i));
+      graph.addNode(node("MatMulInteger", List.of("a" + i, "q" + i, "zero" + i, "z" + i), "p" + i));
+      graph.addNode(
+          node("Cast", List.of("p" + i), "c" + i)
+              .addAttribute(integer("to", TensorType.FP32.onnx())));
+      graph.addNode(node("Mul", List.of("c" + i, "scale" + i), next));
+      last = next;
+    }
+    return model(graph.addOutput(batch("y", WIDTH)));
+  }
+
   /** Weights stored in half precision and cast to FP32 at the very beginning of the file. */
   public static ModelProto halfStored(int layers, long seed) {
     Random random = new Random(seed);

@@ -60,7 +60,10 @@ public final class PipelaneServer implements AutoCloseable {
                   importer,
                   devices,
                   config.imports().concurrency()));
-      http = opened.add(HttpServer.start(httpSettings(config.server()), catalog, devices));
+      http =
+          opened.add(
+              HttpServer.start(
+                  httpSettings(config.server()), catalog, devices, open.transferMemory()));
       imports = catalog.start();
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);

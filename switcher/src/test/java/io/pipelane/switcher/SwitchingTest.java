@@ -18,6 +18,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -32,7 +35,8 @@ class SwitchingTest {
   private static final long MODEL_BYTES = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
   private static final long WORKING = TestDevices.ON_GPU ? 4L << 30 : 64 << 20;
   private static final int SWITCHES = TestDevices.ON_GPU ? 10_000 : 1_000;
-  private static final long SLACK_BYTES = 32L << 20;
+  private static final int READINGS = 20;
+  private static final long SLACK_BYTES = 8L << 20;
 
   @TempDir Path folder;
   private final Device device = TestDevices.open(2 * MODEL_BYTES, 16 << 10);
@@ -103,11 +107,13 @@ class SwitchingTest {
       float[] expectedOne = infer(switcher, one);
       float[] expectedOther = infer(switcher, other);
       long deviceBytes = 0;
-      long processBytes = 0;
+      List<Long> processBytes = new ArrayList<>();
       for (int i = 0; i < SWITCHES; i++) {
         if (i == SWITCHES / 2) {
           deviceBytes = TestDevices.usedBytes(device);
-          processBytes = residentBytes();
+        }
+        if (i >= SWITCHES / 2 && i % (SWITCHES / READINGS) == 0) {
+          processBytes.add(residentBytes());
         }
         boolean even = i % 2 == 0;
         assertArrayEquals(
@@ -115,10 +121,21 @@ class SwitchingTest {
       }
       assertTrue(switcher.transfers().pagesTakenBack() >= SWITCHES, "each run was cold");
       assertEquals(deviceBytes, TestDevices.usedBytes(device), "device memory");
-      long grown = residentBytes() - processBytes;
-      assertTrue(grown < SLACK_BYTES, "the process has grown by " + grown + " bytes");
+      processBytes.add(residentBytes());
+      assertTrue(trend(processBytes) < SLACK_BYTES, "the process grows: " + processBytes);
       switcher.verify();
     }
+  }
+
+  /**
+   * Growth over all readings if each step were the median one: a compilation of the virtual machine
+   * takes tens of MiB once, a leak takes its share each time.
+   */
+  private static long trend(List<Long> readings) {
+    long[] steps = new long[readings.size() - 1];
+    Arrays.setAll(steps, i -> readings.get(i + 1) - readings.get(i));
+    Arrays.sort(steps);
+    return steps[steps.length / 2] * steps.length;
   }
 
   /** Memory of this process that no file backs, after its garbage is collected. */

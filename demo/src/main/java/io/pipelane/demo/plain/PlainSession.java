@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /**
  * A model in a plain ONNX Runtime session of its own, run in this process: what answers are
@@ -27,9 +28,17 @@ public final class PlainSession implements AutoCloseable {
    * leave the processor to the server under comparison.
    */
   public PlainSession(Path modelFile) throws OrtException {
+    this(modelFile, OptionalInt.empty());
+  }
+
+  /** The same on a GPU, if one is given. */
+  PlainSession(Path modelFile, OptionalInt gpu) throws OrtException {
     environment = OrtEnvironment.getEnvironment();
     try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
       options.addConfigEntry("session.intra_op.allow_spinning", "0");
+      if (gpu.isPresent()) {
+        options.addCUDA(gpu.getAsInt());
+      }
       session = environment.createSession(modelFile.toString(), options);
     }
   }

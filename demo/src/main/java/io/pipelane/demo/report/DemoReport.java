@@ -2,6 +2,7 @@ package io.pipelane.demo.report;
 
 import com.google.errorprone.annotations.FormatMethod;
 import io.pipelane.config.ByteSize;
+import io.pipelane.demo.plain.Reference;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,9 +45,9 @@ public final class DemoReport {
   /**
    * Shows the measurements.
    *
-   * @param tolerance the difference up to which answers count as equal
+   * @param reference what answers were compared with
    */
-  public void models(List<ModelRow> rows, double tolerance) {
+  public void models(List<ModelRow> rows, Reference reference) {
     TextTable table =
         new TextTable(
             "model", "weights MB", "in place MB", "groups", "cold ms", "warm ms", "difference");
@@ -58,7 +59,7 @@ public final class DemoReport {
           Integer.toString(row.groups()),
           oneDigit(row.coldMillis()),
           oneDigit(row.warmMillis()),
-          difference(row.difference(), tolerance));
+          difference(row.difference(), reference.tolerance()));
     }
     line("");
     table.lines().forEach(text -> line("%s", text));
@@ -67,8 +68,8 @@ public final class DemoReport {
     line("groups      copies that bring the weights to the device; early layers run meanwhile");
     line("cold, warm  a request over HTTP, with none and with all of the weights on the device");
     line(
-        "difference  from a plain ONNX Runtime session: |a - b| / |b|, equal up to %.0e",
-        tolerance);
+        "difference  from %s: |a - b| / |b|, equal up to %.0e",
+        reference.description(), reference.tolerance());
   }
 
   /** Shows who holds how much device memory. */

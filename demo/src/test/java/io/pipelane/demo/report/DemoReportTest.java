@@ -3,6 +3,7 @@ package io.pipelane.demo.report;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.demo.plain.Reference;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.URI;
@@ -27,7 +28,7 @@ class DemoReportTest {
             new ModelRow("minilm-l6-v2", 42_719_382, 47_668_224, 12, 48.06, 12.34, 0),
             new ModelRow("ppocr-cls", 585_532, 0, 1, 3.3, 2.25, 3.21e-7),
             new ModelRow("ppocr-v4-rec", 10_857_828, 0, 101, 1234.56, 5, 2e-3)),
-        1e-5);
+        Reference.ON_PROCESSOR);
     report.ledger(
         List.of(
             new LedgerRow("weights", 100_663_296),

@@ -242,6 +242,7 @@ class ModelSessionTest {
         plan.constantBytes(),
         plan.batchPadding(),
         plan.channelsLast(),
+        plan.broughtToHost(),
         plan.notes());
   }
 

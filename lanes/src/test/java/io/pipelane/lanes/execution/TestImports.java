@@ -98,6 +98,7 @@ public final class TestImports {
             .sum(),
         Padding.notApplicable("nobody has tried"),
         false,
+        0,
         List.of());
   }
 

@@ -21,9 +21,11 @@ import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * A model's answers to made-up inputs, and the comparison of a gated graph's with them.
@@ -39,6 +41,14 @@ final class Answers {
   private final List<TensorSpec> inputs;
   private final Optional<Known> known;
   private final String reason;
+
+  /**
+   * What comparing has shown.
+   *
+   * @param note for the model's owner
+   * @param weightsOnHost weights of a session for a GPU that it wants in ordinary memory
+   */
+  record Comparison(String note, Set<String> weightsOnHost) {}
 
   /** What a plain session answered to an open dimension of a given size. */
   private record Known(long dimension, Outputs outputs) {}
@@ -100,10 +110,9 @@ final class Answers {
    * @param inPlace the file of those read in place
    * @param settings of a session that repacks nothing
    * @param memory serves what the session allocates
-   * @return what is to be noted
    * @throws StatusException when they differ, or the model cannot be run
    */
-  String compare(
+  Comparison compare(
       Path gated,
       Layout layout,
       Path weights,
@@ -117,11 +126,22 @@ final class Answers {
       MemorySegment range = arena.allocate(Math.max(1, layout.byteSize()), GatedGraph.ALIGNMENT);
       try (OrtSession session =
           layout.open(environment, gated, range.address(), settings, memory)) {
-        return known.isEmpty()
-            ? "not verified: " + reason
-            : compare(session, arena, layout, file, tables, range);
+        String note =
+            known.isEmpty()
+                ? "not verified: " + reason
+                : compare(session, arena, layout, file, tables, range);
+        return new Comparison(note, weightsOnHost(session, layout));
       }
     }
+  }
+
+  private Set<String> weightsOnHost(OrtSession session, Layout layout) {
+    if (target.graph() == GraphTarget.PROCESSOR) {
+      return Set.of();
+    }
+    Set<String> found = new HashSet<>(session.hostInputs());
+    found.retainAll(layout.weights().stream().map(Plan.StreamedWeight::name).toList());
+    return found;
   }
 
   /** Asks a session whose weights lie in a range, and arrive there from a file. */

@@ -29,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -155,7 +156,7 @@ final class ImportJob {
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
         WeightsFile.writeInPlace(gated, weights, optimized, inPlaceFile());
         Layout layout = Layout.of(gated, checksum);
-        String verdict =
+        Answers.Comparison comparison =
             answers.compare(
                 folder.resolve(GATED),
                 layout,
@@ -164,9 +165,10 @@ final class ImportJob {
                 gatedSession(channelsLast),
                 memory);
         GraphProto placed = takePlaced();
-        keep = HostCopies.weightsRead(placed, weights.keySet());
+        keep = new HashSet<>(HostCopies.weightsRead(placed, weights.keySet()));
+        keep.addAll(comparison.weightsOnHost());
         if (keep.isEmpty()) {
-          notes.add(verdict);
+          notes.add(comparison.note());
           noteInPlace(layout);
           if (target.graph() == GraphTarget.GPU) {
             notes.add("host copies: " + HostCopies.count(placed));
@@ -176,7 +178,9 @@ final class ImportJob {
           }
           Padding padding = answers.padding(plain);
           notes.add(padding.toString());
-          PlanFile.write(plan(layout, plain, padding, channelsLast), folder.resolve(PLAN));
+          PlanFile.write(
+              plan(layout, plain, padding, channelsLast, HostCopies.toHost(placed)),
+              folder.resolve(PLAN));
           return;
         }
         reason = "the processor computes with them";
@@ -220,10 +224,11 @@ final class ImportJob {
       Optional<Layout> repacked =
           answers.areKnown() ? repacker.write(model, weights) : Optional.empty();
       if (repacked.isPresent()) {
-        String verdict =
-            answers.compare(
-                model, repacked.get(), weights, inPlaceFile(), gatedSession(false), memory);
-        notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + verdict);
+        String note =
+            answers
+                .compare(model, repacked.get(), weights, inPlaceFile(), gatedSession(false), memory)
+                .note();
+        notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + note);
         Files.move(model, folder.resolve(GATED), StandardCopyOption.REPLACE_EXISTING);
         Files.move(weights, folder.resolve(WEIGHTS), StandardCopyOption.REPLACE_EXISTING);
         return repacked.get();
@@ -258,7 +263,8 @@ final class ImportJob {
     return placed;
   }
 
-  private Plan plan(Layout layout, OrtSession plain, Padding padding, boolean channelsLast)
+  private Plan plan(
+      Layout layout, OrtSession plain, Padding padding, boolean channelsLast, int broughtToHost)
       throws IOException {
     ModelProto model = ModelFile.read(folder.resolve(GATED)).model();
     return new Plan(
@@ -274,6 +280,7 @@ final class ImportJob {
         ConstantBytes.of(model.getGraph()),
         padding,
         channelsLast,
+        broughtToHost,
         notes);
   }
 }

@@ -10,6 +10,8 @@ import io.pipelane.modelstore.cache.ImportCache;
 import io.pipelane.modelstore.cache.ModelFolder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileLockInterruptionException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -20,7 +22,7 @@ import java.time.Clock;
  */
 public final class Importer {
   /** Raised whenever derived files change their form or meaning. */
-  private static final int FORMAT = 5;
+  private static final int FORMAT = 6;
 
   private final ImportCache cache;
   private final ContentHashes hashes;
@@ -55,6 +57,8 @@ public final class Importer {
           version, plan, folder.resolve(ImportJob.GATED), folder.resolve(ImportJob.WEIGHTS));
     } catch (StatusException e) {
       throw new StatusException(e.status(), version + ": " + e.getMessage(), e);
+    } catch (FileLockInterruptionException | ClosedByInterruptException e) {
+      throw new StatusException(Status.CANCELLED, version + ": its import was interrupted", e);
     } catch (IOException | UncheckedIOException e) {
       throw new StatusException(Status.INTERNAL, version + ": cannot be imported: " + e, e);
     }

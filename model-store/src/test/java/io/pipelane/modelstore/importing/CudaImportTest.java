@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -63,6 +64,15 @@ class CudaImportTest {
     assertTrue(plan.notes().contains("host copies: 0"), notes);
     assertEquals(Verdict.HARMLESS, plan.batchPadding().verdict(), notes);
     assertFalse(plan.weights().isEmpty());
+  }
+
+  /** Which a session would refuse to stream. */
+  @Test
+  void importModel_whatTheProcessorMultiplies_staysInTheSession() throws IOException {
+    Plan plan = plan(TestModels.dynamicallyQuantized(3, 7), 1);
+    String notes = plan.notes().toString();
+    assertEquals(List.of(), plan.weights(), notes);
+    assertTrue(notes.contains("stay in the session: the processor computes with them"), notes);
   }
 
   @Test

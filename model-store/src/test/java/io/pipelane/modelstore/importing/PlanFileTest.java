@@ -77,6 +77,7 @@ class PlanFileTest {
         12,
         new Padding(Padding.Verdict.CHANGES_ANSWERS, "relative error 2.0e-01"),
         true,
+        3,
         List.of("verified"));
   }
 }

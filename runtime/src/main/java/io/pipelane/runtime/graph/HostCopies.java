@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * The nodes by which ONNX Runtime moves values between ordinary and a GPU's memory. It adds them
@@ -20,11 +21,20 @@ public final class HostCopies {
 
   /** How many a graph and its bodies have. */
   public static int count(GraphProto graph) {
+    return count(graph, HostCopies::isCopy);
+  }
+
+  /** How many of them bring a value to ordinary memory: a run waits for each. */
+  public static int toHost(GraphProto graph) {
+    return count(graph, node -> isCopy(node) && node.getOpType().equals(TO_HOST));
+  }
+
+  private static int count(GraphProto graph, Predicate<NodeProto> which) {
     int copies = 0;
     for (NodeProto node : graph.getNodeList()) {
-      copies += isCopy(node) ? 1 : 0;
+      copies += which.test(node) ? 1 : 0;
       for (GraphProto body : Scopes.bodies(node)) {
-        copies += count(body);
+        copies += count(body, which);
       }
     }
     return copies;

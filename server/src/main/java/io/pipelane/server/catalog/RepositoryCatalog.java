@@ -314,7 +314,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   /** A version that is in service stays so when what would replace it is refused. */
   private static void refuse(CatalogModel model, ModelVersion version, StatusException cause) {
-    LOG.log(Level.WARNING, "{0} is refused: {1}", version, cause.getMessage());
+    Level level = cause.status() == Status.CANCELLED ? Level.DEBUG : Level.WARNING;
+    LOG.log(level, "{0} is refused: {1}", version, cause.getMessage());
     if (!(model.versions().get(version.version()) instanceof Ready)) {
       model.put(version.version(), new Refused(cause));
     }

@@ -44,6 +44,10 @@ final class Exchange {
     return connection.allocator();
   }
 
+  TransferBuffers transfers() {
+    return connection.transfers();
+  }
+
   /** The only thread that may touch the exchange. */
   EventExecutor loop() {
     return connection.loop();

@@ -66,6 +66,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   private final Api api;
   private final ServerActivity activity;
+  private final TransferBuffers transfers;
   private final int maxRequestBytes;
   private @Nullable ChannelHandlerContext attached;
   private final Deque<Exchange> exchanges = new ArrayDeque<>(4);
@@ -79,14 +80,19 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private boolean flushOwed;
   private boolean flushQueued;
 
-  HttpConnection(Api api, ServerActivity activity, int maxRequestBytes) {
+  HttpConnection(Api api, ServerActivity activity, TransferBuffers transfers, int maxRequestBytes) {
     this.api = api;
     this.activity = activity;
+    this.transfers = transfers;
     this.maxRequestBytes = maxRequestBytes;
   }
 
   ByteBufAllocator allocator() {
     return context().alloc();
+  }
+
+  TransferBuffers transfers() {
+    return transfers;
   }
 
   EventExecutor loop() {
@@ -104,6 +110,11 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
     attached = context;
+    context.channel().config().setRecvByteBufAllocator(new ReadPlaces(this::bodyPlace));
+  }
+
+  private @Nullable ByteBuf bodyPlace() {
+    return receiving == null ? null : receiving.body().readPlace();
   }
 
   @Override
@@ -129,8 +140,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   private void begin(HttpRequest request) {
     RequestHead head = RequestHead.of(request);
-    Exchange exchange =
-        new Exchange(this, head, new RequestBody(allocator(), head.contentLength()));
+    Exchange exchange = new Exchange(this, head, newBody(head));
     exchanges.add(exchange);
     receiving = exchange;
     receivingRoute = null;
@@ -147,6 +157,12 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     offerContinue();
     updateReading();
+  }
+
+  private RequestBody newBody(RequestHead head) {
+    boolean large = head.contentLength() >= TransferBuffers.LEAST_BYTES;
+    int binaryOffset = large ? InferenceHeader.binaryOffset(head.headers()) : 0;
+    return new RequestBody(allocator(), transfers, head.contentLength(), binaryOffset);
   }
 
   /** Finds the route and refuses what needs no body to be refused. */

@@ -146,7 +146,8 @@ final class InferRun implements ResultHandler {
               .formatted(name, byteSize, Integer.MAX_VALUE));
     }
     int size = (int) byteSize;
-    ByteBuf data = exchange.allocator().directBuffer(Math.max(1, size)).writerIndex(size);
+    ByteBuf data = exchange.transfers().take(Math.max(1, size), exchange.allocator());
+    data.writerIndex(size);
     outputs.add(new OutputTensor(name, type, shape, data));
     return OutputTensor.memory(data);
   }

@@ -82,6 +82,7 @@ final class FakeModels implements HostWeights {
             0,
             Padding.notApplicable("there is nothing to pad"),
             false,
+            0,
             List.of()),
         model.gatedModel(),
         model.weights());

@@ -41,6 +41,7 @@ class BucketedInvocationTest {
             0,
             padding,
             false,
+            0,
             List.of());
     return new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere, List.of(buckets));
   }

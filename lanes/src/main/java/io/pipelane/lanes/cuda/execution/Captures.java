@@ -106,7 +106,7 @@ final class Captures implements AutoCloseable {
       try {
         RunTimes times = new RunTimes();
         check.verify(run, cases.get(), growth, times, arena);
-        long held = Math.max(0, lane.frameworkBytes() - before);
+        long held = lane.frameworkGrowth(before);
         Capture capture = builder.measure(shapes, run, held, growth);
         makeRoom();
         entries.put(shapes, new Entry(run, capture, times));

@@ -21,6 +21,9 @@ import java.util.function.Supplier;
  * and answers pass through. Belongs to the thread that has the lane.
  */
 final class CudaLane implements AutoCloseable {
+  /** Sessions, first runs and captures take about 10 MiB together; a context takes 500. */
+  private static final long MOST_GROWTH_BYTES = 32L << 20;
+
   private final CudaDevice device;
   private final DeviceMemory memory;
   private final RunningStream running;
@@ -61,11 +64,18 @@ final class CudaLane implements AutoCloseable {
     return region;
   }
 
-  /**
-   * What the driver counts beside the device's own memory: that of libraries, for the most part.
-   */
+  /** What the driver counts beside the device's own memory: that of libraries for the most part. */
   long frameworkBytes() {
     return device.driverUsedBytes() - device.deviceBytes();
+  }
+
+  /**
+   * What libraries have taken since an earlier {@link #frameworkBytes}, at most {@link
+   * #MOST_GROWTH_BYTES}: the driver counts for all processes, so an import that begins meanwhile is
+   * in it. The rest is counted as memory of libraries that all share.
+   */
+  long frameworkGrowth(long earlierBytes) {
+    return Math.clamp(frameworkBytes() - earlierBytes, 0, MOST_GROWTH_BYTES);
   }
 
   /** Does something whose device memory comes from the lane, on the lane's stream. */

@@ -90,7 +90,7 @@ public final class CudaSession implements ModelSession {
     uncaptured.run(invocation, growth, weights, timesOf(shapes));
     if (!hasRun) {
       hasRun = true;
-      firstRunBytes = Math.max(0, lane.frameworkBytes() - before);
+      firstRunBytes = lane.frameworkGrowth(before);
     }
     if (invocation.inputs().stream().anyMatch(binding::isOnHost)) {
       captures.refuse("an input is read on the host");

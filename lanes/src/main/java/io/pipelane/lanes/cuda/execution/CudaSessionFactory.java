@@ -107,7 +107,11 @@ public final class CudaSessionFactory implements SessionFactory {
             new CaptureCheck(uncaptured, outputs),
             lane,
             building);
-    long built = Math.max(0, lane.frameworkBytes() - before);
+    int broughtToHost = model.plan().broughtToHost();
+    if (broughtToHost > 0) {
+      captures.refuse("a run brings %d values to the processor".formatted(broughtToHost));
+    }
+    long built = lane.frameworkGrowth(before);
     return new CudaSession(lane, binding, uncaptured, captures, outputs, building, built);
   }
 
