@@ -45,7 +45,9 @@ public final class GateCutter {
     Set<String> tables = target.readInPlace(order, weights);
     Map<String, TensorProto> streamed = without(weights, tables);
     Set<String> slab = target.slab(streamed);
-    Segmentation cuts = Segmentation.of(order, without(streamed, slab), settings, liveness::mayCut);
+    Segmentation cuts =
+        Segmentation.of(
+            order, without(streamed, slab), settings, target.headStart(), liveness::mayCut);
     List<Weight> placed = place(order, cuts, streamed, slab);
     List<InPlaceWeight> inPlace = placeInPlace(tables, weights);
     GateWiring wiring = new GateWiring(graph, order, cuts, liveness, placed);

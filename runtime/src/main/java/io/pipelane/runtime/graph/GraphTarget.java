@@ -48,6 +48,17 @@ public enum GraphTarget {
     };
   }
 
+  /**
+   * How many times smaller than others the first segment is to be, for which all computation waits;
+   * the second is half as many times smaller. Where copies are grouped anyway it is of no use.
+   */
+  int headStart() {
+    return switch (this) {
+      case PROCESSOR -> 4;
+      case GPU -> 1;
+    };
+  }
+
   /** The weights that stand in front, in segment 0, whichever segment reads them. */
   Set<String> slab(Map<String, TensorProto> weights) {
     return switch (this) {

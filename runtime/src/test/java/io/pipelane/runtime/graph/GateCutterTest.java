@@ -10,12 +10,13 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
-import io.pipelane.runtime.graph.GatedGraph.Segment;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -24,11 +25,18 @@ class GateCutterTest {
   private static final int WEIGHT_BYTES = 4 * TestModels.WIDTH * TestModels.WIDTH;
 
   @Test
-  void cut_bySize_givesSegmentsOfAboutEqualBytes() {
-    GatedGraph gated = cut(TestModels.chain(12, 32, 1), new CutSettings(1, 4));
+  void cut_bySize_givesSegmentsOfAboutEqualBytesBehindTheFirst() {
+    ModelFile file = ArrivingWeights.inMemory(TestModels.chain(16, 32, 1));
+    Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(file.graph());
+    CutSettings four = new CutSettings(1, 4);
     assertEquals(
-        List.of(3L * WEIGHT_BYTES, 3L * WEIGHT_BYTES, 3L * WEIGHT_BYTES, 3L * WEIGHT_BYTES),
-        gated.segments().stream().map(Segment::byteSize).toList());
+        List.of(1L, 2L, 6L, 7L), sizes(GateCutter.cut(file, weights, four, GraphTarget.PROCESSOR)));
+    assertEquals(
+        List.of(4L, 4L, 4L, 4L), sizes(GateCutter.cut(file, weights, four, GraphTarget.GPU)));
+  }
+
+  private static List<Long> sizes(GatedGraph gated) {
+    return gated.segments().stream().map(segment -> segment.byteSize() / WEIGHT_BYTES).toList();
   }
 
   @Test
