@@ -47,6 +47,11 @@ public final class InferCall implements AutoCloseable {
     return description.binaryOutputs().contains(true);
   }
 
+  /** How requests of the same text were answered; of use where all outputs are binary. */
+  LatestAnswer latestAnswer() {
+    return description.latestAnswer();
+  }
+
   @Override
   public void close() {
     buffers.forEach(ByteBuf::release);

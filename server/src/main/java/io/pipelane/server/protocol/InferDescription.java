@@ -12,13 +12,15 @@ import org.jspecify.annotations.Nullable;
  * @param inputs in the request's order
  * @param outputs names of the outputs wanted, in the order wanted
  * @param binaryOutputs by position in {@code outputs}, whether to answer it as binary data
+ * @param latestAnswer how it was answered before
  */
 record InferDescription(
     ServedModel model,
     @Nullable String id,
     List<Input> inputs,
     List<String> outputs,
-    List<Boolean> binaryOutputs) {
+    List<Boolean> binaryOutputs,
+    LatestAnswer latestAnswer) {
   InferDescription {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);

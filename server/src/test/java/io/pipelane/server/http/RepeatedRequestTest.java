@@ -40,6 +40,26 @@ class RepeatedRequestTest {
   }
 
   @Test
+  void infer_theSameTextWithOutputsOfOtherSizes_saysTheirSizes() {
+    String json =
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[2],\"datatype\":\"BYTES\",\"parameters\":"
+            + "{\"binary_data_size\":12}}],\"parameters\":{\"binary_data_output\":true}}";
+    EchoService service = EchoService.holding();
+    try (Conversation conversation = new Conversation(FakeCatalog.usual(), service)) {
+      byte[] request = Requests.inferBinary("echo_BYTES", json, Requests.strings("ab", "cd"));
+      conversation.send(request).send(request).send(request);
+      service.pending.get(0).complete();
+      service.pending.get(1).completeWith(Requests.strings("a", "longer"));
+      service.pending.get(2).complete();
+      List<Reply> replies = conversation.replies();
+      assertTrue(replies.get(0).json().contains("\"binary_data_size\":12}"));
+      assertTrue(replies.get(1).json().contains("\"binary_data_size\":15}"));
+      assertArrayEquals(Requests.strings("a", "longer"), replies.get(1).binary());
+      assertEquals(replies.get(0).json(), replies.get(2).json());
+    }
+  }
+
+  @Test
   void infer_theSameTextForAnotherModel_isCheckedAgainstItsDeclaration() {
     try (Conversation conversation = Conversation.usual()) {
       conversation.send(request("echo_INT64", "a", "true", Requests.longs(1, 2)));
