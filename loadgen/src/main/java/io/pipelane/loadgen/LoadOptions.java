@@ -1,6 +1,7 @@
 package io.pipelane.loadgen;
 
 import io.pipelane.loadgen.request.InputSettings;
+import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.ModelChoice;
 import io.pipelane.loadgen.settings.Window;
@@ -60,7 +61,13 @@ final class LoadOptions {
       paramLabel = "constant|poisson",
       defaultValue = "poisson",
       description = "Open loop: how requests are spread over time (${DEFAULT-VALUE}).")
-  LoadMode.Distribution distribution = LoadMode.Distribution.POISSON;
+  Distribution distribution = Distribution.POISSON;
+
+  /** How requests of an open loop are spread. */
+  enum Distribution {
+    CONSTANT,
+    POISSON
+  }
 
   @Option(
       names = "--connections",
@@ -165,7 +172,10 @@ final class LoadOptions {
       throw new IllegalArgumentException("give --concurrency or --rate");
     }
     return new LoadMode.Open(
-        loop.rate, distribution, connections == null ? OPEN_LOOP_CONNECTIONS : connections);
+        distribution == Distribution.POISSON
+            ? new ArrivalPattern.Poisson(loop.rate)
+            : new ArrivalPattern.Constant(loop.rate),
+        connections == null ? OPEN_LOOP_CONNECTIONS : connections);
   }
 
   ModelChoice choice() {
@@ -176,7 +186,7 @@ final class LoadOptions {
 
   Window window() {
     return new Window(
-        warmup, duration, requestCount == null ? Long.MAX_VALUE : requestCount, timeout);
+        warmup, duration, requestCount == null ? Long.MAX_VALUE : requestCount, timeout, null);
   }
 
   InputSettings inputs() {

@@ -9,6 +9,7 @@ import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.Progress;
 import io.pipelane.loadgen.settings.LoadTest;
+import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.time.Duration;
@@ -61,8 +62,13 @@ public final class LoadRunner {
   private static ClientCpu cpuTime() {
     OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    long collectingMillis =
+        ManagementFactory.getGarbageCollectorMXBeans().stream()
+            .mapToLong(GarbageCollectorMXBean::getCollectionTime)
+            .sum();
     return new ClientCpu(
         Duration.ofNanos(system.getProcessCpuTime()),
-        Duration.ofNanos(threads.getCurrentThreadCpuTime()));
+        Duration.ofNanos(threads.getCurrentThreadCpuTime()),
+        Duration.ofMillis(collectingMillis));
   }
 }

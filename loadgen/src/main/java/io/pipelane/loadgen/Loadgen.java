@@ -140,21 +140,9 @@ public final class Loadgen implements Callable<Integer> {
   }
 
   private static void describe(PrintWriter out, LoadTest test) {
-    String load =
-        switch (test.mode()) {
-          case LoadMode.Closed closed ->
-              "closed loop, %d connections".formatted(closed.concurrency());
-          case LoadMode.Open open ->
-              String.format(
-                  Locale.ROOT,
-                  "open loop, %s requests/s (%s), %d connections",
-                  open.requestsPerSecond(),
-                  open.distribution().name().toLowerCase(Locale.ROOT),
-                  open.connections());
-        };
     Machine machine = Machine.current();
     out.printf("server       %s%n", test.url());
-    out.printf("load         %s%n", load);
+    out.printf("load         %s%n", test.mode().description());
     out.printf(
         "time         %s after %s of warm-up, seed %d%n",
         seconds(test.window().duration()), seconds(test.window().warmup()), test.seed());

@@ -8,8 +8,8 @@ import io.pipelane.loadgen.drive.VirtualServer.Behaviour;
 import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
-import io.pipelane.loadgen.settings.LoadMode.Distribution;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
 import io.pipelane.loadgen.settings.ModelRequests;
@@ -63,6 +63,7 @@ class LoadRunTest {
     assertMillis(2, report.total().responseNanos().getMaxValue());
     assertEquals(Duration.ofSeconds(10), report.window());
     assertTrue(report.isClean());
+    assertEquals(List.of(), report.bottlenecks());
     assertEquals(List.of(), report.warnings());
   }
 
@@ -101,7 +102,9 @@ class LoadRunTest {
 
     assertTrue(report.sends().lateByGenerator() > 900, report.sends().toString());
     assertMillis(6, report.total().responseNanos().getMaxValue());
-    assertTrue(report.warnings().getFirst().contains("bottleneck"), report.warnings().toString());
+    assertTrue(report.bottlenecks().getFirst().contains("over 1 ms late"), report.toString());
+    assertTrue(report.pauses().count() > 500, report.pauses().toString());
+    assertMillis(3, report.lagNanos().getMaxValue());
   }
 
   @Test
@@ -139,7 +142,8 @@ class LoadRunTest {
     VirtualServer server =
         new VirtualServer(
             timeline, request -> request == 5 ? new VirtualServer.Silence() : VirtualServer.ok(0));
-    Window window = new Window(Duration.ZERO, Duration.ofSeconds(9), 10, Duration.ofSeconds(1));
+    Window window =
+        new Window(Duration.ZERO, Duration.ofSeconds(9), 10, Duration.ofSeconds(1), null);
 
     LoadReport report = run(timeline, test(new LoadMode.Closed(1), window, 1), server);
 
@@ -151,7 +155,8 @@ class LoadRunTest {
   @Test
   void shouldCountRequestsThatNeverFoundAConnection() {
     Window window =
-        new Window(Duration.ZERO, Duration.ofSeconds(1), Long.MAX_VALUE, Duration.ofSeconds(1));
+        new Window(
+            Duration.ZERO, Duration.ofSeconds(1), Long.MAX_VALUE, Duration.ofSeconds(1), null);
 
     LoadReport report = run(open(100, 2), window, _ -> new VirtualServer.Silence());
 
@@ -207,15 +212,14 @@ class LoadRunTest {
   }
 
   private static LoadReport run(VirtualTimeline timeline, LoadTest test, VirtualServer server) {
-    ClientCpu cpu = new ClientCpu(Duration.ZERO, Duration.ZERO);
-    LoadRun run = new LoadRun(test, timeline, server, () -> cpu);
+    LoadRun run = new LoadRun(test, timeline, server, () -> ClientCpu.NONE);
     run.start();
     timeline.runUntil(() -> run.report().isDone());
     return run.report().join();
   }
 
   private static LoadMode open(double rate, int connections) {
-    return new LoadMode.Open(rate, Distribution.CONSTANT, connections);
+    return new LoadMode.Open(new ArrivalPattern.Constant(rate), connections);
   }
 
   private static LoadTest test(LoadMode mode, Window window, int models) {
