@@ -8,6 +8,7 @@ import io.pipelane.loadgen.drive.VirtualServer.Behaviour;
 import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.result.StabilityReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
@@ -15,6 +16,8 @@ import io.pipelane.loadgen.settings.ModelChoice;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;
 import io.pipelane.loadgen.settings.ResponseCheck;
+import io.pipelane.loadgen.settings.Stability;
+import io.pipelane.loadgen.settings.Trace;
 import io.pipelane.loadgen.settings.Window;
 import java.net.URI;
 import java.time.Duration;
@@ -200,6 +203,77 @@ class LoadRunTest {
       long asked = first.modelsAsked.stream().filter(m -> m == index).count();
       assertEquals(asked, report.models().get(model).answered());
     }
+  }
+
+  @Test
+  void shouldEndWhenThreeWindowsAgree() {
+    LoadReport report =
+        run(
+            new LoadMode.Closed(1),
+            stable(10),
+            request -> VirtualServer.ok(request < 250 ? 10 * MILLI : 2 * MILLI));
+
+    assertEquals(new StabilityReport(true, 6), report.stability());
+    assertEquals(Duration.ofSeconds(3), report.window());
+    assertEquals(1500, report.total().answered());
+    assertEquals(500, report.total().perSecond(), 1);
+    assertMillis(2, report.total().responseNanos().getMaxValue());
+  }
+
+  @Test
+  void shouldSayThatItIsUnstableWhenLatencyKeepsRising() {
+    LoadReport report =
+        run(
+            new LoadMode.Closed(1),
+            stable(5),
+            request -> VirtualServer.ok(MILLI + request * MILLI));
+
+    assertEquals(new StabilityReport(false, 5), report.stability());
+    assertFalse(report.isStable());
+    assertEquals(Duration.ofSeconds(3), report.window());
+  }
+
+  @Test
+  void shouldNeverAskTheSameModelTwiceInASwitchStorm() {
+    VirtualServer server = new VirtualServer(timeline, _ -> VirtualServer.ok(1));
+    LoadTest plain = test(new LoadMode.Closed(1), Window.ofRequests(9), 3);
+    LoadTest storm =
+        new LoadTest(
+            plain.url(),
+            plain.models(),
+            new ModelChoice.SwitchStorm(),
+            plain.mode(),
+            plain.window(),
+            1,
+            plain.check());
+
+    run(timeline, storm, server);
+
+    assertEquals(List.of(0, 1, 2, 0, 1, 2, 0, 1, 2), server.modelsAsked);
+  }
+
+  @Test
+  void shouldReplayATraceExactly() {
+    VirtualServer server = new VirtualServer(timeline, _ -> VirtualServer.ok(MILLI));
+    Trace trace =
+        new Trace(
+            new long[] {0, 5 * MILLI, 5 * MILLI, 900 * MILLI}, new int[] {1, 0, 2, 1}, new int[4]);
+    LoadMode mode = new LoadMode.Open(new ArrivalPattern.Replay(trace), 4);
+
+    LoadReport report = run(timeline, test(mode, TEN_SECONDS, 3), server);
+
+    assertEquals(List.of(1, 0, 2, 1), server.modelsAsked);
+    assertEquals(4, report.total().answered());
+    assertEquals(0, report.sends().late());
+  }
+
+  private static Window stable(int maximumWindows) {
+    return new Window(
+        Duration.ZERO,
+        Duration.ofSeconds(1),
+        Long.MAX_VALUE,
+        Duration.ofSeconds(30),
+        new Stability(0.1, maximumWindows, 0));
   }
 
   private LoadReport run(LoadMode mode, Window window, Behaviour behaviour) {
