@@ -21,6 +21,7 @@ import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.memory.Grouping;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,9 +30,10 @@ import java.util.function.Consumer;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
 public final class DeviceOpening {
-  private static final int CPU_GROUPS = 8;
-  private static final int GPU_GROUPS = 32;
-  private static final long SMALLEST_GROUP = 1L << 20;
+  /** As good as a copy for each segment. */
+  private static final Grouping CPU_GROUPING = new EqualBytesGrouping(256, 256 << 10);
+
+  private static final Grouping GPU_GROUPING = new EqualBytesGrouping(32, 1 << 20);
 
   /** Some dozens of images in batches; what does not fit is copied once more on its way. */
   private static final long TRANSFER_BYTES = 128L << 20;
@@ -151,12 +153,7 @@ public final class DeviceOpening {
     SessionFactory sessions = device.sessions().apply(memory);
     try {
       return opened.add(
-          new Switcher(
-              device.device(),
-              memory,
-              sessions,
-              settings(device),
-              model -> hostTier.open(model.weights(), model.plan().weightBytes())));
+          new Switcher(device.device(), memory, sessions, settings(device), hostTier));
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;
@@ -170,13 +167,13 @@ public final class DeviceOpening {
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
-        new EqualBytesGrouping(groups(device), SMALLEST_GROUP));
+        grouping(device));
   }
 
-  private static int groups(ServingDevice device) {
+  private static Grouping grouping(ServingDevice device) {
     return switch (device.target().graph()) {
-      case PROCESSOR -> CPU_GROUPS;
-      case GPU -> GPU_GROUPS;
+      case PROCESSOR -> CPU_GROUPING;
+      case GPU -> GPU_GROUPING;
     };
   }
 }
