@@ -48,17 +48,20 @@ final class InputCopier implements AutoCloseable {
 
   private void enqueue(InputLayout layout, long device, CudaStream stream) {
     long enqueued = 0;
+    long staged = 0;
     for (Slot slot : layout.slots()) {
       if (isReadInPlace(slot, stream)) {
-        enqueueStaged(layout, enqueued, slot.offset(), device, stream);
+        enqueueStaged(layout, enqueued, staged, device, stream);
         MemorySegment data = slot.tensor().data();
         stream.copyToDevice(device + slot.offset(), data.address(), data.byteSize());
         enqueued = slot.end();
       } else {
-        enqueued = stage(layout, slot, enqueued, device, stream);
+        long begin = enqueued == staged ? slot.offset() : enqueued;
+        enqueued = stage(layout, slot, begin, device, stream);
       }
+      staged = slot.end();
     }
-    enqueueStaged(layout, enqueued, layout.byteSize(), device, stream);
+    enqueueStaged(layout, enqueued, staged, device, stream);
   }
 
   /** Large, aligned, and in memory that the device reads directly. */
@@ -90,7 +93,7 @@ final class InputCopier implements AutoCloseable {
 
   private void enqueueStaged(
       InputLayout layout, long begin, long end, long device, CudaStream stream) {
-    if (begin < end && !layout.slots().isEmpty()) {
+    if (begin < end) {
       MemorySegment staged = staging.take(layout.byteSize());
       stream.copyToDevice(device + begin, staged.address() + begin, end - begin);
     }
