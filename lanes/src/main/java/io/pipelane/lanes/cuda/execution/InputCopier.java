@@ -12,7 +12,7 @@ final class InputCopier implements AutoCloseable {
   /** A piece is on its way while the next one is staged. */
   private static final long PIECE_BYTES = 1L << 20;
 
-  /** Staging less takes no longer than asking the driver and a copy of its own. */
+  /** Staging less takes no longer than a copy of its own. */
   private static final long LEAST_IN_PLACE = 64L << 10;
 
   /** A processor's cache line. */
@@ -69,8 +69,7 @@ final class InputCopier implements AutoCloseable {
     MemorySegment data = slot.tensor().data();
     return data.byteSize() >= LEAST_IN_PLACE
         && data.address() % ALIGNMENT_IN_PLACE == 0
-        && stream.context().isPinned(data.address())
-        && stream.context().isPinned(data.address() + data.byteSize() - 1);
+        && stream.context().isPinned(data);
   }
 
   /** Copies an input to the staging buffer; answers how far the block is enqueued. */
