@@ -23,6 +23,14 @@ public record ServerConfig(
     @Key(about = "Largest request body", standard = "64MiB", min = "1KiB", max = "1GiB")
         ByteSize maxRequestSize,
     @Key(
+            about =
+                "Host memory, pinned where there is a GPU, that large requests and answers pass"
+                    + " through; what does not fit is copied once more",
+            standard = "128MiB",
+            min = "1MiB",
+            max = "64GiB")
+        ByteSize transferMemory,
+    @Key(
             about = "Connections open at a time; more are refused",
             standard = "10000",
             min = "1",

@@ -24,6 +24,8 @@ public enum Status {
   CANCELLED,
   /** The protocol allows it, this server does not do it. */
   UNIMPLEMENTED,
+  /** The device, or a library on it, failed; what was asked of it is not to blame. */
+  DEVICE_FAILURE,
   /** A fault of the server or of a library below it. */
   INTERNAL
 }

@@ -34,6 +34,7 @@ class SectionsTest {
             ServerConfig.Transport.AUTO,
             0,
             size("64MiB"),
+            size("128MiB"),
             10_000,
             Duration.ofSeconds(60),
             Duration.ofSeconds(30)),
@@ -49,6 +50,7 @@ class SectionsTest {
             ServerConfig.Transport.IO_URING,
             4,
             size("1MB"),
+            size("256MB"),
             7,
             Duration.ofMinutes(5),
             Duration.ZERO),
@@ -59,6 +61,7 @@ class SectionsTest {
                     "server.transport", "io_uring",
                     "server.event-loops", "4",
                     "server.max-request-size", "1MB",
+                    "server.transfer-memory", "256MB",
                     "server.max-connections", "7",
                     "server.idle-timeout", "5m",
                     "server.drain-timeout", "0s"))

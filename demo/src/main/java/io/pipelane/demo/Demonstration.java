@@ -74,7 +74,7 @@ final class Demonstration {
     }
     report.models(rows, reference);
     report.ledger(server.ledger());
-    return rows.stream().allMatch(row -> row.difference() <= reference.tolerance());
+    return rows.stream().allMatch(ModelRow::isEqual);
   }
 
   private void awaitImports(long start) throws IOException, InterruptedException {
@@ -135,7 +135,8 @@ final class Demonstration {
         weights.groups(),
         cold,
         warm,
-        difference(question, reference, answers, timed));
+        difference(question, reference, answers, timed),
+        reference.tolerance(question.model().isQuantized()));
   }
 
   /** Repeats a request, but begins no run after {@link #MEASURING_LIMIT}. */

@@ -1,41 +1,23 @@
 package io.pipelane.loadgen;
 
-import io.pipelane.loadgen.request.InputSettings;
+import io.pipelane.loadgen.experiment.LatencyLimit;
+import io.pipelane.loadgen.experiment.LoadPlan;
+import io.pipelane.loadgen.experiment.LoadRange;
+import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
-import io.pipelane.loadgen.settings.ModelChoice;
-import io.pipelane.loadgen.settings.Window;
-import java.net.URI;
+import io.pipelane.loadgen.settings.Trace;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.function.DoubleFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
 
-/** The command line's options, and the settings they stand for. */
+/** Options that say how much load there is, and the plan they stand for. */
 final class LoadOptions {
-  private static final Pattern RANGE = Pattern.compile("(-?\\d{1,18})(?::|\\.\\.)(-?\\d{1,18})");
   private static final int OPEN_LOOP_CONNECTIONS = 64;
-
-  @Option(
-      names = {"-u", "--url"},
-      paramLabel = "URL",
-      defaultValue = "http://127.0.0.1:8000",
-      description = "The server (${DEFAULT-VALUE}).")
-  URI url = URI.create("http://127.0.0.1:8000");
-
-  @Option(
-      names = {"-m", "--model"},
-      paramLabel = "NAME",
-      required = true,
-      description = "A model to ask; give it several times for several, the most popular first.")
-  List<String> models = new ArrayList<>();
+  private static final double DEFAULT_PERCENTILE = 99;
 
   @ArgGroup(multiplicity = "1")
   Loop loop = new Loop();
@@ -49,18 +31,61 @@ final class LoadOptions {
     @Nullable Integer concurrency;
 
     @Option(
+        names = "--concurrency-range",
+        paramLabel = "START:END:STEP",
+        description = "Closed loop, with each of these numbers of connections in turn.")
+    @Nullable String concurrencyRange;
+
+    @Option(
         names = "--rate",
         paramLabel = "R",
         description = "Open loop: R requests per second, whether or not the server keeps up.")
     @Nullable Double rate;
+
+    @Option(
+        names = "--request-rate-range",
+        paramLabel = "START:END:STEP",
+        description = "Open loop, with each of these rates in turn.")
+    @Nullable String rateRange;
+
+    @Option(
+        names = "--trace",
+        paramLabel = "FILE",
+        description = {
+          "Open loop: exactly the requests of a file of lines time,model[,batch], times in seconds.",
+          "loadgen trace makes some up."
+        })
+    @Nullable Path trace;
   }
 
   @Option(
-      names = "--distribution",
-      paramLabel = "constant|poisson",
+      names = {"--request-distribution", "--distribution"},
+      paramLabel = "constant|poisson|gamma",
       defaultValue = "poisson",
       description = "Open loop: how requests are spread over time (${DEFAULT-VALUE}).")
-  LoadMode.Distribution distribution = LoadMode.Distribution.POISSON;
+  Distribution distribution = Distribution.POISSON;
+
+  /** How requests of an open loop are spread. */
+  enum Distribution {
+    CONSTANT,
+    POISSON,
+    GAMMA
+  }
+
+  @Option(
+      names = "--cv",
+      paramLabel = "X",
+      description = {
+        "With --distribution gamma: the intervals' standard deviation over their mean; above 1",
+        "requests come in clusters."
+      })
+  @Nullable Double variation;
+
+  @Option(
+      names = "--burst",
+      paramLabel = "ON:OFF",
+      description = "Open loop: bursts of the given rate, like 2s:8s, with silence between them.")
+  @Nullable String burst;
 
   @Option(
       names = "--connections",
@@ -69,143 +94,101 @@ final class LoadOptions {
   @Nullable Integer connections;
 
   @Option(
-      names = "--duration",
-      paramLabel = "TIME",
-      defaultValue = "10s",
-      description = "Measured time, like 10s or 2m (${DEFAULT-VALUE}).")
-  Duration duration = Duration.ofSeconds(10);
+      names = {"-l", "--latency-threshold"},
+      paramLabel = "MS",
+      description = "A sweep ends behind the first load whose --percentile (p99) is above it.")
+  @Nullable Double latencyThreshold;
 
   @Option(
-      names = "--warmup",
-      paramLabel = "TIME",
-      defaultValue = "2s",
-      description = "Load before it that is not measured (${DEFAULT-VALUE}).")
-  Duration warmup = Duration.ofSeconds(2);
+      names = "--binary-search",
+      description = "Search the range for the highest load that holds --latency-threshold.")
+  boolean binarySearch;
 
-  @Option(
-      names = "--request-count",
-      paramLabel = "N",
-      description = "End after N measured requests, if that is earlier.")
-  @Nullable Long requestCount;
-
-  @Option(
-      names = "--timeout",
-      paramLabel = "TIME",
-      defaultValue = "30s",
-      description = "A request unanswered for so long is an error (${DEFAULT-VALUE}).")
-  Duration timeout = Duration.ofSeconds(30);
-
-  @ArgGroup(multiplicity = "0..1")
-  Popularity popularity = new Popularity();
-
-  /** Which of several models. */
-  static final class Popularity {
-    @Option(
-        names = "--zipf",
-        paramLabel = "S",
-        description = "The k-th model is asked in proportion to 1/k^S.")
-    @Nullable Double zipf;
-
-    @Option(names = "--uniform", description = "All models are asked alike; the default.")
-    boolean uniform;
+  /**
+   * The plan.
+   *
+   * @param percentile that a limit is for; null for the usual one
+   * @param trace what the trace file holds, where one is given
+   */
+  LoadPlan plan(@Nullable Double percentile, @Nullable Trace trace) {
+    requireConsistent();
+    LatencyLimit limit =
+        latencyThreshold == null
+            ? null
+            : new LatencyLimit(
+                percentile == null ? DEFAULT_PERCENTILE : percentile, latencyThreshold);
+    if (trace != null) {
+      return new LoadPlan.Sweep(List.of(open(new ArrivalPattern.Replay(trace))), limit);
+    }
+    LoadRange range = range();
+    DoubleFunction<LoadMode> mode =
+        isClosed()
+            ? load -> new LoadMode.Closed((int) Math.round(load))
+            : load -> open(pattern(load));
+    if (binarySearch) {
+      if (limit == null) {
+        throw new IllegalArgumentException("--binary-search needs --latency-threshold");
+      }
+      return new LoadPlan.Search(range, mode, limit);
+    }
+    return new LoadPlan.Sweep(range.loads().stream().map(mode::apply).toList(), limit);
   }
 
-  @Option(
-      names = "--seed",
-      paramLabel = "S",
-      defaultValue = "1",
-      description = "Seed of arrivals, choice of models and random inputs (${DEFAULT-VALUE}).")
-  long seed = 1;
+  private void requireConsistent() {
+    if (isClosed() && (connections != null || burst != null || variation != null)) {
+      throw new IllegalArgumentException(
+          "--connections belongs to --rate, as do --burst and --cv; a closed loop has as many"
+              + " connections as its concurrency");
+    }
+    if ((distribution == Distribution.GAMMA) != (variation != null)) {
+      throw new IllegalArgumentException("--distribution gamma and --cv belong together");
+    }
+    if (binarySearch && loop.concurrencyRange == null && loop.rateRange == null) {
+      throw new IllegalArgumentException(
+          "--binary-search needs --request-rate-range or --concurrency-range");
+    }
+  }
 
-  @Option(
-      names = "--shape",
-      paramLabel = "INPUT:DIMS",
-      description = {
-        "The shape of an input, like input_ids:1,16; MODEL/INPUT:DIMS for one model's.",
-        "Open dimensions are 1 otherwise."
-      })
-  List<String> shapes = new ArrayList<>();
+  private boolean isClosed() {
+    return loop.concurrency != null || loop.concurrencyRange != null;
+  }
 
-  @Option(
-      names = "--input-data",
-      paramLabel = "zero|random",
-      defaultValue = "random",
-      description = "What inputs hold (${DEFAULT-VALUE}).")
-  InputSettings.Values inputData = InputSettings.Values.RANDOM;
-
-  @Option(
-      names = "--int-range",
-      paramLabel = "MIN:MAX",
-      defaultValue = "0:99",
-      description = "Random integers lie within, both ends included (${DEFAULT-VALUE}).")
-  String intRange = "0:99";
-
-  @Option(
-      names = "--format",
-      paramLabel = "binary|json",
-      defaultValue = "binary",
-      description = "How tensors travel (${DEFAULT-VALUE}).")
-  InputSettings.Format format = InputSettings.Format.BINARY;
-
-  @Option(
-      names = "--json",
-      paramLabel = "FILE",
-      description = "Write everything measured to a file, too.")
-  @Nullable Path json;
-
-  LoadMode mode() {
+  private LoadRange range() {
+    if (loop.concurrencyRange != null) {
+      return LoadRange.parse(loop.concurrencyRange);
+    }
+    if (loop.rateRange != null) {
+      return LoadRange.parse(loop.rateRange);
+    }
     if (loop.concurrency != null) {
-      if (connections != null) {
-        throw new IllegalArgumentException(
-            "--connections belongs to --rate; a closed loop has as many as its concurrency");
-      }
-      return new LoadMode.Closed(loop.concurrency);
+      int connections = new LoadMode.Closed(loop.concurrency).connections();
+      return new LoadRange(connections, connections, 1);
     }
     if (loop.rate == null) {
-      throw new IllegalArgumentException("give --concurrency or --rate");
+      throw new IllegalArgumentException("give --concurrency, --rate, a range or --trace");
     }
-    return new LoadMode.Open(
-        loop.rate, distribution, connections == null ? OPEN_LOOP_CONNECTIONS : connections);
+    double rate = new ArrivalPattern.Poisson(loop.rate).requestsPerSecond();
+    return new LoadRange(rate, rate, 1);
   }
 
-  ModelChoice choice() {
-    return popularity.zipf == null
-        ? new ModelChoice.Uniform()
-        : new ModelChoice.Zipf(popularity.zipf);
+  private LoadMode open(ArrivalPattern pattern) {
+    return new LoadMode.Open(pattern, connections == null ? OPEN_LOOP_CONNECTIONS : connections);
   }
 
-  Window window() {
-    return new Window(
-        warmup, duration, requestCount == null ? Long.MAX_VALUE : requestCount, timeout);
-  }
-
-  InputSettings inputs() {
-    Matcher range = RANGE.matcher(intRange);
-    if (!range.matches()) {
-      throw new IllegalArgumentException(
-          "--int-range: \"" + intRange + "\" is not a range; write MIN:MAX, like 0:99");
+  private ArrivalPattern pattern(double rate) {
+    if (burst != null) {
+      String[] parts = burst.split(":", -1);
+      if (parts.length != 2) {
+        throw new IllegalArgumentException("--burst: \"" + burst + "\" is not ON:OFF, like 2s:8s");
+      }
+      DurationConverter converter = new DurationConverter();
+      Duration on = converter.convert(parts[0]);
+      return new ArrivalPattern.Bursts(rate, on, converter.convert(parts[1]));
     }
-    Map<String, List<Long>> byInput = new LinkedHashMap<>();
-    shapes.forEach(shape -> addShape(byInput, shape));
-    return new InputSettings(
-        inputData,
-        format,
-        byInput,
-        Long.parseLong(range.group(1)),
-        Long.parseLong(range.group(2)),
-        seed);
-  }
-
-  /** Names may contain colons, so the last one ends the name. */
-  private static void addShape(Map<String, List<Long>> shapes, String text) {
-    int colon = text.lastIndexOf(':');
-    String dimensions = text.substring(colon + 1);
-    if (colon < 1 || !dimensions.matches("\\d{1,10}(,\\d{1,10})*")) {
-      throw new IllegalArgumentException(
-          "--shape: \"" + text + "\" is not a shape; write INPUT:DIMS, like input_ids:1,16");
-    }
-    shapes.put(
-        text.substring(0, colon),
-        Arrays.stream(dimensions.split(",", -1)).map(Long::parseLong).toList());
+    return switch (distribution) {
+      case CONSTANT -> new ArrivalPattern.Constant(rate);
+      case POISSON -> new ArrivalPattern.Poisson(rate);
+      case GAMMA -> new ArrivalPattern.Gamma(rate, variation == null ? 1 : variation);
+    };
   }
 }

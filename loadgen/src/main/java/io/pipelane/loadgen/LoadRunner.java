@@ -9,6 +9,7 @@ import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.Progress;
 import io.pipelane.loadgen.settings.LoadTest;
+import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.time.Duration;
@@ -19,6 +20,8 @@ import java.util.function.Consumer;
 
 /** Runs load tests against a server over the network. */
 public final class LoadRunner {
+  private static final long PROGRESS_MILLIS = 200;
+
   private LoadRunner() {}
 
   /**
@@ -34,7 +37,7 @@ public final class LoadRunner {
   /**
    * Runs a test to its end.
    *
-   * @param progress told about once a second, on the calling thread
+   * @param progress told several times a second, on the calling thread
    * @throws StatusException {@link Status#UNAVAILABLE} when the server cannot be connected to
    * @throws InterruptedException when the calling thread is interrupted; the test then ends
    */
@@ -45,7 +48,7 @@ public final class LoadRunner {
       transport.execute(run::start);
       while (true) {
         try {
-          return run.report().get(1, TimeUnit.SECONDS);
+          return run.report().get(PROGRESS_MILLIS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
           progress.accept(run.progress());
         } catch (ExecutionException e) {
@@ -61,8 +64,13 @@ public final class LoadRunner {
   private static ClientCpu cpuTime() {
     OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    long collectingMillis =
+        ManagementFactory.getGarbageCollectorMXBeans().stream()
+            .mapToLong(GarbageCollectorMXBean::getCollectionTime)
+            .sum();
     return new ClientCpu(
         Duration.ofNanos(system.getProcessCpuTime()),
-        Duration.ofNanos(threads.getCurrentThreadCpuTime()));
+        Duration.ofNanos(threads.getCurrentThreadCpuTime()),
+        Duration.ofMillis(collectingMillis));
   }
 }

@@ -2,42 +2,28 @@ package io.pipelane.loadgen;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.loadgen.report.JsonReport;
+import io.pipelane.loadgen.experiment.Experiment;
+import io.pipelane.loadgen.experiment.Measurement;
+import io.pipelane.loadgen.experiment.Step;
+import io.pipelane.loadgen.report.Build;
+import io.pipelane.loadgen.report.Context;
 import io.pipelane.loadgen.report.Machine;
-import io.pipelane.loadgen.report.TextReport;
-import io.pipelane.loadgen.request.InputSettings;
-import io.pipelane.loadgen.request.InputShapes;
-import io.pipelane.loadgen.request.MetadataClient;
-import io.pipelane.loadgen.request.ModelMetadata;
-import io.pipelane.loadgen.request.RequestGenerator;
-import io.pipelane.loadgen.result.LoadReport;
-import io.pipelane.loadgen.result.Progress;
-import io.pipelane.loadgen.settings.LoadMode;
-import io.pipelane.loadgen.settings.LoadTest;
-import io.pipelane.loadgen.settings.ModelChoice;
-import io.pipelane.loadgen.settings.ModelRequests;
-import io.pipelane.loadgen.settings.ResponseCheck;
-import io.pipelane.loadgen.settings.Window;
-import java.io.Console;
+import io.pipelane.loadgen.report.SummaryTable;
+import io.pipelane.loadgen.server.ServerClient;
+import io.pipelane.loadgen.server.ServerDescription;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 import java.util.ServiceLoader;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
-import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** The load generator's command line. */
@@ -49,17 +35,30 @@ import picocli.CommandLine.Spec;
       "Measures throughput and tail latency of any server that speaks the Open Inference Protocol.",
       "Latency counts from the time a request was meant to leave, so a server that stalls looks"
           + " stalled.",
-      "Exit status: 0 all answered, 1 errors among the answers, 3 wrong options, 99 anything else."
+      "Exit status: 0 all answered, 1 errors among the answers, 2 unstable, 3 wrong options, 4 the"
+          + " load generator was the bottleneck and the figures are worthless, 99 anything else."
     },
     sortOptions = false)
 public final class Loadgen implements Callable<Integer> {
   static final int OK = 0;
   static final int ERRORS = 1;
+  static final int UNSTABLE = 2;
   static final int WRONG_OPTION = 3;
+  static final int BOTTLENECK = 4;
   static final int OTHER = 99;
 
   @Spec private CommandSpec spec = CommandSpec.create();
-  @Mixin private LoadOptions options = new LoadOptions();
+
+  @Option(
+      names = {"-u", "--url"},
+      paramLabel = "URL",
+      defaultValue = "http://127.0.0.1:8000",
+      converter = Target.Converter.class,
+      description = "The server (${DEFAULT-VALUE}).")
+  private Target target = Target.parse("http://127.0.0.1:8000");
+
+  @Mixin private ScenarioOptions scenarioOptions = new ScenarioOptions();
+  @Mixin private OutputOptions output = new OutputOptions();
 
   private Loadgen() {}
 
@@ -105,112 +104,55 @@ public final class Loadgen implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException, IOException {
-    PrintWriter out = spec.commandLine().getOut();
-    LoadMode mode = options.mode();
-    Window window = options.window();
-    ModelChoice choice = options.choice();
-    LoadTest test =
-        new LoadTest(
-            options.url,
-            requests(options.inputs()),
-            choice,
-            mode,
-            window,
-            options.seed,
-            ResponseCheck.NONE);
-    describe(out, test);
-    LoadReport report = LoadRunner.run(test, progressLine());
-    new TextReport(out, mode instanceof LoadMode.Open).print(report);
-    if (options.json != null) {
-      new JsonReport().write(options.json, flags(), options.seed, Machine.current(), report);
-    }
-    return report.isClean() ? OK : ERRORS;
-  }
-
-  private List<ModelRequests> requests(InputSettings inputs) throws InterruptedException {
-    List<ModelMetadata> models = new ArrayList<>();
-    try (MetadataClient client = new MetadataClient(options.url)) {
-      for (String model : options.models) {
-        models.add(client.model(model));
+    scenarioOptions.check();
+    Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
+    CommandLine commandLine = spec.commandLine();
+    try (ServerClient client = new ServerClient(target.url())) {
+      ServerDescription server = client.description();
+      ScenarioOptions.Prepared prepared =
+          scenarioOptions.prepare(target, scenarioOptions.metadata(client));
+      Machine machine = Machine.current();
+      ConsoleObserver observer =
+          new ConsoleObserver(
+              commandLine.getOut(), commandLine.getErr(), server, machine, output.objective);
+      Experiment experiment =
+          Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
+      if (experiment.steps().size() > 1 || prepared.scenario().runs() > 1) {
+        SummaryTable.print(commandLine.getOut(), experiment);
       }
+      output.write(
+          new Context(
+              output.name == null ? target.toString() : output.name,
+              started,
+              OutputOptions.withoutFiles(commandLine.getParseResult().originalArgs()),
+              Flags.of(spec),
+              prepared.scenario().seed(),
+              target.url(),
+              server,
+              machine,
+              Build.current(),
+              output.objective,
+              Math.max(1, scenarioOptions.input.batch)),
+          experiment);
+      return exitStatus(experiment);
     }
-    InputShapes.requireUsed(inputs.shapes(), models);
-    RequestGenerator generator = new RequestGenerator(inputs);
-    return models.stream().map(generator::generate).toList();
   }
 
-  private static void describe(PrintWriter out, LoadTest test) {
-    String load =
-        switch (test.mode()) {
-          case LoadMode.Closed closed ->
-              "closed loop, %d connections".formatted(closed.concurrency());
-          case LoadMode.Open open ->
-              String.format(
-                  Locale.ROOT,
-                  "open loop, %s requests/s (%s), %d connections",
-                  open.requestsPerSecond(),
-                  open.distribution().name().toLowerCase(Locale.ROOT),
-                  open.connections());
-        };
-    Machine machine = Machine.current();
-    out.printf("server       %s%n", test.url());
-    out.printf("load         %s%n", load);
-    out.printf(
-        "time         %s after %s of warm-up, seed %d%n",
-        seconds(test.window().duration()), seconds(test.window().warmup()), test.seed());
-    out.printf("models       %s:", test.choice());
-    double[] shares = test.choice().shares(test.models().size());
-    for (int i = 0; i < shares.length; i++) {
-      out.printf(Locale.ROOT, " %s %.1f %%", test.models().get(i).model(), 100 * shares[i]);
+  private static int exitStatus(Experiment experiment) {
+    if (experiment.highest().isPresent()) {
+      return experiment.highest().getAsDouble() > 0 ? OK : ERRORS;
     }
-    out.printf("%nclient       %d cores, %s%n", machine.cores(), machine.processor());
-    out.flush();
+    return exitStatus(experiment.steps());
   }
 
-  private static String seconds(Duration duration) {
-    return String.format(Locale.ROOT, "%.1f s", duration.toNanos() / 1e9);
-  }
-
-  /** Rewrites one line each second where a person watches; says nothing otherwise. */
-  @SuppressWarnings("SystemConsoleNull") // there is none without a terminal
-  private Consumer<Progress> progressLine() {
-    Console console = System.console();
-    if (console == null || !console.isTerminal()) {
-      return _ -> {};
+  static int exitStatus(List<Step> steps) {
+    if (steps.stream().anyMatch(Step::isBottlenecked)) {
+      return BOTTLENECK;
     }
-    PrintWriter terminal = spec.commandLine().getErr();
-    return progress -> {
-      terminal.printf(
-          Locale.ROOT,
-          "\r%6.1f s %s %d answered, %d errors, %d under way   ",
-          progress.elapsed().toNanos() / 1e9,
-          progress.warm() ? "measuring" : "warm-up  ",
-          progress.answered(),
-          progress.errors(),
-          progress.inFlight());
-      terminal.flush();
-    };
-  }
-
-  /** Every option with its value as JSON can hold it, given or not. */
-  private Map<String, @Nullable Object> flags() {
-    Map<String, @Nullable Object> flags = new TreeMap<>();
-    for (OptionSpec option : spec.options()) {
-      if (!option.usageHelp() && !option.versionHelp()) {
-        flags.put(option.longestName().substring(2), plain(option.getValue()));
-      }
+    if (steps.stream().anyMatch(step -> step.errorCount() > 0)) {
+      return ERRORS;
     }
-    return flags;
-  }
-
-  private static @Nullable Object plain(@Nullable Object value) {
-    return switch (value) {
-      case null -> null;
-      case Number number -> number;
-      case Boolean flag -> flag;
-      case Collection<?> several -> several.stream().map(String::valueOf).toList();
-      default -> value.toString();
-    };
+    return steps.stream().allMatch(Step::isStable) ? OK : UNSTABLE;
   }
 
   private static int exitStatus(Exception exception) {

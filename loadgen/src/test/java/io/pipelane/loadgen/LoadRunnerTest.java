@@ -8,8 +8,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
-import io.pipelane.loadgen.settings.LoadMode.Distribution;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
 import io.pipelane.loadgen.settings.ModelRequests;
@@ -152,7 +152,7 @@ class LoadRunnerTest {
               handlers.add(Thread.currentThread());
               return ScriptedServer.answer(200, "", "{}");
             })) {
-      LoadMode open = new LoadMode.Open(400, Distribution.CONSTANT, 3);
+      LoadMode open = new LoadMode.Open(new ArrivalPattern.Constant(400), 3);
       Window window = Window.lasting(Duration.ofMillis(100), Duration.ofMillis(500));
 
       LoadReport report = LoadRunner.run(test(server.url(), oneModel(), open, window));

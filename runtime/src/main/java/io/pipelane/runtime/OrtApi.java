@@ -24,6 +24,8 @@ import java.util.Arrays;
  * all: addresses are {@code long}, and nothing is allocated for a call.
  */
 final class OrtApi {
+  private static final System.Logger LOGGER = System.getLogger(OrtApi.class.getName());
+
   static final int API_VERSION = 28;
 
   private static final int FAIL = 1;
@@ -300,7 +302,9 @@ final class OrtApi {
       OrtErrorCode code = OrtErrorCode.of((int) invoke(GET_ERROR_CODE, status));
       String message = string(invoke(GET_ERROR_MESSAGE, status));
       invoke(RELEASE_STATUS, status);
-      throw new StatusException(code.status(), "ONNX Runtime: " + ErrorText.of(message));
+      LOGGER.log(System.Logger.Level.DEBUG, message);
+      ErrorText error = ErrorText.of(code, message);
+      throw new StatusException(error.status(), "ONNX Runtime: " + error.text());
     }
   }
 

@@ -11,7 +11,9 @@ import java.nio.file.Path;
  * ONNX Runtime, loaded once for the process, with our allocator and the gate operator registered.
  *
  * <p>Sessions are built and run on platform threads only: their upcalls would pin the carriers of
- * virtual threads. Safe for any thread; close it after its sessions, and before opening another.
+ * virtual threads. Safe for any thread; close it after its sessions. ONNX Runtime itself has one
+ * environment a process and keeps one allocator for each memory in it, so several are open at the
+ * same time only if each has the memory of another device.
  */
 public final class OrtEnvironment implements AutoCloseable {
   /** Errors come back as statuses, which say the same. */

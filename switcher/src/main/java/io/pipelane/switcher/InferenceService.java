@@ -14,6 +14,11 @@ public interface InferenceService {
    */
   Ticket submit(InferenceRequest request, ResultHandler handler);
 
+  /** Whether it can answer at all; false once a device is lost, until the process is restarted. */
+  default boolean isUsable() {
+    return true;
+  }
+
   /** A request under way. */
   interface Ticket {
     /**

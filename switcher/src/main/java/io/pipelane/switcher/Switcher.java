@@ -172,6 +172,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
   }
 
+  @Override
+  public boolean isUsable() {
+    return !sessions.isLost();
+  }
+
   /** ONNX Runtime's version. */
   public String runtimeVersion() {
     return sessions.runtimeVersion();

@@ -219,10 +219,7 @@ final class ModelRounds {
           caller.run();
           measured.of(Row.CAPTURE).add(Timing.millis(caller));
         }
-        stage
-            .sessions()
-            .of(grouped.version())
-            .ifPresent(s -> measured.fact("session_mb", s.frameworkBytes() / 1e6));
+        measured.fact("session_mb", stage.sessionBytes() / 1e6);
       }
     }
   }

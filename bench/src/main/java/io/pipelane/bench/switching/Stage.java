@@ -96,6 +96,11 @@ final class Stage implements AutoCloseable {
     return sessions;
   }
 
+  /** Device memory that the sessions take: their constants, and what libraries hold for them. */
+  long sessionBytes() {
+    return switcher.memory().constantBytes();
+  }
+
   @Override
   public void close() {
     switcher.close();

@@ -68,6 +68,11 @@ public enum DemoModel {
     return List.of(MINILM, MINILM_Q, BGE_SMALL_Q);
   }
 
+  /** Whether what it computes with is quantized at run time. */
+  public boolean isQuantized() {
+    return this == MINILM_Q || this == BGE_SMALL_Q;
+  }
+
   /** The bytes of all model files together. */
   public static long totalByteSize() {
     return Arrays.stream(values()).mapToLong(DemoModel::byteSize).sum();

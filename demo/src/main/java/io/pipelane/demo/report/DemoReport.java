@@ -59,7 +59,7 @@ public final class DemoReport {
           Integer.toString(row.groups()),
           oneDigit(row.coldMillis()),
           oneDigit(row.warmMillis()),
-          difference(row.difference(), reference.tolerance()));
+          difference(row));
     }
     line("");
     table.lines().forEach(text -> line("%s", text));
@@ -68,8 +68,8 @@ public final class DemoReport {
     line("groups      copies that bring the weights to the device; early layers run meanwhile");
     line("cold, warm  a request over HTTP, with none and with all of the weights on the device");
     line(
-        "difference  from %s: |a - b| / |b|, equal up to %.0e",
-        reference.description(), reference.tolerance());
+        "difference  from %s: |a - b| / |b|, equal up to %s",
+        reference.description(), tolerances(reference));
   }
 
   /** Shows who holds how much device memory. */
@@ -105,8 +105,17 @@ public final class DemoReport {
     return String.format(Locale.ROOT, "%.1f", value);
   }
 
-  private static String difference(double value, double tolerance) {
+  private static String tolerances(Reference reference) {
+    String text = String.format(Locale.ROOT, "%.0e", reference.tolerance());
+    return reference.tolerance() == reference.quantizedTolerance()
+        ? text
+        : String.format(
+            Locale.ROOT, "%s, quantized models up to %.0e", text, reference.quantizedTolerance());
+  }
+
+  private static String difference(ModelRow row) {
+    double value = row.difference();
     String number = value == 0 ? "0" : String.format(Locale.ROOT, "%.0e", value);
-    return value <= tolerance ? number : number + " (!)";
+    return row.isEqual() ? number : number + " (!)";
   }
 }

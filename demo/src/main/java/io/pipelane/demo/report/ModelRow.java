@@ -9,6 +9,7 @@ package io.pipelane.demo.report;
  * @param coldMillis a request that finds no weights on the device
  * @param warmMillis a request that finds all of them there
  * @param difference of its answers from a plain ONNX Runtime session's, relative, the largest seen
+ * @param tolerance up to which they count as equal
  */
 public record ModelRow(
     String model,
@@ -17,4 +18,11 @@ public record ModelRow(
     int groups,
     double coldMillis,
     double warmMillis,
-    double difference) {}
+    double difference,
+    double tolerance) {
+
+  /** Whether its answers count as equal. */
+  public boolean isEqual() {
+    return difference <= tolerance;
+  }
+}

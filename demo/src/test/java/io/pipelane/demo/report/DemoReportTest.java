@@ -25,9 +25,9 @@ class DemoReportTest {
     report.answer("ppocr-cls", "Is a line upright?", "Yes.");
     report.models(
         List.of(
-            new ModelRow("minilm-l6-v2", 42_719_382, 47_668_224, 12, 48.06, 12.34, 0),
-            new ModelRow("ppocr-cls", 585_532, 0, 1, 3.3, 2.25, 3.21e-7),
-            new ModelRow("ppocr-v4-rec", 10_857_828, 0, 101, 1234.56, 5, 2e-3)),
+            new ModelRow("minilm-l6-v2", 42_719_382, 47_668_224, 12, 48.06, 12.34, 0, 1e-5),
+            new ModelRow("ppocr-cls", 585_532, 0, 1, 3.3, 2.25, 3.21e-7, 1e-5),
+            new ModelRow("ppocr-v4-rec", 10_857_828, 0, 101, 1234.56, 5, 2e-3, 1e-5)),
         Reference.ON_PROCESSOR);
     report.ledger(
         List.of(

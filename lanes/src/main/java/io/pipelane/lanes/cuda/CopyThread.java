@@ -115,7 +115,7 @@ final class CopyThread implements Runnable {
     long device = copy.range().address() + copy.rangeOffset();
     Optional<MemorySegment> memory =
         copy.source().memory().map(all -> all.asSlice(copy.sourceOffset(), copy.bytes()));
-    if (memory.isPresent() && isPinned(memory.get())) {
+    if (memory.isPresent() && context.isPinned(memory.get())) {
       copyInPieces(copy, device, memory.get().address());
     } else {
       settle(copy, 0, copy.bytes());
@@ -139,12 +139,6 @@ final class CopyThread implements Runnable {
   private void settle(Command.Copy copy, long at, long bytes) {
     copy.range().settle(copy.rangeOffset() + at, bytes);
     note(copy.range().mappings());
-  }
-
-  private boolean isPinned(MemorySegment memory) {
-    return memory.isNative()
-        && context.isPinned(memory.address())
-        && context.isPinned(memory.address() + memory.byteSize() - 1);
   }
 
   private void note(SlotMappings mappings) {

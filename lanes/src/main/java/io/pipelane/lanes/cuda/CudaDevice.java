@@ -38,6 +38,7 @@ public final class CudaDevice implements Device {
   private final Set<CudaAddressRange> ranges = ConcurrentHashMap.newKeySet();
   private final Set<CudaEphemeralRegion> regions = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
+  private volatile boolean lost;
 
   private CudaDevice(Releases releases, CudaContext context, ByteSize weights, ByteSize page) {
     this.releases = releases;
@@ -183,6 +184,16 @@ public final class CudaDevice implements Device {
   /** {@link #driverUsedBytes} before this object took any: contexts and other processes. */
   public long baselineBytes() {
     return baselineBytes;
+  }
+
+  /** Notes that the driver does no more for this process on the device. */
+  public void giveUp() {
+    lost = true;
+  }
+
+  /** Whether the device has been given up. */
+  public boolean isLost() {
+    return lost;
   }
 
   @Override

@@ -33,6 +33,11 @@ public interface SessionFactory extends AutoCloseable {
     return 0;
   }
 
+  /** Whether the device does no more for this process; only a new one helps. */
+  default boolean isLost() {
+    return false;
+  }
+
   /** ONNX Runtime's version. */
   String runtimeVersion();
 

@@ -9,6 +9,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.modelstore.host.HostMemory.Loaded;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -29,11 +30,11 @@ class CudaHostMemoryTest {
     Path file = Files.write(folder.resolve("weights"), content);
     try (CudaContext context = CudaContext.open(GpuTests.driverOrSkip(), 0)) {
       Loaded loaded = new CudaHostMemory(context).load(file);
-      long address = loaded.memory().address();
+      MemorySegment memory = loaded.memory();
       assertArrayEquals(content, loaded.memory().toArray(ValueLayout.JAVA_BYTE));
-      assertTrue(context.isPinned(address));
+      assertTrue(context.isPinned(memory));
       loaded.close();
-      assertFalse(context.isPinned(address));
+      assertFalse(context.isPinned(memory));
     }
   }
 

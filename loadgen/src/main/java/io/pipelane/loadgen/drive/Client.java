@@ -1,5 +1,6 @@
 package io.pipelane.loadgen.drive;
 
+import io.pipelane.loadgen.result.Warmth;
 import io.pipelane.loadgen.settings.Response;
 import java.nio.ByteBuffer;
 
@@ -68,10 +69,12 @@ final class Client implements Connection.Listener {
   }
 
   @Override
-  public void answered(int status, int jsonBytes, ByteBuffer body, boolean reusable) {
+  public void answered(
+      int status, int jsonBytes, Warmth warmth, ByteBuffer body, boolean reusable) {
     busy = false;
     freeSince = run.nanoTime();
-    run.answered(this, new Response(model, variant, request, status, jsonBytes, body), reusable);
+    Response response = new Response(model, variant, request, status, jsonBytes, body);
+    run.answered(this, response, warmth, reusable);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.pipelane.loadgen.drive;
 
+import io.pipelane.loadgen.result.Warmth;
 import java.nio.ByteBuffer;
 
 /**
@@ -28,10 +29,11 @@ public interface Connection {
      * The request was answered.
      *
      * @param jsonBytes as in {@link io.pipelane.loadgen.settings.Response}
+     * @param warmth what the server said of the model's weights
      * @param body valid during the call
      * @param reusable whether the next request may follow; if not, {@link #ready} comes later
      */
-    void answered(int status, int jsonBytes, ByteBuffer body, boolean reusable);
+    void answered(int status, int jsonBytes, Warmth warmth, ByteBuffer body, boolean reusable);
 
     /** The connection was lost, perhaps under a request; it opens itself anew. */
     void lost(String reason);

@@ -2,9 +2,12 @@ package io.pipelane.loadgen.drive;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.arrival.Arrivals;
+import io.pipelane.loadgen.measure.Recorder;
 import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.Progress;
+import io.pipelane.loadgen.result.Warmth;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.Response;
 import io.pipelane.loadgen.settings.Window;
@@ -29,10 +32,12 @@ public final class LoadRun {
    * of the two may have become available: at a timer, an answer, a new connection. Models are drawn
    * in sending order, which is the order of arrival.
    *
-   * The run ends when nothing is in flight and no arrival of the window is left, at the latest one
-   * response timeout after the window.
+   * Load goes on from window to window. After the last one, which the recorder may call before all
+   * are used, no more is sent; the run ends when nothing is in flight and no arrival of the windows
+   * is left, at the latest one response timeout later.
    */
   private static final long SWEEP_NANOS = 100_000_000;
+  private static final long PROBE_NANOS = 10_000_000;
 
   private final LoadTest test;
   private final Timeline timeline;
@@ -46,11 +51,10 @@ public final class LoadRun {
   private volatile Progress progress = Progress.NONE;
 
   private @Nullable Arrivals arrivals;
-  private @Nullable ClientCpu cpuAtStart;
-  private @Nullable ClientCpu cpuInWindow;
   private long start;
   private long windowStart;
   private long windowEnd;
+  private int windowsEnded;
   private boolean timerArmed;
   private int inFlight;
   private long sent;
@@ -65,7 +69,7 @@ public final class LoadRun {
     this.test = test;
     this.timeline = timeline;
     this.cpu = cpu;
-    this.recorder = new Recorder(test.models());
+    this.recorder = new Recorder(test.models(), test.window());
     SplittableRandom random = new SplittableRandom(test.seed());
     this.picker = new RequestPicker(test.choice(), test.models(), random.split());
     this.arrivalsRandom = random.split();
@@ -111,7 +115,7 @@ public final class LoadRun {
     }
   }
 
-  void answered(Client client, Response response, boolean reusable) {
+  void answered(Client client, Response response, Warmth warmth, boolean reusable) {
     long now = timeline.nanoTime();
     inFlight--;
     String kind = null;
@@ -128,7 +132,7 @@ public final class LoadRun {
     if (kind != null) {
       recorder.failed(response.model(), client.intended(), kind, message);
     } else {
-      recorder.answered(response.model(), client.intended(), client.sent(), now);
+      recorder.answered(response.model(), client.intended(), client.sent(), now, warmth);
     }
     if (reusable) {
       free.add(client);
@@ -159,13 +163,14 @@ public final class LoadRun {
     Window window = test.window();
     start = timeline.nanoTime();
     windowStart = start + window.warmup().toNanos();
-    windowEnd = windowStart + window.duration().toNanos();
-    recorder.window(windowStart, windowEnd);
+    long windowNanos = window.duration().toNanos();
+    windowEnd = windowStart + windowNanos * window.maximumWindows();
+    recorder.begin(windowStart, windowNanos);
     arrivals = Arrivals.of(test.mode(), start, arrivalsRandom);
-    at(windowStart, () -> cpuAtStart = cpu.get());
-    at(windowEnd, this::endWindow);
-    at(windowEnd + window.responseTimeout().toNanos(), this::giveUp);
+    at(windowStart, () -> recorder.beginWindow(cpu.get()));
+    at(windowStart + windowNanos, this::endWindow);
     sweep();
+    probe(start);
     pump();
   }
 
@@ -183,12 +188,14 @@ public final class LoadRun {
         wakeAt(intended);
         return;
       }
+      int model = arrivals.model() == Arrivals.ANY ? picker.nextModel() : arrivals.model();
+      int variant =
+          arrivals.variant() == Arrivals.ANY ? picker.nextVariant(model) : arrivals.variant();
       arrivals.take();
       Client client = free.remove();
       recorder.sent(intended, client.freeSince(), now);
       inFlight++;
-      int model = picker.nextModel();
-      client.send(sent++, model, picker.nextVariant(model), intended, now);
+      client.send(sent++, model, variant, intended, now);
     }
   }
 
@@ -205,8 +212,18 @@ public final class LoadRun {
   }
 
   private void endWindow() {
-    cpuInWindow = cpuUsed();
-    finishWhenDrained();
+    Window window = test.window();
+    ClientCpu used = cpu.get();
+    windowsEnded++;
+    long boundary = windowStart + windowsEnded * window.duration().toNanos();
+    if (recorder.endWindow(used) || boundary >= windowEnd) {
+      windowEnd = boundary;
+      at(windowEnd + window.responseTimeout().toNanos(), this::giveUp);
+      finishWhenDrained();
+    } else {
+      recorder.beginWindow(used);
+      at(boundary + window.duration().toNanos(), this::endWindow);
+    }
   }
 
   private void finishWhenDrained() {
@@ -237,14 +254,16 @@ public final class LoadRun {
   }
 
   private void finish(long end) {
-    ClientCpu used = cpuInWindow == null ? cpuUsed() : cpuInWindow;
     publishProgress();
-    report.complete(recorder.report(end, used));
+    report.complete(recorder.report(end, cpu.get()));
   }
 
-  private ClientCpu cpuUsed() {
-    ClientCpu now = cpu.get();
-    return now.minus(cpuAtStart == null ? now : cpuAtStart);
+  /** Sees how punctual the run's thread is, a hundred times a second. */
+  private void probe(long due) {
+    long now = timeline.nanoTime();
+    recorder.timer(due, now);
+    long next = Math.max(due + PROBE_NANOS, now);
+    at(next, () -> probe(next));
   }
 
   /** Closes connections whose answer is overdue, and publishes the progress, ten times a second. */

@@ -147,7 +147,8 @@ final class HttpConnection implements Connection {
       if (isLast) {
         forget();
       }
-      listener.answered(decoder.status(), decoder.jsonBytes(), decoder.body(), !isLast);
+      listener.answered(
+          decoder.status(), decoder.jsonBytes(), decoder.warmth(), decoder.body(), !isLast);
       if (isLast) {
         open();
       }

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.util.ByteProcessor;
+import io.pipelane.loadgen.result.Warmth;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -9,7 +10,7 @@ import java.util.Locale;
 
 /**
  * Reads HTTP/1.1 responses (RFC 9112) from bytes that come in any pieces, with as little work as
- * the load generator can do with: the status, four headers, and the body where somebody wants it.
+ * the load generator can do with: the status, five headers, and the body where somebody wants it.
  */
 final class ResponseDecoder {
   /*
@@ -19,6 +20,9 @@ final class ResponseDecoder {
   static final int MAXIMUM_HEAD_BYTES = 64 << 10;
   static final int MAXIMUM_BODY_BYTES = 256 << 20;
   private static final int ERROR_BODY_BYTES = 4 << 10;
+
+  /** Microseconds that the request waited for weights; a server need not say so. */
+  private static final String STALL_HEADER = "pipelane-stall-us:";
 
   private enum State {
     STATUS_LINE,
@@ -41,6 +45,7 @@ final class ResponseDecoder {
   private long remaining;
   private int status;
   private int jsonBytes;
+  private Warmth warmth = Warmth.UNTOLD;
   private boolean chunked;
   private boolean closing;
 
@@ -97,6 +102,11 @@ final class ResponseDecoder {
   /** The length of a body's JSON part; -1 when the server named none. */
   int jsonBytes() {
     return jsonBytes;
+  }
+
+  /** What the server said of the model's weights. */
+  Warmth warmth() {
+    return warmth;
   }
 
   ByteBuffer body() {
@@ -161,6 +171,7 @@ final class ResponseDecoder {
     chunked = false;
     remaining = -1;
     jsonBytes = -1;
+    warmth = Warmth.UNTOLD;
     bodyLength = 0;
     state = State.HEADER;
   }
@@ -184,6 +195,12 @@ final class ResponseDecoder {
       case 'i' -> {
         if (startsWith("inference-header-content-length:")) {
           jsonBytes = (int) Math.min(number(32, lineLength, 10), Integer.MAX_VALUE);
+        }
+      }
+      case 'p' -> {
+        if (startsWith(STALL_HEADER)) {
+          long stall = number(STALL_HEADER.length(), lineLength, 10);
+          warmth = stall > 0 ? Warmth.COLD : Warmth.WARM;
         }
       }
       default -> {}

@@ -1,21 +1,42 @@
 package io.pipelane.loadgen.report;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** The machine that generated the load. */
-public record Machine(int cores, String processor, String operatingSystem, String java) {
+/**
+ * The machine that generated the load.
+ *
+ * @param gpus name, driver and memory of each, as the driver's tool tells them; empty without it
+ */
+public record Machine(
+    int cores,
+    String processor,
+    long memoryBytes,
+    List<String> gpus,
+    String operatingSystem,
+    String java) {
   private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
 
   /** The machine that this runs on. */
   public static Machine current() {
+    OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     return new Machine(
         Runtime.getRuntime().availableProcessors(),
         processorName().orElse(System.getProperty("os.arch", "unknown")),
+        system.getTotalMemorySize(),
+        CommandOutput.of(
+                "nvidia-smi",
+                "--query-gpu=name,driver_version,memory.total",
+                "--format=csv,noheader")
+            .map(output -> output.lines().toList())
+            .orElse(List.of()),
         System.getProperty("os.name") + " " + System.getProperty("os.version"),
         System.getProperty("java.vm.name") + " " + Runtime.version());
   }

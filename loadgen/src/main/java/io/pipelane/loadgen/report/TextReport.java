@@ -1,109 +1,161 @@
 package io.pipelane.loadgen.report;
 
+import com.google.errorprone.annotations.FormatMethod;
+import io.pipelane.loadgen.experiment.MeasuredRun;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.ModelReport;
+import io.pipelane.loadgen.result.Pauses;
+import io.pipelane.loadgen.result.StabilityReport;
+import io.pipelane.loadgen.result.WarmthSplit;
+import io.pipelane.loadgen.server.ModelStatistics;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
 
-/** A report as a table for people, latencies in milliseconds. */
+/** A run as a table for people, latencies in milliseconds. */
 public final class TextReport {
   private final PrintWriter out;
   private final boolean openLoop;
+  private final @Nullable Duration objective;
 
   /**
    * A table printer.
    *
    * @param openLoop whether response and service times differ, so that both are shown
+   * @param objective the response time that answers should come within
    */
-  public TextReport(PrintWriter out, boolean openLoop) {
+  public TextReport(PrintWriter out, boolean openLoop, @Nullable Duration objective) {
     this.out = out;
     this.openLoop = openLoop;
+    this.objective = objective;
   }
 
-  /** Prints a report and flushes. */
-  public void print(LoadReport report) {
+  /** Prints a run and flushes. */
+  public void print(MeasuredRun run) {
+    LoadReport report = run.report();
     int nameWidth = report.models().stream().mapToInt(m -> m.model().length()).max().orElse(0);
-    nameWidth = Math.clamp(nameWidth, 5, 40);
-    printHeader(nameWidth);
+    LatencyTable table = new LatencyTable(out, Math.clamp(nameWidth, 5, 40));
+    table.header();
     if (report.models().size() > 1) {
-      for (ModelReport model : report.models()) {
-        printModel(nameWidth, model.model(), model);
-      }
+      report.models().forEach(model -> printModel(table, model.model(), model));
     }
     String name = report.models().size() > 1 ? "all" : report.models().getFirst().model();
-    printModel(nameWidth, name, report.total());
+    printModel(table, name, report.total());
     out.println();
-    printErrors(report);
-    double seconds = report.window().toNanos() / 1e9;
-    out.printf(
-        Locale.ROOT,
-        "client CPU   %.2f s of %.2f s (%.1f µs a request; load thread %.2f s)%n",
-        report.cpu().process().toNanos() / 1e9,
-        seconds,
-        report.cpu().process().toNanos() / 1e3 / Math.max(1, report.sends().sent()),
-        report.cpu().loadThread().toNanos() / 1e9);
-    if (openLoop) {
-      out.printf(
-          Locale.ROOT,
-          "late sends   %d of %d over 1 ms after their time, %d of them by the generator's fault%n",
-          report.sends().late(),
-          report.sends().sent(),
-          report.sends().lateByGenerator());
-    }
-    report.warnings().forEach(warning -> out.println("warning: " + warning));
-    out.flush();
-  }
-
-  private void printHeader(int nameWidth) {
-    out.printf(
-        "%n%-" + nameWidth + "s %-8s %9s %7s %9s %9s",
-        "model",
-        "ms",
-        "answered",
-        "errors",
-        "answers/s",
-        "mean");
-    for (double percentile : LatencySummary.PERCENTILES) {
-      out.printf(" %9s", LatencySummary.name(percentile));
-    }
-    out.printf(" %9s%n", "max");
-  }
-
-  private void printModel(int nameWidth, String name, ModelReport model) {
-    out.printf(
-        Locale.ROOT,
-        "%-" + nameWidth + "s %-8s %9d %7d %9.1f",
-        name,
-        "response",
-        model.answered(),
-        model.errorCount(),
-        model.perSecond());
-    printLatencies(model.responseNanos());
-    if (openLoop) {
-      out.printf("%-" + nameWidth + "s %-8s %9s %7s %9s", "", "service", "", "", "");
-      printLatencies(model.serviceNanos());
-    }
-  }
-
-  private void printLatencies(Histogram nanos) {
-    LatencySummary latency = LatencySummary.of(nanos);
-    printMillis(latency.mean());
-    latency.percentiles().forEach(this::printMillis);
-    printMillis(latency.max());
-    out.println();
-  }
-
-  private void printMillis(double nanos) {
-    out.printf(Locale.ROOT, " %9.3f", nanos / 1e6);
-  }
-
-  private void printErrors(LoadReport report) {
     for (ErrorCount error : report.total().errors()) {
-      out.printf(
+      print(
           "error        %d × %s, the first: %s%n",
           error.count(), error.kind(), error.firstMessage());
     }
+    printServer(run);
+    printObjective(report);
+    printStability(report.stability());
+    printGenerator(report);
+    report.warnings().forEach(warning -> out.println("warning: " + warning));
+    report
+        .bottlenecks()
+        .forEach(reason -> out.println("THE GENERATOR WAS THE BOTTLENECK: " + reason));
+    out.flush();
+  }
+
+  private void printModel(LatencyTable table, String name, ModelReport model) {
+    table.line(name, "response", model, model.responseNanos());
+    if (openLoop) {
+      table.line("", "service", null, model.serviceNanos());
+    }
+    WarmthSplit warmth = model.warmth();
+    if (warmth != null) {
+      printPart(table, "warm", warmth.warmNanos());
+      printPart(table, "cold", warmth.coldNanos());
+    }
+  }
+
+  private static void printPart(LatencyTable table, String kind, Histogram nanos) {
+    if (nanos.getTotalCount() > 0) {
+      table.line("", kind, null, nanos);
+    }
+  }
+
+  private void printServer(MeasuredRun run) {
+    if (run.server().isEmpty()) {
+      out.println("server       tells no statistics: no times of its queue and its computation");
+      return;
+    }
+    for (ModelReport model : run.report().models()) {
+      ModelStatistics counted = run.server().get(model.model());
+      if (counted != null && counted.inferences() > 0) {
+        String parts =
+            counted.times().entrySet().stream()
+                .filter(part -> part.getValue().count() > 0)
+                .sorted(Map.Entry.comparingByKey())
+                .map(part -> "%s %s".formatted(part.getKey(), millis(part.getValue().meanNanos())))
+                .collect(Collectors.joining(", "));
+        print(
+            "server       %s: mean ms %s; %.1f rows a run%n",
+            model.model(),
+            parts,
+            (double) counted.inferences() / Math.max(1, counted.executions()));
+      }
+    }
+  }
+
+  private void printObjective(LoadReport report) {
+    Duration limit = objective;
+    if (limit != null) {
+      Objective held = Objective.of(report.total(), limit, report.window());
+      print(
+          "objective    %.2f %% of all requests within %s ms, goodput %.1f/s%n",
+          100 * held.attainment(), millis(limit), held.goodput());
+    }
+  }
+
+  private void printStability(@Nullable StabilityReport stability) {
+    if (stability != null) {
+      print(
+          "windows      %d, the last three %s%n",
+          stability.windows(),
+          stability.stable() ? "agree and are shown" : "DO NOT AGREE: the figures are unstable");
+    }
+  }
+
+  private void printGenerator(LoadReport report) {
+    print(
+        "client CPU   %.2f s of %.2f s (%.1f µs a request; load thread %.2f s)%n",
+        report.cpu().process().toNanos() / 1e9,
+        report.window().toNanos() / 1e9,
+        report.cpu().process().toNanos() / 1e3 / Math.max(1, report.sends().sent()),
+        report.cpu().loadThread().toNanos() / 1e9);
+    Pauses pauses = report.pauses();
+    print(
+        "client lag   p99 %s ms; stood still %d times, %s ms in all, %s ms at most; collections %s"
+            + " ms%n",
+        millis(Duration.ofNanos(report.lagNanos().getValueAtPercentile(99))),
+        pauses.count(),
+        millis(pauses.total()),
+        millis(pauses.longest()),
+        millis(report.cpu().collecting()));
+    if (openLoop) {
+      print(
+          "late sends   %d of %d over 1 ms after their time, %d of them by the generator's fault%n",
+          report.sends().late(), report.sends().sent(), report.sends().lateByGenerator());
+    }
+  }
+
+  private static String millis(Duration duration) {
+    return millis((double) duration.toNanos());
+  }
+
+  private static String millis(double nanos) {
+    return String.format(Locale.ROOT, "%.3f", nanos / 1e6);
+  }
+
+  @FormatMethod
+  private void print(String format, Object... values) {
+    out.printf(Locale.ROOT, format, values);
   }
 }

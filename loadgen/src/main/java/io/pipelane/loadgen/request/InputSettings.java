@@ -1,20 +1,26 @@
 package io.pipelane.loadgen.request;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How requests are filled.
  *
+ * @param files examples to send instead of made-up values
  * @param shapes concrete shapes by input name, or by {@code model/input}; open dimensions of inputs
  *     not named are 1
+ * @param batch size of the first dimension where it is open; 0 leaves it to the shapes
  * @param intMinimum the least of random integers
  * @param intMaximum the greatest of random integers
  */
 public record InputSettings(
     Values values,
+    @Nullable Path files,
     Format format,
     Map<String, List<Long>> shapes,
+    int batch,
     long intMinimum,
     long intMaximum,
     long seed) {
@@ -28,11 +34,13 @@ public record InputSettings(
     RANDOM
   }
 
-  /** How tensors are written. */
+  /** How requests are written. */
   public enum Format {
     /** The binary tensor extension, for outputs as well. */
     BINARY,
-    JSON
+    JSON,
+    /** DJL Serving's own: the tensors as a NumPy archive, posted to its own route. */
+    DJL
   }
 
   public InputSettings {
@@ -41,10 +49,13 @@ public record InputSettings(
       throw new IllegalArgumentException(
           "int-range must not be empty: " + intMinimum + ".." + intMaximum);
     }
+    if (batch < 0 || batch > 65_536) {
+      throw new IllegalArgumentException("batch must be between 1 and 65536: " + batch);
+    }
   }
 
   /** Random values in binary form, integers from 0 to 99, open dimensions 1. */
   public static InputSettings random(long seed) {
-    return new InputSettings(Values.RANDOM, Format.BINARY, Map.of(), 0, 99, seed);
+    return new InputSettings(Values.RANDOM, null, Format.BINARY, Map.of(), 0, 0, 99, seed);
   }
 }

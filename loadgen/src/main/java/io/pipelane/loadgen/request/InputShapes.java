@@ -2,6 +2,7 @@ package io.pipelane.loadgen.request;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -35,8 +36,22 @@ public final class InputShapes {
     }
   }
 
-  /** The shape asked for, or the declared one with 1 for its open dimensions. */
-  static List<Long> concrete(Map<String, List<Long>> shapes, String model, TensorMetadata tensor) {
+  /**
+   * The shape asked for, or the declared one with 1 for its open dimensions.
+   *
+   * @param batch takes the place of the first dimension where that is open; 0 leaves it as it is
+   */
+  static List<Long> concrete(
+      Map<String, List<Long>> shapes, String model, TensorMetadata tensor, int batch) {
+    List<Long> shape = new ArrayList<>(concrete(shapes, model, tensor));
+    if (batch > 0 && !shape.isEmpty() && tensor.shape().getFirst() < 0) {
+      shape.set(0, (long) batch);
+    }
+    return shape;
+  }
+
+  private static List<Long> concrete(
+      Map<String, List<Long>> shapes, String model, TensorMetadata tensor) {
     List<Long> asked = shapes.get(qualified(model, tensor));
     if (asked == null) {
       asked = shapes.get(tensor.name());
@@ -53,7 +68,8 @@ public final class InputShapes {
     return asked;
   }
 
-  private static boolean admits(List<Long> declared, List<Long> asked) {
+  /** Whether a tensor may have a shape. */
+  static boolean admits(List<Long> declared, List<Long> asked) {
     if (declared.size() != asked.size()) {
       return false;
     }
@@ -64,6 +80,32 @@ public final class InputShapes {
       }
     }
     return true;
+  }
+
+  /**
+   * A tensor that was read, as it is, if it fits what the model declares.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} otherwise, with both
+   */
+  static TensorValue requireFit(String model, TensorMetadata tensor, TensorValue value) {
+    boolean isWhole =
+        value.type() == Datatype.BYTES
+            || TensorValue.elements(value.shape()) * value.type().width()
+                == value.data().remaining();
+    if (value.type() != Datatype.of(tensor) || !admits(tensor.shape(), value.shape()) || !isWhole) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "--input-data: \"%s\" of \"%s\" is %s%s of %d bytes, the model declares %s%s"
+              .formatted(
+                  tensor.name(),
+                  model,
+                  value.type(),
+                  value.shape(),
+                  value.data().remaining(),
+                  tensor.datatype(),
+                  tensor.shape()));
+    }
+    return value;
   }
 
   private static String qualified(String model, TensorMetadata input) {

@@ -1,15 +1,20 @@
 package io.pipelane.loadgen.request;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 
-/** Writes a tensor's binary form as the protocol's JSON data, flat. */
+/** Turns tensors' binary form into the protocol's JSON data and back. */
 final class JsonElements {
   private JsonElements() {}
 
+  /** Writes elements, flat. */
   static void write(JsonGenerator json, Datatype type, ByteBuffer elements) throws IOException {
     json.writeStartArray();
     while (elements.hasRemaining()) {
@@ -35,5 +40,54 @@ final class JsonElements {
       }
     }
     json.writeEndArray();
+  }
+
+  /**
+   * Reads elements, flat or nested.
+   *
+   * @throws IllegalArgumentException when there are other things than numbers, or strings for
+   *     {@link Datatype#BYTES}
+   */
+  static ByteBuffer read(JsonNode data, Datatype type) {
+    List<JsonNode> flat = new ArrayList<>();
+    flatten(data, flat);
+    int bytes = Math.multiplyExact(flat.size(), type.width());
+    List<byte[]> texts = new ArrayList<>();
+    if (type == Datatype.BYTES) {
+      flat.forEach(element -> texts.add(element.asText().getBytes(StandardCharsets.UTF_8)));
+      bytes = texts.stream().mapToInt(text -> Integer.BYTES + text.length).sum();
+    }
+    ByteBuffer to = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    texts.forEach(text -> to.putInt(text.length).put(text));
+    if (type != Datatype.BYTES) {
+      flat.forEach(element -> put(to, type, element));
+    }
+    return to.flip();
+  }
+
+  private static void flatten(JsonNode node, List<JsonNode> flat) {
+    if (node.isArray()) {
+      node.forEach(element -> flatten(element, flat));
+    } else {
+      flat.add(node);
+    }
+  }
+
+  private static void put(ByteBuffer to, Datatype type, JsonNode element) {
+    if (!element.isNumber() && !element.isBoolean()) {
+      throw new IllegalArgumentException(element + " is not a number");
+    }
+    switch (type) {
+      case BOOL -> to.put((byte) (element.asBoolean() ? 1 : 0));
+      case UINT8, INT8 -> to.put((byte) element.asInt());
+      case UINT16, INT16 -> to.putShort((short) element.asInt());
+      case UINT32, INT32 -> to.putInt((int) element.asLong());
+      case UINT64, INT64 -> to.putLong(element.bigIntegerValue().longValue());
+      case FP16 -> to.putShort(Float.floatToFloat16((float) element.asDouble()));
+      case BF16 -> to.putShort((short) (Float.floatToIntBits((float) element.asDouble()) >>> 16));
+      case FP32 -> to.putFloat((float) element.asDouble());
+      case FP64 -> to.putDouble(element.asDouble());
+      case BYTES -> throw new IllegalArgumentException("strings are no numbers");
+    }
   }
 }

@@ -3,8 +3,10 @@ package io.pipelane.loadgen.request;
 import java.util.List;
 
 /** What a server says about a model, as far as asking it needs. */
-public record ModelMetadata(String name, List<TensorMetadata> inputs) {
+public record ModelMetadata(
+    String name, List<TensorMetadata> inputs, List<TensorMetadata> outputs) {
   public ModelMetadata {
     inputs = List.copyOf(inputs);
+    outputs = List.copyOf(outputs);
   }
 }

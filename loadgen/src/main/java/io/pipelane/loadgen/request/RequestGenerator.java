@@ -1,29 +1,25 @@
 package io.pipelane.loadgen.request;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.loadgen.request.InputSettings.Format;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.pipelane.loadgen.settings.ResponseCheck;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Makes requests for models from what a server says about them. */
+/** Makes requests for models from what a server says about them. One thread at a time. */
 public final class RequestGenerator {
   private static final ByteSize MAXIMUM_BODY = ByteSize.ofMebibytes(256);
 
-  private final JsonFactory json = new JsonFactory();
+  private final RequestEncoder encoder = new RequestEncoder();
   private final InputSettings settings;
   private final SplittableRandom random;
+  private final List<List<List<TensorValue>>> expected = new ArrayList<>();
 
   /** A generator whose requests depend on the settings and the order of models only. */
   public RequestGenerator(InputSettings settings) {
@@ -31,21 +27,67 @@ public final class RequestGenerator {
     this.random = new SplittableRandom(settings.seed());
   }
 
-  /**
-   * Makes the one request that a model is asked again and again.
-   *
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} when a shape that was asked for does
-   *     not fit the model, {@link Status#TOO_LARGE} above 256 MiB
-   */
+  /** Makes the requests of a model with the settings' batch. */
   public ModelRequests generate(ModelMetadata model) {
-    List<Input> inputs = new ArrayList<>();
-    ElementGenerator elements = new ElementGenerator(settings, random.split());
+    return generate(model, List.of(settings.batch()));
+  }
+
+  /**
+   * Makes the requests that a model is asked again and again: one of made-up values for each batch,
+   * or one for each example where there are files.
+   *
+   * @param batches size of the first dimension where it is open; 0 leaves it to the shapes
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when a shape that was asked for or a
+   *     file does not fit the model, {@link Status#TOO_LARGE} above 256 MiB
+   */
+  public ModelRequests generate(ModelMetadata model, List<Integer> batches) {
+    List<Example> examples = new ArrayList<>();
+    if (settings.files() != null) {
+      examples.addAll(new ExampleFiles(settings.files(), settings.shapes()).read(model));
+    } else {
+      ElementGenerator elements = new ElementGenerator(settings, random.split());
+      batches.forEach(batch -> examples.add(made(model, elements, batch)));
+    }
+    expected.add(examples.stream().map(Example::expected).toList());
+    List<PreparedRequest> requests = examples.stream().map(this::request).toList();
+    return switch (settings.format()) {
+      case BINARY, JSON -> ModelRequests.infer(model.name(), requests);
+      case DJL -> ModelRequests.prediction(model.name(), requests);
+    };
+  }
+
+  /**
+   * Compares answers with the outputs that the examples of all models made so far expect.
+   *
+   * @param tolerance how far numbers may be off, as a share of the tensor's size
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when no example expects anything
+   */
+  public ResponseCheck check(double tolerance) {
+    if (expected.stream().flatMap(List::stream).allMatch(List::isEmpty)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "--check-outputs: the files of --input-data expect no outputs; add \"validation_data\" or"
+              + " a folder named expected");
+    }
+    return new ExpectedOutputs(List.copyOf(expected), tolerance);
+  }
+
+  private PreparedRequest request(Example example) {
+    return switch (settings.format()) {
+      case BINARY -> encoder.binary(example.inputs());
+      case JSON -> encoder.json(example.inputs());
+      case DJL -> NumpyArchive.request(example.inputs());
+    };
+  }
+
+  private Example made(ModelMetadata model, ElementGenerator elements, int batch) {
+    List<TensorValue> inputs = new ArrayList<>();
     long total = 0;
     for (TensorMetadata tensor : model.inputs()) {
-      List<Long> shape = InputShapes.concrete(settings.shapes(), model.name(), tensor);
+      List<Long> shape = InputShapes.concrete(settings.shapes(), model.name(), tensor, batch);
       Datatype type = Datatype.of(tensor);
       try {
-        long count = shape.stream().reduce(1L, Math::multiplyExact);
+        long count = TensorValue.elements(shape);
         long bytes = elements.bytes(type, count);
         total = Math.addExact(total, bytes);
         if (total > MAXIMUM_BODY.bytes()) {
@@ -53,60 +95,12 @@ public final class RequestGenerator {
         }
         ByteBuffer data = ByteBuffer.allocate((int) bytes).order(ByteOrder.LITTLE_ENDIAN);
         elements.fill(data, tensor.name(), type, count);
-        inputs.add(new Input(tensor, type, shape, data.flip()));
+        inputs.add(new TensorValue(tensor.name(), type, shape, data.flip()));
       } catch (ArithmeticException e) {
         throw tooLarge(model, tensor, shape);
       }
     }
-    return ModelRequests.infer(model.name(), List.of(request(inputs)));
-  }
-
-  private PreparedRequest request(List<Input> inputs) {
-    boolean binary = settings.format() == Format.BINARY;
-    ByteArrayOutputStream body = new ByteArrayOutputStream();
-    try (JsonGenerator out = json.createGenerator(body)) {
-      out.writeStartObject();
-      if (binary) {
-        out.writeObjectFieldStart("parameters");
-        out.writeBooleanField("binary_data_output", true);
-        out.writeEndObject();
-      }
-      out.writeArrayFieldStart("inputs");
-      for (Input input : inputs) {
-        writeInput(out, input, binary);
-      }
-      out.writeEndArray();
-      out.writeEndObject();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    if (!binary) {
-      return PreparedRequest.json(body.toByteArray());
-    }
-    int jsonBytes = body.size();
-    inputs.forEach(input -> body.writeBytes(input.data().array()));
-    return PreparedRequest.binary(body.toByteArray(), jsonBytes);
-  }
-
-  private static void writeInput(JsonGenerator out, Input input, boolean binary)
-      throws IOException {
-    out.writeStartObject();
-    out.writeStringField("name", input.tensor().name());
-    out.writeStringField("datatype", input.type().name());
-    out.writeArrayFieldStart("shape");
-    for (long dimension : input.shape()) {
-      out.writeNumber(dimension);
-    }
-    out.writeEndArray();
-    if (binary) {
-      out.writeObjectFieldStart("parameters");
-      out.writeNumberField("binary_data_size", input.data().remaining());
-      out.writeEndObject();
-    } else {
-      out.writeFieldName("data");
-      JsonElements.write(out, input.type(), input.data());
-    }
-    out.writeEndObject();
+    return new Example(inputs, List.of());
   }
 
   private static StatusException tooLarge(
@@ -116,6 +110,4 @@ public final class RequestGenerator {
         "a request for \"%s\" with input \"%s\" of shape %s is larger than %s; use smaller --shape"
             .formatted(model.name(), tensor.name(), shape, MAXIMUM_BODY));
   }
-
-  private record Input(TensorMetadata tensor, Datatype type, List<Long> shape, ByteBuffer data) {}
 }

@@ -3,7 +3,7 @@ package io.pipelane.loadgen.request;
 import java.util.List;
 
 /**
- * An input as a server describes it.
+ * An input or output as a server describes it.
  *
  * @param shape -1 stands for a dimension left open
  */

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.result;
 
 import java.util.List;
 import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What was measured of one model, or of all together.
@@ -12,6 +13,7 @@ import org.HdrHistogram.Histogram;
  *     length
  * @param responseNanos from the time a request was meant to leave to the last byte of its answer
  * @param serviceNanos from the time it did leave; equal to the former in a closed loop
+ * @param warmth null when the server tells nothing of it
  */
 public record ModelReport(
     String model,
@@ -19,6 +21,7 @@ public record ModelReport(
     double perSecond,
     Histogram responseNanos,
     Histogram serviceNanos,
+    @Nullable WarmthSplit warmth,
     List<ErrorCount> errors) {
   public ModelReport {
     errors = List.copyOf(errors);

@@ -3,12 +3,12 @@ package io.pipelane.loadgen.settings;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** Which of several models a request asks; every request is drawn independently. */
+/** Which of several models a request asks, where no trace says it. */
 public sealed interface ModelChoice {
   /** The probability of each of {@code models} models, in their order; they add up to 1. */
   double[] shares(int models);
 
-  /** Every model alike. */
+  /** Every model alike, each request drawn by itself. */
   record Uniform() implements ModelChoice {
     @Override
     public double[] shares(int models) {
@@ -23,7 +23,10 @@ public sealed interface ModelChoice {
     }
   }
 
-  /** The k-th model has a share in proportion to {@code 1 / k^exponent}. */
+  /**
+   * The k-th model has a share in proportion to {@code 1 / k^exponent}, each request drawn by
+   * itself.
+   */
   record Zipf(double exponent) implements ModelChoice {
     public Zipf {
       if (!(exponent >= 0 && exponent <= 10)) {
@@ -48,6 +51,22 @@ public sealed interface ModelChoice {
     @Override
     public String toString() {
       return String.format(Locale.ROOT, "zipf(%s)", exponent);
+    }
+  }
+
+  /**
+   * Always the model that was asked longest ago: never the same twice, and the worst order for
+   * whoever keeps the models used last.
+   */
+  record SwitchStorm() implements ModelChoice {
+    @Override
+    public double[] shares(int models) {
+      return new Uniform().shares(models);
+    }
+
+    @Override
+    public String toString() {
+      return "switch storm";
     }
   }
 }

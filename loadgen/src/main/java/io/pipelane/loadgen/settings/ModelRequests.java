@@ -26,8 +26,17 @@ public record ModelRequests(String model, String path, List<PreparedRequest> var
     return new ModelRequests(model, modelPath(model) + "/infer", variants);
   }
 
+  /** Requests to DJL Serving's own route. */
+  public static ModelRequests prediction(String model, List<PreparedRequest> variants) {
+    return new ModelRequests(model, "/predictions/" + encoded(model), variants);
+  }
+
   /** Where the protocol keeps a model. */
   public static String modelPath(String model) {
-    return "/v2/models/" + URLEncoder.encode(model, StandardCharsets.UTF_8).replace("+", "%20");
+    return "/v2/models/" + encoded(model);
+  }
+
+  private static String encoded(String name) {
+    return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
   }
 }

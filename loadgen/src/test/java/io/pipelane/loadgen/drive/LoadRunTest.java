@@ -8,13 +8,16 @@ import io.pipelane.loadgen.drive.VirtualServer.Behaviour;
 import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.result.StabilityReport;
+import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
-import io.pipelane.loadgen.settings.LoadMode.Distribution;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;
 import io.pipelane.loadgen.settings.ResponseCheck;
+import io.pipelane.loadgen.settings.Stability;
+import io.pipelane.loadgen.settings.Trace;
 import io.pipelane.loadgen.settings.Window;
 import java.net.URI;
 import java.time.Duration;
@@ -63,6 +66,7 @@ class LoadRunTest {
     assertMillis(2, report.total().responseNanos().getMaxValue());
     assertEquals(Duration.ofSeconds(10), report.window());
     assertTrue(report.isClean());
+    assertEquals(List.of(), report.bottlenecks());
     assertEquals(List.of(), report.warnings());
   }
 
@@ -101,7 +105,9 @@ class LoadRunTest {
 
     assertTrue(report.sends().lateByGenerator() > 900, report.sends().toString());
     assertMillis(6, report.total().responseNanos().getMaxValue());
-    assertTrue(report.warnings().getFirst().contains("bottleneck"), report.warnings().toString());
+    assertTrue(report.bottlenecks().getFirst().contains("over 1 ms late"), report.toString());
+    assertTrue(report.pauses().count() > 500, report.pauses().toString());
+    assertMillis(3, report.lagNanos().getMaxValue());
   }
 
   @Test
@@ -139,7 +145,8 @@ class LoadRunTest {
     VirtualServer server =
         new VirtualServer(
             timeline, request -> request == 5 ? new VirtualServer.Silence() : VirtualServer.ok(0));
-    Window window = new Window(Duration.ZERO, Duration.ofSeconds(9), 10, Duration.ofSeconds(1));
+    Window window =
+        new Window(Duration.ZERO, Duration.ofSeconds(9), 10, Duration.ofSeconds(1), null);
 
     LoadReport report = run(timeline, test(new LoadMode.Closed(1), window, 1), server);
 
@@ -151,7 +158,8 @@ class LoadRunTest {
   @Test
   void shouldCountRequestsThatNeverFoundAConnection() {
     Window window =
-        new Window(Duration.ZERO, Duration.ofSeconds(1), Long.MAX_VALUE, Duration.ofSeconds(1));
+        new Window(
+            Duration.ZERO, Duration.ofSeconds(1), Long.MAX_VALUE, Duration.ofSeconds(1), null);
 
     LoadReport report = run(open(100, 2), window, _ -> new VirtualServer.Silence());
 
@@ -197,6 +205,77 @@ class LoadRunTest {
     }
   }
 
+  @Test
+  void shouldEndWhenThreeWindowsAgree() {
+    LoadReport report =
+        run(
+            new LoadMode.Closed(1),
+            stable(10),
+            request -> VirtualServer.ok(request < 250 ? 10 * MILLI : 2 * MILLI));
+
+    assertEquals(new StabilityReport(true, 6), report.stability());
+    assertEquals(Duration.ofSeconds(3), report.window());
+    assertEquals(1500, report.total().answered());
+    assertEquals(500, report.total().perSecond(), 1);
+    assertMillis(2, report.total().responseNanos().getMaxValue());
+  }
+
+  @Test
+  void shouldSayThatItIsUnstableWhenLatencyKeepsRising() {
+    LoadReport report =
+        run(
+            new LoadMode.Closed(1),
+            stable(5),
+            request -> VirtualServer.ok(MILLI + request * MILLI));
+
+    assertEquals(new StabilityReport(false, 5), report.stability());
+    assertFalse(report.isStable());
+    assertEquals(Duration.ofSeconds(3), report.window());
+  }
+
+  @Test
+  void shouldNeverAskTheSameModelTwiceInASwitchStorm() {
+    VirtualServer server = new VirtualServer(timeline, _ -> VirtualServer.ok(1));
+    LoadTest plain = test(new LoadMode.Closed(1), Window.ofRequests(9), 3);
+    LoadTest storm =
+        new LoadTest(
+            plain.url(),
+            plain.models(),
+            new ModelChoice.SwitchStorm(),
+            plain.mode(),
+            plain.window(),
+            1,
+            plain.check());
+
+    run(timeline, storm, server);
+
+    assertEquals(List.of(0, 1, 2, 0, 1, 2, 0, 1, 2), server.modelsAsked);
+  }
+
+  @Test
+  void shouldReplayATraceExactly() {
+    VirtualServer server = new VirtualServer(timeline, _ -> VirtualServer.ok(MILLI));
+    Trace trace =
+        new Trace(
+            new long[] {0, 5 * MILLI, 5 * MILLI, 900 * MILLI}, new int[] {1, 0, 2, 1}, new int[4]);
+    LoadMode mode = new LoadMode.Open(new ArrivalPattern.Replay(trace), 4);
+
+    LoadReport report = run(timeline, test(mode, TEN_SECONDS, 3), server);
+
+    assertEquals(List.of(1, 0, 2, 1), server.modelsAsked);
+    assertEquals(4, report.total().answered());
+    assertEquals(0, report.sends().late());
+  }
+
+  private static Window stable(int maximumWindows) {
+    return new Window(
+        Duration.ZERO,
+        Duration.ofSeconds(1),
+        Long.MAX_VALUE,
+        Duration.ofSeconds(30),
+        new Stability(0.1, maximumWindows, 0));
+  }
+
   private LoadReport run(LoadMode mode, Window window, Behaviour behaviour) {
     return run(timeline, mode, window, behaviour);
   }
@@ -207,15 +286,14 @@ class LoadRunTest {
   }
 
   private static LoadReport run(VirtualTimeline timeline, LoadTest test, VirtualServer server) {
-    ClientCpu cpu = new ClientCpu(Duration.ZERO, Duration.ZERO);
-    LoadRun run = new LoadRun(test, timeline, server, () -> cpu);
+    LoadRun run = new LoadRun(test, timeline, server, () -> ClientCpu.NONE);
     run.start();
     timeline.runUntil(() -> run.report().isDone());
     return run.report().join();
   }
 
   private static LoadMode open(double rate, int connections) {
-    return new LoadMode.Open(rate, Distribution.CONSTANT, connections);
+    return new LoadMode.Open(new ArrivalPattern.Constant(rate), connections);
   }
 
   private static LoadTest test(LoadMode mode, Window window, int models) {

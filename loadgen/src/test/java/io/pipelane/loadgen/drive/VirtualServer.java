@@ -1,5 +1,6 @@
 package io.pipelane.loadgen.drive;
 
+import io.pipelane.loadgen.result.Warmth;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -65,6 +66,7 @@ final class VirtualServer implements Connection.Factory {
                     listener.answered(
                         answer.status,
                         -1,
+                        Warmth.UNTOLD,
                         ByteBuffer.wrap(answer.body.getBytes(StandardCharsets.UTF_8)),
                         true));
         case Loss loss ->

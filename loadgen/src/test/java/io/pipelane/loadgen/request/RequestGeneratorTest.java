@@ -26,7 +26,8 @@ class RequestGeneratorTest {
               new TensorMetadata("input_ids", "INT64", List.of(-1L, -1L)),
               new TensorMetadata("attention_mask", "INT64", List.of(-1L, -1L)),
               new TensorMetadata("token_type_ids", "INT64", List.of(-1L, -1L)),
-              new TensorMetadata("bias", "FP32", List.of(-1L))));
+              new TensorMetadata("bias", "FP32", List.of(-1L))),
+          List.of());
   private static final Map<String, List<Long>> SHAPES =
       Map.of(
           "input_ids", List.of(1L, 3L),
@@ -85,7 +86,8 @@ class RequestGeneratorTest {
   @EnumSource(Datatype.class)
   void generate_zeroOfAnyType_jsonHasTheRightKindOfElements(Datatype type) throws Exception {
     ModelMetadata model =
-        new ModelMetadata("m", List.of(new TensorMetadata("x", type.name(), List.of(2L, -1L))));
+        new ModelMetadata(
+            "m", List.of(new TensorMetadata("x", type.name(), List.of(2L, -1L))), List.of());
 
     JsonNode json =
         new ObjectMapper().readTree(bytes(generate(settings(Values.ZERO, Format.JSON), model)));
@@ -104,7 +106,8 @@ class RequestGeneratorTest {
   @EnumSource(Datatype.class)
   void generate_randomOfAnyType_binarySizeIsThatOfTheTensor(Datatype type) throws Exception {
     ModelMetadata model =
-        new ModelMetadata("m", List.of(new TensorMetadata("x", type.name(), List.of(5L))));
+        new ModelMetadata(
+            "m", List.of(new TensorMetadata("x", type.name(), List.of(5L))), List.of());
     PreparedRequest request = generate(InputSettings.random(5), model);
     int jsonBytes =
         Integer.parseInt(
@@ -118,7 +121,7 @@ class RequestGeneratorTest {
   }
 
   private static InputSettings settings(Values values, Format format) {
-    return new InputSettings(values, format, SHAPES, 10, 19, 5);
+    return new InputSettings(values, null, format, SHAPES, 0, 10, 19, 5);
   }
 
   private static PreparedRequest generate(InputSettings settings, ModelMetadata model) {

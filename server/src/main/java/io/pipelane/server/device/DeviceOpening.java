@@ -35,9 +35,6 @@ public final class DeviceOpening {
 
   private static final Grouping GPU_GROUPING = new EqualBytesGrouping(32, 1 << 20);
 
-  /** Some dozens of images in batches; what does not fit is copied once more on its way. */
-  private static final long TRANSFER_BYTES = 128L << 20;
-
   private final PipelaneConfig config;
   private final Path library;
   private final OpenParts opened;
@@ -84,6 +81,7 @@ public final class DeviceOpening {
     HostTier hostTier;
     TransferMemory transferMemory;
     ByteSize hostBytes = config.hostTier().memory();
+    long transferBytes = config.server().transferMemory().bytes();
     switch (choice) {
       case DeviceChoice.Processor(String reason) -> {
         if (!reason.isEmpty()) {
@@ -91,7 +89,7 @@ public final class DeviceOpening {
         }
         devices.add(opened.add(CpuServing.open(config, library)));
         hostTier = opened.add(HostTier.mapping(hostBytes));
-        SharedMemory memory = opened.add(SharedMemory.allocate("transfers", TRANSFER_BYTES));
+        SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
       }
       case DeviceChoice.Gpus(List<Integer> ordinals) -> {
@@ -103,7 +101,7 @@ public final class DeviceOpening {
           devices.add(opened.add(CudaServing.open(config, library, driver, ordinal)));
         }
         hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
-        PinnedHostMemory memory = opened.add(PinnedHostMemory.allocate(context, TRANSFER_BYTES));
+        PinnedHostMemory memory = opened.add(PinnedHostMemory.allocate(context, transferBytes));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
       }
     }

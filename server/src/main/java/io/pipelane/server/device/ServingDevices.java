@@ -70,6 +70,11 @@ public final class ServingDevices implements InferenceService {
     placement.remove(version);
   }
 
+  @Override
+  public boolean isUsable() {
+    return places.stream().allMatch(place -> place.switcher.isUsable());
+  }
+
   /** Brings a model's weights onto its device; see {@link Switcher#warmUp}. */
   public void warmUp(ModelVersion version) {
     switcher(version).warmUp(version);

@@ -72,7 +72,7 @@ final class Api {
     switch (route) {
       case Route.ServerMetadata _ -> answer(exchange, Answers::server);
       case Route.Live _ -> answer(exchange, Answers::live);
-      case Route.Ready _ -> answerReady(exchange, catalog.isReady());
+      case Route.Ready _ -> answerReady(exchange, catalog.isReady() && service.isUsable());
       case Route.ModelMetadata(String name, String version) -> {
         ServedModel model = catalog.resolve(name, version);
         answer(exchange, target -> Answers.model(target, model));

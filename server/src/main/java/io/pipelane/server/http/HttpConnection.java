@@ -17,6 +17,7 @@ import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.http.ResponseHead.Persistence;
+import io.pipelane.server.protocol.LatestDescription;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -38,8 +39,8 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
    * `exchanges` holds the requests whose answers have not been written, oldest first; `receiving`
    * is the youngest while its body is still coming. A request that is refused early stays
    * `receiving` until its body has passed by. Answers are written as soon as all older ones are,
-   * and flushed once: at the end of a read, or else by a task behind those already queued, so that
-   * completions that arrive together leave together.
+   * and flushed once: at the end of a read, or when nothing more is owed, or else by a task behind
+   * those already queued, so that completions that arrive together leave together.
    *
    * The connection stops reading while too many answers are owed or the client does not take them.
    *
@@ -69,6 +70,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private final TransferBuffers transfers;
   private final int maxRequestBytes;
   private @Nullable ChannelHandlerContext attached;
+  private final LatestDescription latestDescription = new LatestDescription();
   private final Deque<Exchange> exchanges = new ArrayDeque<>(4);
   private @Nullable Exchange receiving;
   private @Nullable Route receivingRoute;
@@ -93,6 +95,10 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   TransferBuffers transfers() {
     return transfers;
+  }
+
+  LatestDescription latestDescription() {
+    return latestDescription;
   }
 
   EventExecutor loop() {
@@ -263,7 +269,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     offerContinue();
     updateReading();
-    if (!inRead && flushOwed && !flushQueued) {
+    if (!inRead && exchanges.isEmpty()) {
+      flushIfOwed();
+    } else if (!inRead && flushOwed && !flushQueued) {
       flushQueued = true;
       loop().execute(this::flushQueued);
     }

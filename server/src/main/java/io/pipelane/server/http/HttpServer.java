@@ -37,6 +37,7 @@ import java.util.concurrent.TimeoutException;
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 public final class HttpServer implements AutoCloseable {
+  private static final System.Logger LOGGER = System.getLogger(HttpServer.class.getName());
   private static final int CODEC_THREADS = 2;
   private static final int MAXIMUM_WAITING_FOR_CODECS = 64;
   private static final int BACKLOG = 1024;
@@ -208,6 +209,18 @@ public final class HttpServer implements AutoCloseable {
         .shutdownGracefully(0, CLOSING_TIME.toMillis(), TimeUnit.MILLISECONDS)
         .awaitUninterruptibly(2 * CLOSING_TIME.toMillis());
     codecs.shutdown();
+    awaitCodecs();
+  }
+
+  /** They use transfer memory, which is closed next. */
+  private void awaitCodecs() {
+    try {
+      if (!codecs.awaitTermination(CLOSING_TIME.toMillis(), TimeUnit.MILLISECONDS)) {
+        LOGGER.log(System.Logger.Level.WARNING, "a request is still being decoded or encoded");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Stops without waiting for running requests. */

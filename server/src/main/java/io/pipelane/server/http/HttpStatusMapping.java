@@ -20,7 +20,7 @@ final class HttpStatusMapping {
       case DEADLINE_EXCEEDED -> HttpResponseStatus.GATEWAY_TIMEOUT;
       case CANCELLED -> CLIENT_CLOSED_REQUEST;
       case UNIMPLEMENTED -> HttpResponseStatus.NOT_IMPLEMENTED;
-      case INTERNAL -> HttpResponseStatus.INTERNAL_SERVER_ERROR;
+      case DEVICE_FAILURE, INTERNAL -> HttpResponseStatus.INTERNAL_SERVER_ERROR;
     };
   }
 }

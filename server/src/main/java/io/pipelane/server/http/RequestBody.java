@@ -26,12 +26,19 @@ final class RequestBody {
    */
   private static final long TRUST = 8;
 
+  /**
+   * The same of transfer memory, which is for all: little enough that hardly anything is moved, and
+   * more than a client sends that wants nothing but to hold it.
+   */
+  private static final long VOUCHED = 64;
+
   private final ByteBufAllocator allocator;
   private final TransferBuffers transfers;
   private final long announced;
   private final int binaryOffset;
   private @Nullable ByteBuf content;
   private boolean owned;
+  private boolean settled;
 
   /**
    * A body of which nothing has come.
@@ -57,9 +64,9 @@ final class RequestBody {
     if (bytes == 0) {
       return;
     }
-    if (content == null) {
-      content = begin(bytes);
-      owned = content != null;
+    if (!settled && announced > length() + bytes && announced <= VOUCHED * (length() + bytes)) {
+      settled = true;
+      beginTransfer();
     }
     if (content == null) {
       content = piece.retain();
@@ -75,14 +82,15 @@ final class RequestBody {
     }
   }
 
-  /** A transfer buffer for the whole body, where more is to come than its first bytes. */
-  private @Nullable ByteBuf begin(int firstBytes) {
-    if (announced <= firstBytes) {
-      return null;
-    }
+  /** Takes a transfer buffer for the whole body, if there is one, and moves there. */
+  private void beginTransfer() {
     int lead = -binaryOffset & (ALIGNMENT - 1);
     ByteBuf found = transfers.find(lead + announced, allocator);
-    return found == null ? null : found.setIndex(lead, lead);
+    if (found != null) {
+      found.setIndex(lead, lead);
+      content = content == null ? found : moveTo(found, content);
+      owned = true;
+    }
   }
 
   /** Whether a piece that has room was read to where {@link #readPlace} said. */

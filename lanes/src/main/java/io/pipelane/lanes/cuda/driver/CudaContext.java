@@ -7,7 +7,6 @@ import java.nio.charset.StandardCharsets;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
-import jcuda.driver.CUmemorytype;
 import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.JCudaDriver;
 
@@ -17,6 +16,7 @@ import jcuda.driver.JCudaDriver;
  */
 public final class CudaContext implements AutoCloseable {
   private final DriverFunctions functions;
+  private final PinnedRanges pinned;
   private final int index;
   private final CUdevice device;
   private final CUcontext context;
@@ -25,8 +25,9 @@ public final class CudaContext implements AutoCloseable {
   private final int multiprocessors;
   private boolean closed;
 
-  private CudaContext(DriverFunctions functions, int index, CUdevice device) {
-    this.functions = functions;
+  private CudaContext(CudaDriver driver, int index, CUdevice device) {
+    this.functions = driver.functions();
+    this.pinned = driver.pinned();
     this.index = index;
     this.device = device;
     byte[] name = new byte[256];
@@ -66,7 +67,7 @@ public final class CudaContext implements AutoCloseable {
     if (result != 0) {
       throw CudaException.of(result, "cuDeviceGet", index);
     }
-    return new CudaContext(driver.functions(), index, device);
+    return new CudaContext(driver, index, device);
   }
 
   /** Makes the context current on the calling thread, which most calls need; about 0.1 µs. */
@@ -113,10 +114,12 @@ public final class CudaContext implements AutoCloseable {
     return ofFree ? free[0] : total[0] - free[0];
   }
 
-  /** Whether host memory is pinned (page-locked and known to CUDA) at an address. */
-  public boolean isPinned(long address) {
-    bind();
-    return memoryType(address) == CUmemorytype.CU_MEMORYTYPE_HOST;
+  /**
+   * Whether all of some memory is pinned (page-locked and known to CUDA) as a {@link
+   * PinnedHostMemory} of any context of the same driver object; the driver is not asked.
+   */
+  public boolean isPinned(MemorySegment memory) {
+    return pinned.contains(memory);
   }
 
   /** CUDA's memory type of an address; 0 for memory that CUDA does not know. */
@@ -131,6 +134,10 @@ public final class CudaContext implements AutoCloseable {
 
   DriverFunctions functions() {
     return functions;
+  }
+
+  PinnedRanges pinned() {
+    return pinned;
   }
 
   /** Gives the context back; with the last user of it everything in it goes. */

@@ -16,6 +16,7 @@ public final class CudaDriver {
   private static final int MINIMUM_VERSION = 12_000;
 
   private final DriverFunctions functions;
+  private final PinnedRanges pinned = new PinnedRanges();
   private final int version;
   private final int deviceCount;
 
@@ -78,6 +79,11 @@ public final class CudaDriver {
 
   DriverFunctions functions() {
     return functions;
+  }
+
+  /** What is pinned for all devices. */
+  PinnedRanges pinned() {
+    return pinned;
   }
 
   private static SymbolLookup symbols(String library) {

@@ -20,6 +20,7 @@ public final class PinnedHostMemory implements AutoCloseable {
     this.context = context;
     this.segment = segment;
     this.undo = undo;
+    context.pinned().add(segment);
   }
 
   /** Takes memory; it is dead after {@link #close}. */
@@ -64,6 +65,7 @@ public final class PinnedHostMemory implements AutoCloseable {
   public synchronized void close() {
     if (!closed) {
       closed = true;
+      context.pinned().remove(segment);
       context.bind();
       undo.call(segment.address());
     }

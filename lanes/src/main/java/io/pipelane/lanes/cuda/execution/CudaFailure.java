@@ -29,8 +29,12 @@ final class CudaFailure {
   /** The error that a caller is given. */
   static StatusException of(CudaException e) {
     String message = String.valueOf(e.getMessage());
+    Status status =
+        e.errorName().equals("CUDA_ERROR_OUT_OF_MEMORY")
+            ? Status.INSUFFICIENT_MEMORY
+            : Status.DEVICE_FAILURE;
     return new StatusException(
-        Status.INTERNAL,
+        status,
         isSticky(e)
             ? message + "; the device does no more for this process, which must be restarted"
             : message,

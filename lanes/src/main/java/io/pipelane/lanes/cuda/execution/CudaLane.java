@@ -21,9 +21,6 @@ import java.util.function.Supplier;
  * and answers pass through. Belongs to the thread that has the lane.
  */
 final class CudaLane implements AutoCloseable {
-  /** Sessions, first runs and captures take about 10 MiB together; a context takes 500. */
-  private static final long MOST_GROWTH_BYTES = 32L << 20;
-
   private final CudaDevice device;
   private final DeviceMemory memory;
   private final RunningStream running;
@@ -37,13 +34,19 @@ final class CudaLane implements AutoCloseable {
   private final CudaMark computed;
   private final CudaMark done;
   private final StreamProgress progress;
+  private final long mostLibraryBytes;
   private long beginNanos;
 
   CudaLane(
-      CudaDevice device, DeviceMemory memory, RunningStream running, CudaEphemeralRegion region) {
+      CudaDevice device,
+      DeviceMemory memory,
+      RunningStream running,
+      CudaEphemeralRegion region,
+      ExecutionSettings settings) {
     this.device = device;
     this.memory = memory;
     this.running = running;
+    this.mostLibraryBytes = settings.mostLibraryBytes();
     this.region = region;
     this.stream = region.stream();
     this.inputStaging = new StagingBuffer(stream.context());
@@ -71,11 +74,11 @@ final class CudaLane implements AutoCloseable {
 
   /**
    * What libraries have taken since an earlier {@link #frameworkBytes}, at most {@link
-   * #MOST_GROWTH_BYTES}: the driver counts for all processes, so an import that begins meanwhile is
-   * in it. The rest is counted as memory of libraries that all share.
+   * ExecutionSettings#mostLibraryBytes}: the driver counts for all processes, so the 500 MiB of an
+   * import that begins meanwhile are in it. The rest is counted as what all share.
    */
   long frameworkGrowth(long earlierBytes) {
-    return Math.clamp(frameworkBytes() - earlierBytes, 0, MOST_GROWTH_BYTES);
+    return Math.clamp(frameworkBytes() - earlierBytes, 0, mostLibraryBytes);
   }
 
   /** Does something whose device memory comes from the lane, on the lane's stream. */
@@ -101,6 +104,9 @@ final class CudaLane implements AutoCloseable {
       stream.synchronize();
     } catch (CudaException e) {
       cause.addSuppressed(e);
+      if (CudaFailure.isSticky(e)) {
+        device.giveUp();
+      }
     }
   }
 

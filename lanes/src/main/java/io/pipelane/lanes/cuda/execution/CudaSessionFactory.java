@@ -77,7 +77,8 @@ public final class CudaSessionFactory implements SessionFactory {
     building.lock();
     try {
       device.context().bind();
-      CudaLane owner = lanes.computeIfAbsent(region, r -> new CudaLane(device, memory, running, r));
+      CudaLane owner =
+          lanes.computeIfAbsent(region, r -> new CudaLane(device, memory, running, r, settings));
       return build(model, address, owner, constants);
     } catch (CudaException e) {
       throw CudaFailure.of(e);
@@ -113,6 +114,11 @@ public final class CudaSessionFactory implements SessionFactory {
     }
     long built = lane.frameworkGrowth(before);
     return new CudaSession(lane, binding, uncaptured, captures, outputs, building, built);
+  }
+
+  @Override
+  public boolean isLost() {
+    return device.isLost();
   }
 
   @Override

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cuda.execution;
 
+import java.util.regex.Pattern;
+
 /**
  * How sessions of a GPU are built and run.
  *
@@ -11,4 +13,24 @@ package io.pipelane.lanes.cuda.execution;
 public record ExecutionSettings(boolean tf32, String cublasWorkspace, CaptureSettings captures) {
   public static final ExecutionSettings DEFAULT =
       new ExecutionSettings(true, ":4096:1", CaptureSettings.DEFAULT);
+
+  /** What a session, a first run or a capture takes beside a workspace: about 10 MiB were seen. */
+  private static final long LIBRARY_BYTES = 28L << 20;
+
+  private static final long DEFAULT_WORKSPACE_BYTES = 32L << 20;
+
+  /** Pairs of a size in KiB and a number of buffers. */
+  private static final Pattern WORKSPACE = Pattern.compile(":(\\d{1,9}):(\\d{1,4})");
+
+  /** The most that libraries are believed to take at once for one session. */
+  long mostLibraryBytes() {
+    long workspace =
+        WORKSPACE
+            .matcher(cublasWorkspace)
+            .results()
+            .mapToLong(
+                pair -> (Long.parseLong(pair.group(1)) << 10) * Long.parseLong(pair.group(2)))
+            .sum();
+    return LIBRARY_BYTES + (workspace == 0 ? DEFAULT_WORKSPACE_BYTES : workspace);
+  }
 }

@@ -12,7 +12,7 @@ final class InputCopier implements AutoCloseable {
   /** A piece is on its way while the next one is staged. */
   private static final long PIECE_BYTES = 1L << 20;
 
-  /** Staging less takes no longer than asking the driver and a copy of its own. */
+  /** Staging less takes no longer than a copy of its own. */
   private static final long LEAST_IN_PLACE = 64L << 10;
 
   /** A processor's cache line. */
@@ -48,17 +48,20 @@ final class InputCopier implements AutoCloseable {
 
   private void enqueue(InputLayout layout, long device, CudaStream stream) {
     long enqueued = 0;
+    long staged = 0;
     for (Slot slot : layout.slots()) {
       if (isReadInPlace(slot, stream)) {
-        enqueueStaged(layout, enqueued, slot.offset(), device, stream);
+        enqueueStaged(layout, enqueued, staged, device, stream);
         MemorySegment data = slot.tensor().data();
         stream.copyToDevice(device + slot.offset(), data.address(), data.byteSize());
         enqueued = slot.end();
       } else {
-        enqueued = stage(layout, slot, enqueued, device, stream);
+        long begin = enqueued == staged ? slot.offset() : enqueued;
+        enqueued = stage(layout, slot, begin, device, stream);
       }
+      staged = slot.end();
     }
-    enqueueStaged(layout, enqueued, layout.byteSize(), device, stream);
+    enqueueStaged(layout, enqueued, staged, device, stream);
   }
 
   /** Large, aligned, and in memory that the device reads directly. */
@@ -66,8 +69,7 @@ final class InputCopier implements AutoCloseable {
     MemorySegment data = slot.tensor().data();
     return data.byteSize() >= LEAST_IN_PLACE
         && data.address() % ALIGNMENT_IN_PLACE == 0
-        && stream.context().isPinned(data.address())
-        && stream.context().isPinned(data.address() + data.byteSize() - 1);
+        && stream.context().isPinned(data);
   }
 
   /** Copies an input to the staging buffer; answers how far the block is enqueued. */
@@ -90,7 +92,7 @@ final class InputCopier implements AutoCloseable {
 
   private void enqueueStaged(
       InputLayout layout, long begin, long end, long device, CudaStream stream) {
-    if (begin < end && !layout.slots().isEmpty()) {
+    if (begin < end) {
       MemorySegment staged = staging.take(layout.byteSize());
       stream.copyToDevice(device + begin, staged.address() + begin, end - begin);
     }

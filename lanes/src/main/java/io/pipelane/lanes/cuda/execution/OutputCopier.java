@@ -34,7 +34,7 @@ final class OutputCopier {
       long bytes = output.byteSize();
       MemorySegment place = invocation.place(output.name(), output.type(), output.shape(), bytes);
       MemorySegment target = place;
-      if (!isPinned(place)) {
+      if (!stream.context().isPinned(place)) {
         target = staged.asSlice(offset, bytes);
         detours.add(new Detour(target, place));
       }
@@ -49,13 +49,6 @@ final class OutputCopier {
   void finish() {
     detours.forEach(detour -> detour.to.copyFrom(detour.from));
     detours.clear();
-  }
-
-  private boolean isPinned(MemorySegment place) {
-    return place.isNative()
-        && place.byteSize() > 0
-        && stream.context().isPinned(place.address())
-        && stream.context().isPinned(place.address() + place.byteSize() - 1);
   }
 
   private static long aligned(long bytes) {

@@ -11,6 +11,7 @@ import io.pipelane.lanes.cuda.driver.CopyNode.MemoryType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import jcuda.driver.CUmemorytype;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -146,16 +147,22 @@ class CudaStreamTest {
 
   @Test
   void pinned_isWhatTheDriverKnows() {
-    assertTrue(context.isPinned(host.address() + GRANULE - 1));
+    assertPinned(true, host.segment().asSlice(GRANULE - 1, 1));
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment plain = arena.allocate(GRANULE, 4096);
-      assertFalse(context.isPinned(plain.address()));
+      assertPinned(false, plain);
       try (PinnedHostMemory registered = PinnedHostMemory.register(context, plain)) {
-        assertTrue(context.isPinned(registered.address()));
+        assertPinned(true, registered.segment());
       }
-      assertFalse(context.isPinned(plain.address()));
+      assertPinned(false, plain);
     }
-    assertFalse(context.isPinned(address));
+    assertPinned(false, MemorySegment.ofAddress(address).reinterpret(1));
+  }
+
+  private void assertPinned(boolean expected, MemorySegment memory) {
+    assertEquals(expected, context.isPinned(memory));
+    boolean known = context.memoryType(memory.address()) == CUmemorytype.CU_MEMORYTYPE_HOST;
+    assertEquals(expected, known);
   }
 
   @Test

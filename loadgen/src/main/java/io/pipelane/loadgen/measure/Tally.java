@@ -1,30 +1,36 @@
-package io.pipelane.loadgen.drive;
+package io.pipelane.loadgen.measure;
 
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.ModelReport;
-import java.time.Duration;
+import io.pipelane.loadgen.result.Warmth;
+import io.pipelane.loadgen.result.WarmthSplit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
 
 /** Adds up what is measured of one model. One thread at a time. */
 final class Tally {
-  private static final long RESOLUTION_NANOS = 100;
-  private static final long MAXIMUM_NANOS = Duration.ofHours(1).toNanos();
-  private static final int SIGNIFICANT_DIGITS = 3;
+  private static final int DIGITS = 3;
   private static final int MAXIMUM_KINDS = 32;
   private static final String OTHER = "other";
 
-  private final Histogram responseNanos = histogram();
-  private final Histogram serviceNanos = histogram();
+  private final Histogram responseNanos = Latencies.histogram(DIGITS);
+  private final Histogram serviceNanos = Latencies.histogram(DIGITS);
   private final Map<String, ErrorCount> errors = new LinkedHashMap<>();
+  private @Nullable WarmthSplit warmth;
   private long answeredWithinWindow;
 
   /** A request of the window was answered well. */
-  void latency(long response, long service) {
-    responseNanos.recordValue(Math.clamp(response, 0, MAXIMUM_NANOS));
-    serviceNanos.recordValue(Math.clamp(service, 0, MAXIMUM_NANOS));
+  void latency(long response, long service, Warmth told) {
+    Latencies.record(responseNanos, response);
+    Latencies.record(serviceNanos, service);
+    switch (told) {
+      case UNTOLD -> {}
+      case WARM -> Latencies.record(warmth().warmNanos(), response);
+      case COLD -> Latencies.record(warmth().coldNanos(), response);
+    }
   }
 
   /** A good answer came within the window. */
@@ -39,6 +45,10 @@ final class Tally {
   void add(Tally other) {
     responseNanos.add(other.responseNanos);
     serviceNanos.add(other.serviceNanos);
+    if (other.warmth != null) {
+      warmth().warmNanos().add(other.warmth.warmNanos());
+      warmth().coldNanos().add(other.warmth.coldNanos());
+    }
     answeredWithinWindow += other.answeredWithinWindow;
     for (ErrorCount error : other.errors.values()) {
       errors(error.kind(), error.count(), error.firstMessage());
@@ -51,9 +61,19 @@ final class Tally {
         name,
         responseNanos.getTotalCount(),
         perSecond,
-        responseNanos.copy(),
-        serviceNanos.copy(),
+        responseNanos,
+        serviceNanos,
+        warmth,
         List.copyOf(errors.values()));
+  }
+
+  private WarmthSplit warmth() {
+    WarmthSplit split = warmth;
+    if (split == null) {
+      split = new WarmthSplit(Latencies.histogram(DIGITS), Latencies.histogram(DIGITS));
+      warmth = split;
+    }
+    return split;
   }
 
   private void errors(String kind, long count, String message) {
@@ -62,9 +82,5 @@ final class Tally {
         kept,
         new ErrorCount(kept, count, message),
         (first, more) -> new ErrorCount(kept, first.count() + more.count(), first.firstMessage()));
-  }
-
-  private static Histogram histogram() {
-    return new Histogram(RESOLUTION_NANOS, MAXIMUM_NANOS, SIGNIFICANT_DIGITS);
   }
 }

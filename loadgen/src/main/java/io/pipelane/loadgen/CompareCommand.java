@@ -1,0 +1,165 @@
+package io.pipelane.loadgen;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pipelane.loadgen.compare.Comparison;
+import io.pipelane.loadgen.compare.RatioTable;
+import io.pipelane.loadgen.experiment.Experiment;
+import io.pipelane.loadgen.experiment.LoadPlan;
+import io.pipelane.loadgen.experiment.Measurement;
+import io.pipelane.loadgen.experiment.Step;
+import io.pipelane.loadgen.report.Build;
+import io.pipelane.loadgen.report.Context;
+import io.pipelane.loadgen.report.HtmlReport;
+import io.pipelane.loadgen.report.Machine;
+import io.pipelane.loadgen.report.ResultJson;
+import io.pipelane.loadgen.request.ModelMetadata;
+import io.pipelane.loadgen.server.ServerClient;
+import io.pipelane.loadgen.server.ServerDescription;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code loadgen compare}: the same load on several servers in turn. */
+@Command(
+    name = "compare",
+    description = {
+      "Puts the same load on several servers in turn, A B A B ..., and shows each one's figures as",
+      "multiples of the first one's. All must serve the same models. djl+http://HOST:PORT asks DJL",
+      "Serving's own routes, with the inputs that the first other server describes.",
+      "Exit status: as loadgen's own."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class CompareCommand implements Subcommand {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Parameters(
+      arity = "2..*",
+      paramLabel = "URL",
+      converter = Target.Converter.class,
+      description = "The servers; others are compared with the first.")
+  private List<Target> targets = new ArrayList<>();
+
+  @Mixin private ScenarioOptions scenarioOptions = new ScenarioOptions();
+
+  @Option(
+      names = "--rounds",
+      paramLabel = "N",
+      defaultValue = "3",
+      description = "How often each server has its turn with each load (${DEFAULT-VALUE}).")
+  private int rounds = 3;
+
+  @Option(
+      names = "--html",
+      paramLabel = "FILE",
+      description = "Write a page with charts of all servers, in one file.")
+  private @Nullable Path html;
+
+  @Option(
+      names = "--json",
+      paramLabel = "FOLDER",
+      description = "Write each server's result into a folder, as 1.json, 2.json, ...")
+  private @Nullable Path json;
+
+  @Override
+  public Integer call() throws InterruptedException, IOException {
+    if (rounds < 1) {
+      throw new IllegalArgumentException("--rounds must be positive: " + rounds);
+    }
+    scenarioOptions.check();
+    Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
+    Machine machine = Machine.current();
+    List<ServerClient> clients = targets.stream().map(t -> new ServerClient(t.url())).toList();
+    try {
+      List<ModelMetadata> models = scenarioOptions.metadata(clients.get(describing()));
+      List<Measurement> measurements = new ArrayList<>();
+      List<ServerDescription> servers = new ArrayList<>();
+      List<ScenarioOptions.Prepared> prepared = new ArrayList<>();
+      for (int i = 0; i < targets.size(); i++) {
+        servers.add(clients.get(i).description());
+        prepared.add(scenarioOptions.prepare(targets.get(i), models));
+        measurements.add(
+            new Measurement(
+                prepared.get(i).scenario(),
+                clients.get(i),
+                new ConsoleObserver(
+                    spec.commandLine().getOut(),
+                    spec.commandLine().getErr(),
+                    servers.get(i),
+                    machine,
+                    null)));
+      }
+      if (!(prepared.getFirst().plan() instanceof LoadPlan.Sweep sweep)) {
+        throw new IllegalArgumentException("--binary-search is for one server");
+      }
+      List<Experiment> experiments = Comparison.run(measurements, sweep.modes(), rounds);
+      List<String> names = targets.stream().map(Target::toString).toList();
+      RatioTable.print(spec.commandLine().getOut(), names, experiments);
+      write(experiments, servers, started, machine);
+      return exitStatus(experiments);
+    } finally {
+      clients.forEach(ServerClient::close);
+    }
+  }
+
+  /** The first server that describes its models. */
+  private int describing() {
+    for (int i = 0; i < targets.size(); i++) {
+      if (!targets.get(i).isDjl()) {
+        return i;
+      }
+    }
+    throw new IllegalArgumentException(
+        "one of the servers must speak the protocol, to describe the models' inputs");
+  }
+
+  private void write(
+      List<Experiment> experiments,
+      List<ServerDescription> servers,
+      Instant started,
+      Machine machine)
+      throws IOException {
+    List<ObjectNode> trees = new ArrayList<>();
+    for (int i = 0; i < experiments.size(); i++) {
+      List<String> arguments = new ArrayList<>(List.of("compare"));
+      arguments.addAll(
+          OutputOptions.withoutFiles(spec.commandLine().getParseResult().originalArgs()));
+      Context context =
+          new Context(
+              targets.get(i).toString(),
+              started,
+              arguments,
+              Flags.of(spec),
+              scenarioOptions.window.seed,
+              targets.get(i).url(),
+              servers.get(i),
+              machine,
+              Build.current(),
+              null,
+              Math.max(1, scenarioOptions.input.batch));
+      trees.add(new ResultJson().tree(context, experiments.get(i)));
+      if (json != null) {
+        Path file = OutputOptions.parent(json.resolve((i + 1) + ".json"));
+        new ResultJson().write(file, context, experiments.get(i));
+      }
+    }
+    if (html != null) {
+      new HtmlReport().write(OutputOptions.parent(html), trees);
+    }
+  }
+
+  private static int exitStatus(List<Experiment> experiments) {
+    List<Step> steps = experiments.stream().flatMap(e -> e.steps().stream()).toList();
+    return Loadgen.exitStatus(steps);
+  }
+}

@@ -1,0 +1,114 @@
+package io.pipelane.loadgen;
+
+import io.pipelane.loadgen.request.InputSettings;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Options that say what requests hold. */
+final class InputOptions {
+  private static final Pattern RANGE = Pattern.compile("(-?\\d{1,18})(?::|\\.\\.)(-?\\d{1,18})");
+
+  @Option(
+      names = "-b",
+      paramLabel = "N",
+      description = "Batch: size of every input's first dimension where the model leaves it open.")
+  int batch;
+
+  @Option(
+      names = "--shape",
+      paramLabel = "INPUT:DIMS",
+      description = {
+        "The shape of an input, like input_ids:1,16; MODEL/INPUT:DIMS for one model's.",
+        "Open dimensions are 1 otherwise."
+      })
+  List<String> shapes = new ArrayList<>();
+
+  @Option(
+      names = "--input-data",
+      paramLabel = "zero|random|PATH",
+      defaultValue = "random",
+      description = {
+        "What inputs hold (${DEFAULT-VALUE}). A file in perf_analyzer's JSON form, or a folder with",
+        "INPUT.npy or the bare bytes as INPUT or INPUT.bin, or with such files and folders by model."
+      })
+  String inputData = "random";
+
+  @Option(
+      names = "--int-range",
+      paramLabel = "MIN:MAX",
+      defaultValue = "0:99",
+      description = "Random integers lie within, both ends included (${DEFAULT-VALUE}).")
+  String intRange = "0:99";
+
+  @Option(
+      names = {"--format", "--input-tensor-format"},
+      paramLabel = "binary|json",
+      defaultValue = "binary",
+      description = "How tensors travel (${DEFAULT-VALUE}).")
+  Format format = Format.BINARY;
+
+  /** How the protocol's tensors travel. */
+  enum Format {
+    BINARY,
+    JSON
+  }
+
+  @Option(
+      names = "--check-outputs",
+      paramLabel = "TOLERANCE",
+      arity = "0..1",
+      fallbackValue = "1e-3",
+      description = {
+        "Compare answers with the outputs that the files of --input-data expect: validation_data, or",
+        "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3)."
+      })
+  @Nullable Double tolerance;
+
+  InputSettings settings(boolean isDjl, long seed) {
+    Matcher range = RANGE.matcher(intRange);
+    if (!range.matches()) {
+      throw new IllegalArgumentException(
+          "--int-range: \"" + intRange + "\" is not a range; write MIN:MAX, like 0:99");
+    }
+    Map<String, List<Long>> byInput = new LinkedHashMap<>();
+    shapes.forEach(shape -> addShape(byInput, shape));
+    boolean isZero = inputData.toLowerCase(Locale.ROOT).equals("zero");
+    boolean isMade = isZero || inputData.toLowerCase(Locale.ROOT).equals("random");
+    return new InputSettings(
+        isZero ? InputSettings.Values.ZERO : InputSettings.Values.RANDOM,
+        isMade ? null : Path.of(inputData),
+        isDjl
+            ? InputSettings.Format.DJL
+            : switch (format) {
+              case BINARY -> InputSettings.Format.BINARY;
+              case JSON -> InputSettings.Format.JSON;
+            },
+        byInput,
+        batch,
+        Long.parseLong(range.group(1)),
+        Long.parseLong(range.group(2)),
+        seed);
+  }
+
+  /** Names may contain colons, so the last one ends the name. */
+  private static void addShape(Map<String, List<Long>> shapes, String text) {
+    int colon = text.lastIndexOf(':');
+    String dimensions = text.substring(colon + 1);
+    if (colon < 1 || !dimensions.matches("\\d{1,10}(,\\d{1,10})*")) {
+      throw new IllegalArgumentException(
+          "--shape: \"" + text + "\" is not a shape; write INPUT:DIMS, like input_ids:1,16");
+    }
+    shapes.put(
+        text.substring(0, colon),
+        Arrays.stream(dimensions.split(",", -1)).map(Long::parseLong).toList());
+  }
+}

@@ -1,0 +1,49 @@
+package io.pipelane.loadgen;
+
+import io.pipelane.loadgen.settings.ModelChoice;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Option;
+
+/** Options that say which models are asked. */
+final class ModelOptions {
+  @Option(
+      names = {"-m", "--model"},
+      paramLabel = "NAME",
+      description = {
+        "A model to ask; give it several times for several, the most popular first.",
+        "Without it: all that the server's index calls ready, or those of --trace."
+      })
+  List<String> models = new ArrayList<>();
+
+  @ArgGroup(multiplicity = "0..1")
+  Popularity popularity = new Popularity();
+
+  /** Which of several models. */
+  static final class Popularity {
+    @Option(
+        names = "--zipf",
+        paramLabel = "S",
+        description = "The k-th model is asked in proportion to 1/k^S.")
+    @Nullable Double zipf;
+
+    @Option(names = "--uniform", description = "All models are asked alike; the default.")
+    boolean uniform;
+
+    @Option(
+        names = "--switch-storm",
+        description = "Models take turns, so that no request asks the one before it did.")
+    boolean switchStorm;
+  }
+
+  ModelChoice choice() {
+    if (popularity.switchStorm) {
+      return new ModelChoice.SwitchStorm();
+    }
+    return popularity.zipf == null
+        ? new ModelChoice.Uniform()
+        : new ModelChoice.Zipf(popularity.zipf);
+  }
+}

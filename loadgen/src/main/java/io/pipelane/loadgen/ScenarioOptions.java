@@ -1,0 +1,99 @@
+package io.pipelane.loadgen;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.experiment.LoadPlan;
+import io.pipelane.loadgen.experiment.Scenario;
+import io.pipelane.loadgen.request.InputSettings;
+import io.pipelane.loadgen.request.InputShapes;
+import io.pipelane.loadgen.request.ModelMetadata;
+import io.pipelane.loadgen.request.RequestGenerator;
+import io.pipelane.loadgen.server.ServerClient;
+import io.pipelane.loadgen.settings.ModelRequests;
+import io.pipelane.loadgen.settings.ResponseCheck;
+import io.pipelane.loadgen.settings.Window;
+import io.pipelane.loadgen.trace.TraceFile;
+import io.pipelane.loadgen.trace.TracePlan;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+
+/** All options that decide what is sent when, and the scenario they stand for. */
+final class ScenarioOptions {
+  @Mixin LoadOptions load = new LoadOptions();
+  @Mixin ModelOptions model = new ModelOptions();
+  @Mixin WindowOptions window = new WindowOptions();
+  @Mixin InputOptions input = new InputOptions();
+
+  private @Nullable TracePlan trace;
+
+  /** What is to be measured of one server. */
+  record Prepared(Scenario scenario, LoadPlan plan) {}
+
+  /** Reads the trace, if there is one, and checks what can be checked without a server. */
+  void check() throws IOException {
+    if (load.loop.trace != null) {
+      if (!model.models.isEmpty()) {
+        throw new IllegalArgumentException("--trace names the models; leave out --model");
+      }
+      trace = TracePlan.of(TraceFile.read(load.loop.trace));
+    }
+    load.plan(window.percentile, trace == null ? null : trace.trace());
+    window();
+    model.choice().shares(1);
+    input.settings(false, window.seed);
+  }
+
+  /** Asks a server for the inputs of all models. */
+  List<ModelMetadata> metadata(ServerClient client) throws InterruptedException {
+    List<String> names = model.models;
+    if (trace != null) {
+      names = List.copyOf(trace.batches().keySet());
+    } else if (names.isEmpty()) {
+      names = client.readyModels();
+    }
+    if (names.isEmpty()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "the server has no model that is ready; name one with --model");
+    }
+    List<ModelMetadata> models = new ArrayList<>();
+    for (String name : names) {
+      models.add(client.model(name));
+    }
+    return models;
+  }
+
+  /** Makes the requests for a server. */
+  Prepared prepare(Target target, List<ModelMetadata> models) {
+    InputSettings inputs = input.settings(target.isDjl(), window.seed);
+    InputShapes.requireUsed(inputs.shapes(), models);
+    RequestGenerator generator = new RequestGenerator(inputs);
+    List<ModelRequests> requests = new ArrayList<>();
+    for (ModelMetadata metadata : models) {
+      requests.add(
+          trace == null
+              ? generator.generate(metadata)
+              : generator.generate(
+                  metadata, trace.batches().getOrDefault(metadata.name(), List.of(1))));
+    }
+    Scenario scenario =
+        new Scenario(
+            target.url(),
+            requests,
+            model.choice(),
+            window(),
+            window.seed,
+            window.runs,
+            input.tolerance == null ? ResponseCheck.NONE : generator.check(input.tolerance));
+    return new Prepared(
+        scenario, load.plan(window.percentile, trace == null ? null : trace.trace()));
+  }
+
+  private Window window() {
+    Duration length = trace == null ? null : trace.trace().length();
+    return window.window(length);
+  }
+}

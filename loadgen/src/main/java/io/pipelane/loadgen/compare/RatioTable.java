@@ -1,0 +1,73 @@
+package io.pipelane.loadgen.compare;
+
+import io.pipelane.loadgen.experiment.Experiment;
+import io.pipelane.loadgen.experiment.MeasuredRun;
+import io.pipelane.loadgen.experiment.Step;
+import io.pipelane.loadgen.result.LoadReport;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToDoubleFunction;
+
+/** Every server's figures as multiples of the first one's. */
+public final class RatioTable {
+  private RatioTable() {}
+
+  /**
+   * Prints and flushes.
+   *
+   * @param names of the servers, in the experiments' order
+   */
+  public static void print(PrintWriter out, List<String> names, List<Experiment> experiments) {
+    out.printf(
+        "%nMultiples of %s: geometric mean, 95 %% interval, smallest to largest round%n",
+        names.getFirst());
+    for (int step = 0; step < experiments.getFirst().steps().size(); step++) {
+      Step base = experiments.getFirst().steps().get(step);
+      out.printf("%n%s%n", base.mode().description());
+      for (int server = 1; server < experiments.size(); server++) {
+        Step own = experiments.get(server).steps().get(step);
+        out.printf("  %s%s%n", names.get(server), remark(base, own));
+        line(out, "answers/s", own, base, report -> report.total().perSecond());
+        for (double percentile : new double[] {50, 90, 99}) {
+          line(
+              out,
+              String.format(Locale.ROOT, "p%.0f", percentile),
+              own,
+              base,
+              report -> report.total().responseNanos().getValueAtPercentile(percentile));
+        }
+        line(out, "mean", own, base, report -> report.total().responseNanos().getMean());
+      }
+    }
+    out.flush();
+  }
+
+  private static void line(
+      PrintWriter out, String name, Step own, Step base, ToDoubleFunction<LoadReport> figure) {
+    Ratio ratio = Ratio.of(figures(own, figure), figures(base, figure));
+    String interval =
+        Double.isNaN(ratio.low())
+            ? "one round only"
+            : String.format(Locale.ROOT, "%.3f to %.3f", ratio.low(), ratio.high());
+    out.printf(
+        Locale.ROOT,
+        "    %-10s %7.3f ×   %-18s  %.3f to %.3f%n",
+        name,
+        ratio.mean(),
+        interval,
+        ratio.smallest(),
+        ratio.largest());
+  }
+
+  private static double[] figures(Step step, ToDoubleFunction<LoadReport> figure) {
+    return step.runs().stream().map(MeasuredRun::report).mapToDouble(figure).toArray();
+  }
+
+  private static String remark(Step base, Step own) {
+    boolean isBottlenecked = base.isBottlenecked() || own.isBottlenecked();
+    long errors = base.errorCount() + own.errorCount();
+    return (isBottlenecked ? "  THE GENERATOR WAS THE BOTTLENECK" : "")
+        + (errors > 0 ? "  with " + errors + " errors" : "");
+  }
+}

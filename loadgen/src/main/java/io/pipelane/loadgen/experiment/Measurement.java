@@ -1,0 +1,95 @@
+package io.pipelane.loadgen.experiment;
+
+import io.pipelane.loadgen.LoadRunner;
+import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.result.Progress;
+import io.pipelane.loadgen.server.ModelStatistics;
+import io.pipelane.loadgen.server.ServerClient;
+import io.pipelane.loadgen.settings.LoadMode;
+import io.pipelane.loadgen.settings.LoadTest;
+import io.pipelane.loadgen.settings.ModelRequests;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Measures loads of one scenario, each in several runs. One thread at a time. */
+public final class Measurement {
+  private final Scenario scenario;
+  private final ServerClient server;
+  private final RunObserver observer;
+
+  /**
+   * @param server is asked what it counts, beside the load
+   */
+  public Measurement(Scenario scenario, ServerClient server, RunObserver observer) {
+    this.scenario = scenario;
+    this.server = server;
+    this.observer = observer;
+  }
+
+  /** Measures one load in as many runs as the scenario wants. */
+  public Step measure(LoadMode mode) throws InterruptedException {
+    List<MeasuredRun> runs = new ArrayList<>();
+    for (int run = 0; run < scenario.runs(); run++) {
+      runs.add(run(mode, run));
+    }
+    return new Step(mode, runs);
+  }
+
+  /** Measures one load once. */
+  public MeasuredRun run(LoadMode mode, int run) throws InterruptedException {
+    LoadTest test = scenario.test(mode, run);
+    observer.begins(test, run);
+    Counting counting = new Counting();
+    LoadReport report = LoadRunner.run(test, counting::progress);
+    MeasuredRun measured = new MeasuredRun(test.seed(), report, counting.sinceWarmup());
+    observer.ended(measured);
+    return measured;
+  }
+
+  /** What the server counts from the end of the warm-up on, as nearly as it can be asked. */
+  private final class Counting {
+    private Map<String, ModelStatistics> before = statistics();
+    private boolean warm = scenario.window().warmup().isZero();
+
+    Counting() throws InterruptedException {}
+
+    void progress(Progress progress) {
+      if (!warm && progress.warm()) {
+        warm = true;
+        try {
+          before = statistics();
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+        }
+      }
+      observer.progress(progress);
+    }
+
+    Map<String, ModelStatistics> sinceWarmup() throws InterruptedException {
+      Map<String, ModelStatistics> since = new LinkedHashMap<>();
+      statistics()
+          .forEach(
+              (model, now) -> {
+                ModelStatistics earlier = before.get(model);
+                if (earlier != null) {
+                  since.put(model, now.minus(earlier));
+                }
+              });
+      return since;
+    }
+
+    private Map<String, ModelStatistics> statistics() throws InterruptedException {
+      Map<String, ModelStatistics> statistics = new LinkedHashMap<>();
+      for (ModelRequests model : scenario.models()) {
+        var counted = server.statistics(model.model());
+        if (counted.isEmpty()) {
+          return Map.of();
+        }
+        statistics.put(model.model(), counted.get());
+      }
+      return statistics;
+    }
+  }
+}

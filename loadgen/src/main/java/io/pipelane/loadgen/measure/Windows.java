@@ -1,0 +1,70 @@
+package io.pipelane.loadgen.measure;
+
+import io.pipelane.loadgen.settings.Stability;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The windows of a run, one after another from a start; the last ones are kept. One thread at a
+ * time.
+ */
+final class Windows {
+  /*
+   * Window i lies in kept[i % kept.length] until window i + kept.length is opened there. A window
+   * is opened by the first event in it and judged when the clock has passed its end: for a moment
+   * the next one is open already, so one more is kept than are measured.
+   */
+  private final @Nullable WindowTally[] kept;
+  private final int models;
+  private final int maximum;
+  private long start = Long.MAX_VALUE;
+  private long lengthNanos = 1;
+  private int opened;
+
+  /**
+   * @param maximum windows after which nothing is measured
+   */
+  Windows(int models, int maximum) {
+    this.models = models;
+    this.maximum = maximum;
+    this.kept = new WindowTally[Math.min(maximum, Stability.WINDOWS + 1)];
+  }
+
+  void begin(long start, long lengthNanos) {
+    this.start = start;
+    this.lengthNanos = lengthNanos;
+  }
+
+  long startOf(int window) {
+    return start + window * lengthNanos;
+  }
+
+  /** The window that a time lies in; null outside all of them, and when it is no longer kept. */
+  @Nullable WindowTally at(long time) {
+    if (time < start) {
+      return null;
+    }
+    long window = (time - start) / lengthNanos;
+    return window < maximum ? get((int) window) : null;
+  }
+
+  /** A window by its number; null when it is no longer kept. */
+  @Nullable WindowTally get(int window) {
+    while (opened <= window) {
+      kept[opened % kept.length] = new WindowTally(models);
+      opened++;
+    }
+    return window < opened - kept.length ? null : kept[window % kept.length];
+  }
+
+  /** Several windows added up, those that are no longer kept left out. */
+  WindowTally sum(int from, int to) {
+    WindowTally sum = new WindowTally(models);
+    for (int window = from; window < to; window++) {
+      WindowTally tally = get(window);
+      if (tally != null) {
+        sum.add(tally);
+      }
+    }
+    return sum;
+  }
+}

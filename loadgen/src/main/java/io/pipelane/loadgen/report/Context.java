@@ -1,0 +1,35 @@
+package io.pipelane.loadgen.report;
+
+import io.pipelane.loadgen.server.ServerDescription;
+import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an experiment's figures have to be read with, and what repeats it.
+ *
+ * @param name that tells it from others side by side
+ * @param arguments of the command line
+ * @param flags every option with its value, given or not
+ * @param objective the response time that answers should come within; null without one
+ * @param batch rows of each request, as far as one number says it
+ */
+public record Context(
+    String name,
+    Instant started,
+    List<String> arguments,
+    Map<String, @Nullable Object> flags,
+    long seed,
+    URI url,
+    ServerDescription server,
+    Machine machine,
+    Build build,
+    @Nullable Duration objective,
+    int batch) {
+  public Context {
+    arguments = List.copyOf(arguments);
+  }
+}

@@ -1,0 +1,48 @@
+package io.pipelane.loadgen.report;
+
+import io.pipelane.loadgen.result.ModelReport;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/** Latencies in milliseconds below each other. */
+record LatencyTable(PrintWriter out, int nameWidth) {
+  void header() {
+    out.printf(
+        "%n%-" + nameWidth + "s %-8s %9s %7s %9s %9s",
+        "model",
+        "ms",
+        "answered",
+        "errors",
+        "answers/s",
+        "mean");
+    for (double percentile : LatencySummary.PERCENTILES) {
+      out.printf(" %9s", LatencySummary.name(percentile));
+    }
+    out.printf(" %9s%n", "max");
+  }
+
+  /** A line; without a model its counts are those of the histogram. */
+  void line(String name, String kind, @Nullable ModelReport model, Histogram nanos) {
+    List<String> counts =
+        model == null
+            ? List.of(kind.equals("service") ? "" : "" + nanos.getTotalCount(), "", "")
+            : List.of(
+                "" + model.answered(),
+                "" + model.errorCount(),
+                String.format(Locale.ROOT, "%.1f", model.perSecond()));
+    out.printf("%-" + nameWidth + "s %-8s", name, kind);
+    out.printf(" %9s %7s %9s", counts.toArray());
+    LatencySummary latency = LatencySummary.of(nanos);
+    printMillis(latency.mean());
+    latency.percentiles().forEach(this::printMillis);
+    printMillis(latency.max());
+    out.println();
+  }
+
+  private void printMillis(double nanos) {
+    out.printf(Locale.ROOT, " %9.3f", nanos / 1e6);
+  }
+}

@@ -1,0 +1,123 @@
+package io.pipelane.loadgen.request;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.loadgen.settings.Response;
+import io.pipelane.loadgen.settings.ResponseCheck;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Compares answers with what they should be. Numbers may differ by a share of their size, {@code |a
+ * - b| / |b|} over the whole tensor; strings must be equal.
+ */
+final class ExpectedOutputs implements ResponseCheck {
+  private final ObjectMapper json = new ObjectMapper();
+  private final List<List<List<TensorValue>>> expected;
+  private final double tolerance;
+
+  /**
+   * @param expected by model and variant
+   */
+  ExpectedOutputs(List<List<List<TensorValue>>> expected, double tolerance) {
+    this.expected = expected;
+    this.tolerance = tolerance;
+  }
+
+  @Override
+  public Optional<String> complaint(Response response) {
+    List<TensorValue> wanted = expected.get(response.model()).get(response.variant());
+    if (wanted.isEmpty() || response.status() != 200) {
+      return Optional.empty();
+    }
+    try {
+      Map<String, ByteBuffer> outputs = outputs(response);
+      for (TensorValue output : wanted) {
+        ByteBuffer got = outputs.get(output.name());
+        if (got == null) {
+          return Optional.of("output \"" + output.name() + "\" is missing");
+        }
+        double distance = distance(output.type(), got, output.data());
+        if (!(distance <= tolerance)) {
+          return Optional.of(
+              String.format(
+                  Locale.ROOT,
+                  "output \"%s\" is off by %.2e of its size, %.2e is allowed",
+                  output.name(),
+                  distance,
+                  tolerance));
+        }
+      }
+      return Optional.empty();
+    } catch (IOException | IllegalArgumentException e) {
+      return Optional.of("the answer cannot be read: " + e.getMessage());
+    }
+  }
+
+  private Map<String, ByteBuffer> outputs(Response response) throws IOException {
+    ByteBuffer body = response.body().duplicate().order(ByteOrder.LITTLE_ENDIAN);
+    int jsonBytes = response.jsonBytes() < 0 ? body.remaining() : response.jsonBytes();
+    byte[] head = new byte[Math.min(jsonBytes, body.remaining())];
+    body.get(head);
+    Map<String, ByteBuffer> outputs = new HashMap<>();
+    for (JsonNode output : json.readTree(head).path("outputs")) {
+      JsonNode size = output.path("parameters").path("binary_data_size");
+      ByteBuffer data;
+      if (size.isNumber()) {
+        if (size.asInt() < 0 || size.asInt() > body.remaining()) {
+          throw new IllegalArgumentException("fewer bytes came than were announced");
+        }
+        data = body.slice(body.position(), size.asInt()).order(ByteOrder.LITTLE_ENDIAN);
+        body.position(body.position() + size.asInt());
+      } else {
+        data =
+            JsonElements.read(
+                output.path("data"), Datatype.valueOf(output.path("datatype").asText()));
+      }
+      outputs.put(output.path("name").asText(), data);
+    }
+    return outputs;
+  }
+
+  /** The distance as a share of what was expected; infinite when sizes differ. */
+  static double distance(Datatype type, ByteBuffer got, ByteBuffer wanted) {
+    if (got.remaining() != wanted.remaining()) {
+      return Double.POSITIVE_INFINITY;
+    }
+    if (type == Datatype.BYTES) {
+      return got.equals(wanted) ? 0 : Double.POSITIVE_INFINITY;
+    }
+    double difference = 0;
+    double size = 0;
+    while (wanted.hasRemaining()) {
+      double expected = number(type, wanted);
+      double error = number(type, got) - expected;
+      difference += error * error;
+      size += expected * expected;
+    }
+    return difference == 0 ? 0 : Math.sqrt(difference / size);
+  }
+
+  private static double number(Datatype type, ByteBuffer from) {
+    return switch (type) {
+      case BOOL, INT8 -> from.get();
+      case UINT8 -> Byte.toUnsignedInt(from.get());
+      case INT16 -> from.getShort();
+      case UINT16 -> Short.toUnsignedInt(from.getShort());
+      case INT32 -> from.getInt();
+      case UINT32 -> Integer.toUnsignedLong(from.getInt());
+      case INT64, UINT64 -> (double) from.getLong();
+      case FP16 -> Float.float16ToFloat(from.getShort());
+      case BF16 -> Float.intBitsToFloat(from.getShort() << 16);
+      case FP32 -> from.getFloat();
+      case FP64 -> from.getDouble();
+      case BYTES -> throw new IllegalArgumentException("strings are no numbers");
+    };
+  }
+}

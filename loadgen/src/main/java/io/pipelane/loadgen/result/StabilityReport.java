@@ -1,0 +1,9 @@
+package io.pipelane.loadgen.result;
+
+/**
+ * How a measurement of several windows ended.
+ *
+ * @param stable whether the last three windows agreed
+ * @param windows that were measured; the figures are those of the last three
+ */
+public record StabilityReport(boolean stable, int windows) {}

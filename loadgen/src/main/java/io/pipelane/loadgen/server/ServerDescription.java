@@ -1,0 +1,18 @@
+package io.pipelane.loadgen.server;
+
+import java.util.List;
+
+/** How a server calls itself, and which of the protocol's extensions it names. */
+public record ServerDescription(String name, String version, List<String> extensions) {
+  /** Of a server that does not say. */
+  public static final ServerDescription UNKNOWN = new ServerDescription("", "", List.of());
+
+  public ServerDescription {
+    extensions = List.copyOf(extensions);
+  }
+
+  @Override
+  public String toString() {
+    return name.isEmpty() ? "a server that does not say what it is" : name + " " + version;
+  }
+}

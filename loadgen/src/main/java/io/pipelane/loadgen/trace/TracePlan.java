@@ -1,0 +1,35 @@
+package io.pipelane.loadgen.trace;
+
+import io.pipelane.loadgen.settings.Trace;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A trace made ready to be replayed.
+ *
+ * @param batches the batches that each model is asked for, in the order of first appearance; the
+ *     trace's models and variants are positions in here
+ */
+public record TracePlan(Map<String, List<Integer>> batches, Trace trace) {
+  /** Plans the replay of requests that are sorted by time. */
+  public static TracePlan of(List<TracedRequest> requests) {
+    Map<String, List<Integer>> batches = new LinkedHashMap<>();
+    Map<String, Integer> positions = new LinkedHashMap<>();
+    long[] offsetNanos = new long[requests.size()];
+    int[] models = new int[requests.size()];
+    int[] variants = new int[requests.size()];
+    for (int i = 0; i < requests.size(); i++) {
+      TracedRequest request = requests.get(i);
+      List<Integer> known = batches.computeIfAbsent(request.model(), _ -> new ArrayList<>());
+      if (!known.contains(request.batch())) {
+        known.add(request.batch());
+      }
+      offsetNanos[i] = Math.round(request.seconds() * 1e9);
+      models[i] = positions.computeIfAbsent(request.model(), _ -> positions.size());
+      variants[i] = known.indexOf(request.batch());
+    }
+    return new TracePlan(batches, new Trace(offsetNanos, models, variants));
+  }
+}

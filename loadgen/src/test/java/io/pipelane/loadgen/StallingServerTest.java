@@ -1,0 +1,78 @@
+package io.pipelane.loadgen;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.settings.ArrivalPattern;
+import io.pipelane.loadgen.settings.LoadMode;
+import io.pipelane.loadgen.settings.LoadTest;
+import io.pipelane.loadgen.settings.ModelChoice;
+import io.pipelane.loadgen.settings.ModelRequests;
+import io.pipelane.loadgen.settings.PreparedRequest;
+import io.pipelane.loadgen.settings.ResponseCheck;
+import io.pipelane.loadgen.settings.Window;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Real sockets and real time: a server that stands still for a tenth of every second. */
+@Timeout(60)
+class StallingServerTest {
+  private static final long PERIOD_NANOS = 1_000_000_000;
+  private static final long STALL_NANOS = 100_000_000;
+
+  /** One request in a hundred comes in the first hundredth of the period. */
+  private static final double P99_MILLIS = (STALL_NANOS - PERIOD_NANOS / 100) / 1e6;
+
+  private final long origin = System.nanoTime();
+
+  @Test
+  void run_openLoop_p99IsTheAnalyticOne() throws Exception {
+    LoadReport report = run(new LoadMode.Open(new ArrivalPattern.Constant(500), 64));
+
+    double p99 = report.total().responseNanos().getValueAtPercentile(99) / 1e6;
+    assertTrue(p99 > 0.95 * P99_MILLIS, "p99 " + p99 + " ms");
+    assumeTrue(report.bottlenecks().isEmpty(), () -> "busy machine: " + report.bottlenecks());
+    assertEquals(P99_MILLIS, p99, 0.05 * P99_MILLIS);
+  }
+
+  @Test
+  void run_closedLoop_p99HidesTheStall() throws Exception {
+    LoadReport report = run(new LoadMode.Closed(1));
+
+    double p99 = report.total().responseNanos().getValueAtPercentile(99) / 1e6;
+    assertTrue(p99 < P99_MILLIS / 5, "p99 " + p99 + " ms");
+    assertTrue(report.total().responseNanos().getMaxValue() > STALL_NANOS * 0.9);
+  }
+
+  private LoadReport run(LoadMode mode) throws IOException, InterruptedException {
+    PreparedRequest request = PreparedRequest.json("{}".getBytes(StandardCharsets.UTF_8));
+    try (ScriptedServer server = new ScriptedServer(_ -> answer())) {
+      return LoadRunner.run(
+          new LoadTest(
+              server.url(),
+              List.of(ModelRequests.infer("m", List.of(request))),
+              new ModelChoice.Uniform(),
+              mode,
+              Window.lasting(Duration.ofMillis(500), Duration.ofSeconds(2)),
+              1,
+              ResponseCheck.NONE));
+    }
+  }
+
+  private Optional<String> answer() {
+    long phase = (System.nanoTime() - origin) % PERIOD_NANOS;
+    long end = System.nanoTime() + STALL_NANOS - phase;
+    while (end > System.nanoTime()) {
+      LockSupport.parkNanos(end - System.nanoTime());
+    }
+    return ScriptedServer.answer(200, "", "{}");
+  }
+}
