@@ -8,6 +8,7 @@ import io.pipelane.lanes.completion.Completion;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Reserved addresses that pages of the memfd are mapped into. */
 final class CpuAddressRange implements AddressRange {
@@ -24,15 +25,26 @@ final class CpuAddressRange implements AddressRange {
   private final CpuPagePool pages;
   private final long pageBytes;
   private final Reservation reservation;
+  private final @Nullable PublishedSlots published;
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
   private boolean scratch;
   private boolean closed;
 
-  CpuAddressRange(CpuPagePool pages, int slots, Consumer<CpuAddressRange> onClose) {
+  /**
+   * Reserves a range.
+   *
+   * @param published where workers look up what lies under the slots; null maps the pages here
+   */
+  CpuAddressRange(
+      CpuPagePool pages,
+      int slots,
+      @Nullable PublishedSlots published,
+      Consumer<CpuAddressRange> onClose) {
     this.pages = pages;
     this.pageBytes = pages.lent().pageBytes();
     this.reservation = Reservation.of(slots * pageBytes, pageBytes);
+    this.published = published;
     this.onClose = onClose;
     this.slots = new PageSlots(pages.lent(), slots);
   }
@@ -57,7 +69,9 @@ final class CpuAddressRange implements AddressRange {
     requireOpen();
     slots.requireFree(slot, page);
     pages.populate(page);
-    if (!scratch) {
+    if (published != null) {
+      published.put(slot, page);
+    } else if (!scratch) {
       pages.mapAt(addressOf(slot), page);
     }
     slots.put(slot, page);
@@ -67,7 +81,9 @@ final class CpuAddressRange implements AddressRange {
   public synchronized Page unmap(int slot) {
     requireOpen();
     slots.requireIdle(slot);
-    if (!scratch) {
+    if (published != null) {
+      published.remove(slot);
+    } else if (!scratch) {
       pages.unmapAt(addressOf(slot));
     }
     return slots.remove(slot);
@@ -90,7 +106,7 @@ final class CpuAddressRange implements AddressRange {
    *
    * @throws IllegalStateException when there is scratch memory already
    */
-  synchronized Scratch scratch() {
+  synchronized SessionRanges.Scratch scratch() {
     requireOpen();
     if (scratch) {
       throw new IllegalStateException("the range has scratch memory already; close that first");
@@ -111,11 +127,9 @@ final class CpuAddressRange implements AddressRange {
     }
   }
 
-  /** Memory under a range, until it is closed. */
-  @FunctionalInterface
-  interface Scratch extends AutoCloseable {
-    @Override
-    void close();
+  /** Where workers look up what lies under the slots. */
+  PublishedSlots published() {
+    return Objects.requireNonNull(published, "the range is used in this process");
   }
 
   /** Pins the slots under a stretch, see {@link PageSlots#pin}. */
@@ -144,6 +158,9 @@ final class CpuAddressRange implements AddressRange {
       throw new IllegalStateException(slots.mapped() + " pages are still mapped; unmap them first");
     }
     reservation.close();
+    if (published != null) {
+      published.close();
+    }
     closed = true;
     onClose.accept(this);
   }

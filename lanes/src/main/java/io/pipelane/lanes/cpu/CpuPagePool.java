@@ -43,6 +43,11 @@ final class CpuPagePool implements AutoCloseable {
     this.window = reservation;
   }
 
+  /** The memfd. */
+  int descriptor() {
+    return descriptor;
+  }
+
   LentPages lent() {
     return lent;
   }
