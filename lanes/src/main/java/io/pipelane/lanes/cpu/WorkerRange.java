@@ -34,10 +34,10 @@ public final class WorkerRange {
     return reservation.address();
   }
 
-  /** Maps what lies under the first bytes of the range now. */
-  public synchronized void mapUpTo(long bytes) {
-    int end = (int) Math.min(mapped.length, Math.ceilDiv(bytes, pageBytes));
-    int slot = 0;
+  /** Maps what lies under the bytes {@code [begin, endByte)} of the range now. */
+  public synchronized void map(long begin, long endByte) {
+    int end = (int) Math.min(mapped.length, Math.ceilDiv(endByte, pageBytes));
+    int slot = (int) (begin / pageBytes);
     while (slot < end) {
       int page = at(slot);
       if (page == mapped[slot] || page == NOTHING) {

@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.calibration.CalibrationFile;
 import io.pipelane.lanes.calibration.Calibrator;
 import io.pipelane.lanes.calibration.LinkProfile;
@@ -84,6 +85,7 @@ public final class DeviceOpening {
         hostTier = opened.add(HostTier.mapping(hostBytes));
       }
       case DeviceChoice.Gpus(List<Integer> ordinals) -> {
+        requireThreads();
         CudaDriver driver = CudaDriver.load();
         ordinals.forEach(ordinal -> announceLink(ordinal, announcements));
         // Pinned memory belongs to a context, and must be gone before the last device is.
@@ -100,6 +102,14 @@ public final class DeviceOpening {
       places.add(new ServingDevices.Place(device.device().name(), switcher(device, hostTier)));
     }
     return new OpenDevices(new ServingDevices(places, hostTier), commonTarget(devices));
+  }
+
+  private void requireThreads() {
+    if (config.workers().isolation() == WorkersConfig.Isolation.PROCESS) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "workers.isolation is process, which the CPU alone can do so far; set it to thread, or device.kind to cpu");
+    }
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
