@@ -184,6 +184,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return worker.quarantine(version);
   }
 
+  /** Lets requests for a model that was refused be tried again. */
+  public void trust(ModelVersion version) {
+    worker.trust(version);
+  }
+
   /** What a model's owner should know of how it runs at present; for any thread, and at once. */
   public List<String> notes(ModelVersion version) {
     return worker.notes(version);

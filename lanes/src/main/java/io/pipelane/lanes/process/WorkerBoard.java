@@ -102,12 +102,15 @@ final class WorkerBoard {
   }
 
   WorkersOverview overview() {
+    WorkersOverview overview;
+    List<WorkerMember> present;
     lock.lock();
     try {
-      return new WorkersOverview(
-          members.stream().map(WorkerMember::overview).toList(), started, lost, lastLoss);
+      present = members;
+      overview = new WorkersOverview(List.of(), started, lost, lastLoss);
     } finally {
       lock.unlock();
     }
+    return overview.with(present.stream().map(WorkerMember::overview).toList());
   }
 }

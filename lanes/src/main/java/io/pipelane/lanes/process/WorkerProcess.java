@@ -67,7 +67,7 @@ final class WorkerProcess {
   /**
    * Starts a process; it is not ready yet.
    *
-   * @param onExit called once it is gone, on a thread that must not be kept
+   * @param onExit called once it is gone, on a thread of its own
    * @throws StatusException when it cannot be started
    */
   static WorkerProcess start(
@@ -92,7 +92,11 @@ final class WorkerProcess {
               .start();
       WorkerProcess worker = new WorkerProcess(id, settings, area, process);
       worker.output.read(process.getInputStream());
-      var _ = process.onExit().thenRun(() -> worker.exited(onExit));
+      // Not on the thread that completes Process.onExit, whose stack is too small for calls of C.
+      Thread.ofPlatform()
+          .daemon()
+          .name("worker-" + id + "-exit")
+          .start(() -> worker.awaitExit(onExit));
       return worker;
     } catch (IOException e) {
       area.close();
@@ -202,7 +206,14 @@ final class WorkerProcess {
     process.destroyForcibly();
   }
 
-  private void exited(Consumer<WorkerProcess> onExit) {
+  private void awaitExit(Consumer<WorkerProcess> onExit) {
+    while (process.isAlive()) {
+      try {
+        process.waitFor();
+      } catch (InterruptedException e) {
+        // Nobody has a reason to interrupt this thread.
+      }
+    }
     gone.countDown();
     synchronized (this) {
       if (!unmapped) {

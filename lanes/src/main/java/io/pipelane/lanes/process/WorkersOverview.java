@@ -17,6 +17,10 @@ public record WorkersOverview(List<Entry> workers, long started, long lost, Stri
     workers = List.copyOf(workers);
   }
 
+  WorkersOverview with(List<Entry> others) {
+    return new WorkersOverview(others, started, lost, lastLoss);
+  }
+
   /**
    * One worker.
    *

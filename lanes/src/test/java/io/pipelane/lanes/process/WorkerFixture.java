@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
 
 /** A device whose sessions run in worker processes, and what tests do with it. */
 final class WorkerFixture implements AutoCloseable {
@@ -40,9 +41,20 @@ final class WorkerFixture implements AutoCloseable {
     for (int slot = 0; slot < range.slots(); slot++) {
       range.map(slot, device.pages().take().orElseThrow());
     }
+    fill(model, range);
+    return range;
+  }
+
+  /** Copies a model's weights to where they belong. */
+  void fill(ImportedModel model, AddressRange range) throws IOException {
     byte[] weights = Files.readAllBytes(model.weights());
     device.copies().copy(new BytesSource(weights), 0, range, 0, weights.length).await();
-    return range;
+  }
+
+  /** Makes the region larger. */
+  boolean grow(long bytes) {
+    region.limit(region.limitBytes() + bytes);
+    return true;
   }
 
   ModelSession gated(ImportedModel model, AddressRange range) {
@@ -81,7 +93,7 @@ final class WorkerFixture implements AutoCloseable {
   /** Waits until a worker stands by with so many sessions. */
   void awaitStandby(int built) {
     while (in(WorkerState.STANDBY).filter(worker -> worker.sessions() >= built).isEmpty()) {
-      Thread.onSpinWait();
+      LockSupport.parkNanos(1_000_000);
     }
   }
 

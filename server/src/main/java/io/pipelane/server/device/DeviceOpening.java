@@ -13,6 +13,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.server.OpenParts;
@@ -99,7 +100,7 @@ public final class DeviceOpening {
     List<ServingDevices.Place> places = new ArrayList<>();
     for (ServingDevice device : devices) {
       announcements.accept(device.description());
-      places.add(new ServingDevices.Place(device.device().name(), switcher(device, hostTier)));
+      places.add(place(device, hostTier));
     }
     return new OpenDevices(new ServingDevices(places, hostTier), commonTarget(devices));
   }
@@ -144,17 +145,22 @@ public final class DeviceOpening {
     return target;
   }
 
-  private Switcher switcher(ServingDevice device, HostTier hostTier) {
+  private ServingDevices.Place place(ServingDevice device, HostTier hostTier) {
     DeviceMemory memory = new DeviceMemory(device.device().persistent());
     SessionFactory sessions = device.sessions().apply(memory);
     try {
-      return opened.add(
-          new Switcher(
-              device.device(),
-              memory,
-              sessions,
-              settings(device),
-              model -> hostTier.open(model.weights(), model.plan().weightBytes())));
+      Switcher switcher =
+          opened.add(
+              new Switcher(
+                  device.device(),
+                  memory,
+                  sessions,
+                  settings(device),
+                  model -> hostTier.open(model.weights(), model.plan().weightBytes())));
+      return new ServingDevices.Place(
+          device.device().name(),
+          switcher,
+          sessions instanceof ProcessSessionFactory workers ? workers : null);
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;

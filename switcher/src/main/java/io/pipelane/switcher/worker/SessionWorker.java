@@ -210,6 +210,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public void trust(ModelVersion version) {
+    retries.forget(version);
+  }
+
+  @Override
   public List<String> notes(ModelVersion version) {
     Variant variant = models.get(version);
     return variant == null ? List.of() : table.notes(variant.structure());

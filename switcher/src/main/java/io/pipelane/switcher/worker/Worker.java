@@ -71,6 +71,9 @@ public interface Worker extends AutoCloseable {
   /** Why a model's requests are refused, if they are; for any thread, and at once. */
   Optional<String> quarantine(ModelVersion version);
 
+  /** Forgets why a model's requests are refused. */
+  void trust(ModelVersion version);
+
   /** What the sessions of a model tell of how they run; for any thread, and at once. */
   List<String> notes(ModelVersion version);
 
