@@ -52,6 +52,11 @@ public final class TestDevices {
         : CpuDevice.open(new ByteSize(weightBytes), new ByteSize(pageBytes), Bandwidth.UNLIMITED);
   }
 
+  /** ONNX Runtime's library for the CPU. */
+  public static Path library() {
+    return OrtLibrary.locate(Optional.empty(), CACHE);
+  }
+
   /** Opens the CPU for worker processes. */
   public static CpuDevice openForWorkers(long weightBytes, long pageBytes) {
     return CpuDevice.openForWorkers(

@@ -37,6 +37,7 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -48,20 +49,28 @@ import org.junit.jupiter.api.io.TempDir;
 class SwitcherTest {
   private static final int WIDTH = TestDevices.ON_GPU ? 512 : 64;
   private static final int LAYERS = 8;
-  private static final long WEIGHTS = 2L * LAYERS * WIDTH * WIDTH * Float.BYTES;
+  static final int LANES = 2;
+  static final long PAGE = 16 << 10;
+  static final long WEIGHTS = 2L * LAYERS * WIDTH * WIDTH * Float.BYTES;
   private static final long WORKING = TestDevices.ON_GPU ? 4L << 30 : 64 << 20;
 
   @TempDir Path folder;
-  private final Device device = TestDevices.open(WEIGHTS, 16 << 10);
+  private final Device device;
+  private final Switcher switcher;
   private volatile @Nullable WeightSource nextSource;
-  private Switcher switcher = open();
 
-  private Switcher open() {
+  SwitcherTest() {
+    this(TestDevices.open(WEIGHTS, PAGE), TestDevices::sessions);
+  }
+
+  /** The same on a device of one's own, with what builds sessions there. */
+  SwitcherTest(Device device, BiFunction<Device, DeviceMemory, SessionFactory> sessions) {
+    this.device = device;
     SwitcherSettings settings =
-        new SwitcherSettings(WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(8, 1));
+        new SwitcherSettings(WEIGHTS, WORKING, LANES, 100, 1 << 20, new EqualBytesGrouping(8, 1));
     DeviceMemory memory = new DeviceMemory(device.persistent());
-    SessionFactory sessions = TestDevices.sessions(device, memory);
-    return new Switcher(device, memory, sessions, settings, this::weights);
+    switcher =
+        new Switcher(device, memory, sessions.apply(device, memory), settings, this::weights);
   }
 
   private WeightSource weights(ImportedModel model) {

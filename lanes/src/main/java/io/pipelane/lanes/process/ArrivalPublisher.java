@@ -71,6 +71,11 @@ final class ArrivalPublisher implements AutoCloseable {
     }
   }
 
+  /** Whether some weights are still on their way. */
+  synchronized boolean isUnderWay() {
+    return next < pending.size() && !hasFailed();
+  }
+
   /** Whether the weights will not all come. */
   synchronized boolean failedToArrive() {
     return hasFailed();

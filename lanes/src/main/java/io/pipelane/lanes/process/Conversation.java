@@ -7,6 +7,7 @@ import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,7 @@ final class Conversation {
   private final WorkerProcess worker;
   private final ChannelEnd end;
   private final Duration patience;
+  private final BooleanSupplier excused;
   private long steps;
   private long since;
 
@@ -26,11 +28,13 @@ final class Conversation {
    * A conversation.
    *
    * @param patience how long the worker may take for a step
+   * @param excused whether it may have to wait for something that the server owes it
    */
-  Conversation(WorkerProcess worker, ChannelEnd end, Duration patience) {
+  Conversation(WorkerProcess worker, ChannelEnd end, Duration patience, BooleanSupplier excused) {
     this.worker = worker;
     this.end = end;
     this.patience = patience;
+    this.excused = excused;
   }
 
   /**
@@ -48,7 +52,7 @@ final class Conversation {
           "the request has more inputs, outputs and dimensions than a worker can be told of",
           e);
     } catch (ProtocolException e) {
-      throw violated(e);
+      throw worker.violated(e);
     }
   }
 
@@ -68,7 +72,7 @@ final class Conversation {
         return answer;
       }
       if (message != null) {
-        throw violated(new ProtocolException("it said " + message));
+        throw worker.violated(new ProtocolException("it said " + message));
       }
       if (worker.isGone()) {
         throw worker.lost();
@@ -83,24 +87,18 @@ final class Conversation {
     try {
       return end.poll();
     } catch (ProtocolException e) {
-      throw violated(e);
+      throw worker.violated(e);
     }
   }
 
   private void watch() {
     long now = System.nanoTime();
     long current = end.progress().steps();
-    if (current != steps || end.progress().waiting()) {
+    if (current != steps || excused.getAsBoolean()) {
       steps = current;
       since = now;
     } else if (now - since > patience.toNanos()) {
       worker.kill("it hangs, not having got on for " + patience);
     }
-  }
-
-  /** Ends a worker that is not to be trusted, and waits until it is gone. */
-  WorkerLostException violated(ProtocolException what) {
-    worker.kill("it does not keep to the protocol: " + what.getMessage());
-    return worker.lost();
   }
 }

@@ -44,7 +44,8 @@ final class RemoteRun implements AutoCloseable {
     ChannelEnd end = worker.lane(lane.lane());
     try (ArrivalPublisher arrivals =
         new ArrivalPublisher(weights, model.segments(), end.arrivals())) {
-      Conversation conversation = new Conversation(worker, end, settings.hangTimeout());
+      Conversation conversation =
+          new Conversation(worker, end, settings.hangTimeout(), arrivals::isUnderWay);
       conversation.say(
           new Message.Run(
               session, lane.descriptor(), lane.maximumBytes(), lane.limitBytes(), inputs, outputs));
@@ -55,7 +56,7 @@ final class RemoteRun implements AutoCloseable {
           case Message.ToServer other -> throw new ProtocolException("it answered " + other);
         }
       } catch (ProtocolException e) {
-        throw conversation.violated(e);
+        throw worker.violated(e);
       }
     }
   }

@@ -141,7 +141,7 @@ final class WorkerBuilds {
   private Message.ToServer ask(Message.ToWorker question, BlockingQueue<ChannelEnd> idle) {
     ChannelEnd end = take(idle);
     try {
-      Conversation conversation = new Conversation(worker, end, patience);
+      Conversation conversation = new Conversation(worker, end, patience, () -> false);
       conversation.say(question);
       return conversation.listen();
     } finally {
@@ -167,8 +167,7 @@ final class WorkerBuilds {
   }
 
   private WorkerLostException violated(Message.ToServer answer) {
-    ProtocolException what = new ProtocolException("it answered " + answer);
-    return new Conversation(worker, channels.getFirst(), patience).violated(what);
+    return worker.violated(new ProtocolException("it answered " + answer));
   }
 
   /** Wakes who waits for an answer; the worker is gone. */

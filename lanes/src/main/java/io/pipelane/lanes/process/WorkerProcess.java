@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.CpuExport;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.WorkerArea;
 import io.pipelane.lanes.process.channel.WorkerArguments;
 import io.pipelane.lanes.process.worker.WorkerMain;
@@ -244,6 +245,12 @@ final class WorkerProcess {
       Thread.currentThread().interrupt();
     }
     return new WorkerLostException("worker %d (pid %d) %s".formatted(id, pid(), reason()));
+  }
+
+  /** Ends a process that is not to be trusted, and blocks until it is gone. */
+  WorkerLostException violated(ProtocolException what) {
+    kill("it does not keep to the protocol: " + what.getMessage());
+    return lost();
   }
 
   /** Why the process is gone, or about to go. */

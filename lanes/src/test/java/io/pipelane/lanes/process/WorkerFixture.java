@@ -1,5 +1,7 @@
 package io.pipelane.lanes.process;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.EphemeralRegion;
@@ -15,6 +17,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
@@ -79,6 +82,16 @@ final class WorkerFixture implements AutoCloseable {
       x[i] = (float) random.nextGaussian();
     }
     return x;
+  }
+
+  /** ONNX Runtime's. */
+  static Path library() {
+    return TestDevices.library();
+  }
+
+  /** Sends a signal to a process. */
+  static void signal(String name, long pid) throws Exception {
+    assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor());
   }
 
   /** The active worker. */

@@ -1,6 +1,5 @@
 package io.pipelane.lanes.process.channel;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
@@ -10,9 +9,7 @@ import java.lang.invoke.VarHandle;
 public final class Progress {
   static final long BYTES = 64;
 
-  private static final long WAITING = Long.BYTES;
   private static final VarHandle STEPS = JAVA_LONG.varHandle();
-  private static final VarHandle FLAG = JAVA_INT.varHandle();
 
   private final MemorySegment words;
 
@@ -25,16 +22,7 @@ public final class Progress {
     return (long) STEPS.getAcquire(words, 0L);
   }
 
-  /** Whether the worker waits for somebody else, and need not get on. */
-  public boolean waiting() {
-    return (int) FLAG.getAcquire(words, WAITING) != 0;
-  }
-
   public void step() {
     STEPS.setRelease(words, 0L, steps() + 1);
-  }
-
-  public void waiting(boolean waiting) {
-    FLAG.setRelease(words, WAITING, waiting ? 1 : 0);
   }
 }

@@ -43,12 +43,10 @@ final class Arrivals implements WeightArrivals {
   private int awaitArrival(int segment, int seen) {
     long begin = System.nanoTime();
     int arrived = seen;
-    end.progress().waiting(true);
     while (arrived >= 0 && arrived <= segment) {
       boolean _ = end.arrivals().awaitChange(arrived, Signal.FOREVER);
       arrived = end.arrivals().value();
     }
-    end.progress().waiting(false);
     stallNanos += System.nanoTime() - begin;
     return arrived;
   }

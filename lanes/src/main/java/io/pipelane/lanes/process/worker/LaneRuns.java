@@ -41,10 +41,8 @@ final class LaneRuns {
 
   /** The server's limit for the lane is raised, and told, while the run waits. */
   private boolean grow(WorkerRegion lane, long bytes) {
-    end.progress().waiting(true);
     end.send(new Message.Grow(bytes, lane.peakBytes()));
     Message answer = ChannelLoop.receive(end);
-    end.progress().waiting(false);
     if (!(answer instanceof Message.Grown grown)) {
       throw new ProtocolException("the server said " + answer);
     }
