@@ -5,7 +5,7 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import java.time.Duration;
 
 /** The switcher with a worker process and one that stands by is no different. */
-class SwitcherInWorkersTest extends SwitcherTest {
+class SwitcherInWorkersTest extends SwitcherContract {
   SwitcherInWorkersTest() {
     super(
         TestDevices.openForWorkers(WEIGHTS, PAGE),

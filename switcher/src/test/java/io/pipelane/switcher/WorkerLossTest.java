@@ -226,6 +226,9 @@ class WorkerLossTest {
       assertEquals(Status.UNAVAILABLE, error.status());
       assertTrue(error.toString().contains("bad/1 is quarantined"), error.toString());
       assertTrue(workers.switcher.quarantine(bad.version()).orElseThrow().contains("hangs"));
+      while (workers.workers.workers().lost() < 2) {
+        LockSupport.parkNanos(1_000_000); // The supervisor hears of it a little later.
+      }
       long lost = workers.workers.workers().lost();
       assertThrows(StatusException.class, () -> workers.infer(bad, WorkersFixture.input(1)));
       assertArrayEquals(expected, workers.infer(good, WorkersFixture.input(1)));

@@ -34,6 +34,10 @@ final class WorkerSupervisor implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(WorkerSupervisor.class.getName());
   private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
   private static final int MOST_DOUBLINGS = 7;
+
+  /** Starting a process takes a processor; who takes over may have it first. */
+  private static final Duration HAND_OVER = Duration.ofMillis(250);
+
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
   private static final Duration TICK = Duration.ofSeconds(1);
 
@@ -178,6 +182,8 @@ final class WorkerSupervisor implements AutoCloseable {
     noteLoss(loss);
     if (member.is(WorkerState.STARTING)) {
       startFailed(loss);
+    } else if (members.stream().anyMatch(other -> other.is(WorkerState.STANDBY))) {
+      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
     }
   }
 

@@ -51,11 +51,36 @@ final class Retries {
       requireTrusted(model); // Others of its runs may have been first.
       work.run();
       suspects.remove(model);
+    } catch (StatusException e) {
+      suspects.remove(model); // It failed, and its process lives.
+      throw e;
     } catch (WorkerLostException e) {
       quarantined.put(model, String.valueOf(e.getMessage()));
       throw refused(model, String.valueOf(e.getMessage()));
     } finally {
       oneSuspect.unlock();
+    }
+  }
+
+  /**
+   * Prepares a model of which nothing runs yet, twice if the first time its worker process is lost;
+   * others may be waited for meanwhile.
+   *
+   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when it is lost again
+   */
+  void prepare(ModelVersion model, Runnable work) {
+    forget(model);
+    try {
+      work.run();
+    } catch (WorkerLostException first) {
+      try {
+        work.run();
+      } catch (WorkerLostException e) {
+        throw StatusException.unavailable(
+            "model %s cannot be built: %s"
+                .formatted(model, described(String.valueOf(e.getMessage()))),
+            RETRY_AFTER);
+      }
     }
   }
 

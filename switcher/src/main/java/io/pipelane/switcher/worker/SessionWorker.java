@@ -59,8 +59,7 @@ public final class SessionWorker implements Worker {
     table.join(model, range.structure());
     boolean built = false;
     try {
-      retries.forget(model.version());
-      retries.attempt(model.version(), () -> build(model, range));
+      retries.prepare(model.version(), () -> build(model, range));
       models.put(model.version(), new Variant(model, range.structure()));
       built = true;
     } finally {

@@ -62,6 +62,23 @@ class RetriesTest {
   }
 
   @Test
+  void prepare_lostTwice_isRefusedAndMayBeTriedAnew() {
+    AtomicInteger losses = new AtomicInteger(3);
+    Runnable work =
+        () -> {
+          attempts.incrementAndGet();
+          if (losses.getAndDecrement() > 0) {
+            throw new WorkerLostException("worker 7 ended");
+          }
+        };
+    StatusException error = assertThrows(StatusException.class, () -> retries.prepare(MODEL, work));
+    assertEquals(Status.UNAVAILABLE, error.status());
+    retries.prepare(MODEL, work);
+    assertEquals(4, attempts.get());
+    losing(MODEL, 0);
+  }
+
+  @Test
   void attempt_failsOtherwise_isNotDoneAgain() {
     StatusException thrown = new StatusException(Status.INVALID_ARGUMENT, "thrown on purpose");
     StatusException error =

@@ -9,8 +9,7 @@ import java.util.List;
  *
  * @param area the descriptor of its area in the server
  * @param lanes channels to run in: the first ones
- * @param controls channels to build and close sessions through, behind them; the last in the
- *     background
+ * @param controls channels to build and close sessions through, behind them
  * @param threadsPerRun threads of one run, its lane's own included
  */
 public record WorkerArguments(

@@ -55,20 +55,12 @@ public final class WorkerMain {
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      boolean background = i == arguments.channels() - 1;
       Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(end, memory, sessions));
       String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
-      threads.add(Thread.ofPlatform().name(name).start(background ? inBackground(loop) : loop));
+      threads.add(Thread.ofPlatform().name(name).start(loop));
     }
     area.sayHello(WorkerArea.READY, factory.runtimeVersion());
     return threads;
-  }
-
-  private static Runnable inBackground(Runnable loop) {
-    return () -> {
-      ThreadPriority.lower();
-      loop.run();
-    };
   }
 
   /** The server holds the other end of standard input; its end is the end of it. */
