@@ -15,6 +15,8 @@ public record PipelaneConfig(
     @Section(name = "runtime", about = "ONNX Runtime") RuntimeConfig runtime,
     @Section(name = "host-tier", about = "Host memory that keeps weights ready for transfer")
         HostTierConfig hostTier,
+    @Section(name = "workers", about = "What models run in, and how it is replaced when it dies")
+        WorkersConfig workers,
     @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue) {
 
   /** The configuration when nothing is set. */

@@ -69,6 +69,37 @@ class SectionsTest {
   }
 
   @Test
+  void workers_defaults() {
+    assertEquals(
+        new WorkersConfig(
+            WorkersConfig.Isolation.THREAD,
+            1,
+            Duration.ofSeconds(30),
+            Duration.ofSeconds(60),
+            size("128MiB")),
+        DEFAULTS.workers());
+  }
+
+  @Test
+  void workers_everyValueChanged() {
+    assertEquals(
+        new WorkersConfig(
+            WorkersConfig.Isolation.PROCESS,
+            2,
+            Duration.ofMillis(500),
+            Duration.ofSeconds(5),
+            size("64MiB")),
+        changed(
+                Map.of(
+                    "workers.isolation", "process",
+                    "workers.standbys", "2",
+                    "workers.hang-timeout", "500ms",
+                    "workers.start-timeout", "5s",
+                    "workers.heap", "64MiB"))
+            .workers());
+  }
+
+  @Test
   void repository_defaults() {
     assertEquals(
         new RepositoryConfig(Optional.empty(), Path.of("/home/someone/.cache/pipelane")),

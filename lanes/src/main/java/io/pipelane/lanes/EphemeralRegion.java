@@ -1,6 +1,7 @@
 package io.pipelane.lanes;
 
 import io.pipelane.config.StatusException;
+import java.lang.foreign.MemorySegment;
 
 /**
  * A lane's memory for one iteration at a time: activations, scratch, inputs and outputs. Allocation
@@ -21,6 +22,12 @@ public interface EphemeralRegion extends AutoCloseable {
   long address();
 
   long maximumBytes();
+
+  /** Whether all of some memory lies in the fixed range. */
+  default boolean contains(MemorySegment memory) {
+    long offset = memory.address() - address();
+    return offset >= 0 && offset < maximumBytes() && memory.byteSize() <= maximumBytes() - offset;
+  }
 
   /** What the region may take at present. */
   long limitBytes();

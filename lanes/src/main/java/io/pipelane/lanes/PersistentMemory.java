@@ -35,6 +35,9 @@ public interface PersistentMemory {
 
     long peakBytes();
 
+    /** What the limit leaves to allocate. */
+    long roomBytes();
+
     /** Changes the limit; below what is in use it frees nothing and lets nothing be added. */
     void limit(long bytes);
 

@@ -10,23 +10,32 @@ import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.runtime.OrtLibrary;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
 /**
- * The device that tests run on: the CPU, or a GPU where the system property {@code
- * pipelane.test.device} is {@code cuda}.
+ * The device that tests run on: the CPU, or where the system property {@code pipelane.test.device}
+ * is {@code workers} the CPU with worker processes, and a GPU where it is {@code cuda}.
  */
 public final class TestDevices {
+  private static final String CHOSEN = System.getProperty("pipelane.test.device", "");
+
   /** Whether tests run on a GPU. */
-  public static final boolean ON_GPU =
-      System.getProperty("pipelane.test.device", "").equals("cuda");
+  public static final boolean ON_GPU = CHOSEN.equals("cuda");
+
+  /** Whether sessions run in worker processes. */
+  public static final boolean IN_WORKERS = CHOSEN.equals("workers");
 
   /** The least page of a GPU. */
   private static final long GPU_PAGE = 2L << 20;
+
+  private static final int WORKER_LANES = 8;
 
   private static final Path CACHE = Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
 
@@ -34,10 +43,39 @@ public final class TestDevices {
 
   /** Opens the device with memory for weights in pages of a size it can have. */
   public static Device open(long weightBytes, long pageBytes) {
+    if (IN_WORKERS) {
+      return openForWorkers(weightBytes, pageBytes);
+    }
     return ON_GPU
         ? CudaDevice.open(
             CudaDriver.load(), 0, new ByteSize(weightBytes), new ByteSize(pageBytes(pageBytes)))
         : CpuDevice.open(new ByteSize(weightBytes), new ByteSize(pageBytes), Bandwidth.UNLIMITED);
+  }
+
+  /** ONNX Runtime's library for the CPU. */
+  public static Path library() {
+    return OrtLibrary.locate(Optional.empty(), CACHE);
+  }
+
+  /** Opens the CPU for worker processes. */
+  public static CpuDevice openForWorkers(long weightBytes, long pageBytes) {
+    return CpuDevice.openForWorkers(
+        new ByteSize(weightBytes), new ByteSize(pageBytes), Bandwidth.UNLIMITED);
+  }
+
+  /** Starts worker processes on a device that was opened for them. */
+  public static ProcessSessionFactory workers(
+      CpuDevice device, int lanes, int standbys, Duration hangTimeout) {
+    return new ProcessSessionFactory(
+        device,
+        new WorkerSettings(
+            OrtLibrary.locate(Optional.empty(), CACHE),
+            1,
+            lanes,
+            standbys,
+            hangTimeout,
+            Duration.ofSeconds(30),
+            ByteSize.ofMebibytes(64)));
   }
 
   /** A page size for the CPU, made large enough for the device. */
@@ -47,6 +85,9 @@ public final class TestDevices {
 
   /** Builds sessions on a device that {@link #open} has opened. */
   public static SessionFactory sessions(Device device, DeviceMemory memory) {
+    if (IN_WORKERS) {
+      return workers((CpuDevice) device, WORKER_LANES, 0, Duration.ofSeconds(30));
+    }
     Path library = OrtLibrary.locate(Optional.empty(), CACHE);
     return device instanceof CudaDevice cuda
         ? new CudaSessionFactory(library, cuda, memory, ExecutionSettings.DEFAULT)
@@ -63,6 +104,9 @@ public final class TestDevices {
   /** Settings of a server on the device, with memory and pages that it can have. */
   public static Map<String, String> settings(Map<String, String> onCpu) {
     Map<String, String> settings = new HashMap<>(onCpu);
+    if (IN_WORKERS) {
+      settings.put("workers.isolation", "process");
+    }
     if (ON_GPU) {
       settings.put("device.kind", "cuda:0");
       settings.put("device.page-size", new ByteSize(GPU_PAGE).toString());

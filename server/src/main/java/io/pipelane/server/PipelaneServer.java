@@ -5,6 +5,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.WorkersConfig;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
@@ -192,7 +193,10 @@ public final class PipelaneServer implements AutoCloseable {
     CutSettings cuts =
         switch (target.graph()) {
           case PROCESSOR ->
-              new CutSettings(settings.leastSegmentForCpu().bytes(), settings.segmentsForCpu());
+              new CutSettings(
+                  settings.leastSegmentForCpu().bytes(),
+                  settings.segmentsForCpu(),
+                  config.workers().isolation() == WorkersConfig.Isolation.THREAD);
           case GPU ->
               new CutSettings(settings.leastSegmentForGpu().bytes(), settings.segmentsForGpu());
         };

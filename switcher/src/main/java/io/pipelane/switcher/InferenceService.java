@@ -2,6 +2,8 @@ package io.pipelane.switcher;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.process.WorkersOverview;
+import java.util.concurrent.CompletableFuture;
 
 /** Answers requests for any registered model, resident or not. */
 public interface InferenceService {
@@ -17,6 +19,22 @@ public interface InferenceService {
   /** Whether it can answer at all; false once a device is lost, until the process is restarted. */
   default boolean isUsable() {
     return true;
+  }
+
+  /** The processes that models run in; none where they run in the server's own. */
+  default WorkersOverview workers() {
+    return WorkersOverview.NONE;
+  }
+
+  /**
+   * Replaces a worker process without failing a request; returns at once.
+   *
+   * @return completes when it is gone, with {@link Status#NOT_FOUND} when there is no such worker
+   */
+  default CompletableFuture<Void> recycle(int worker) {
+    return CompletableFuture.failedFuture(
+        new StatusException(
+            Status.NOT_FOUND, "there are no worker processes; workers.isolation is thread"));
   }
 
   /** A request under way. */

@@ -16,12 +16,13 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.FirstComeFirstServed;
 import io.pipelane.switcher.schedule.LaneThreads;
 import io.pipelane.switcher.schedule.RequestQueue;
-import io.pipelane.switcher.worker.InProcessWorker;
 import io.pipelane.switcher.worker.SessionOverview;
+import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
@@ -67,7 +68,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.memory = memory;
     this.sessions = sessions;
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
-    worker = new InProcessWorker(sessions, device.persistent(), lanes, clock);
+    worker = new SessionWorker(sessions, device.persistent(), lanes, clock);
     daemon =
         new MemoryDaemon(
             device,
@@ -180,6 +181,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** ONNX Runtime's version. */
   public String runtimeVersion() {
     return sessions.runtimeVersion();
+  }
+
+  /** Why requests for a model are refused at present, if they are; for any thread, and at once. */
+  public Optional<String> quarantine(ModelVersion version) {
+    return worker.quarantine(version);
+  }
+
+  /** Lets requests for a model that was refused be tried again. */
+  public void trust(ModelVersion version) {
+    worker.trust(version);
   }
 
   /** What a model's owner should know of how it runs at present; for any thread, and at once. */

@@ -125,6 +125,16 @@ public abstract class BlockRegion implements EphemeralRegion {
     }
   }
 
+  /** Notes that somebody else has allocated in this memory, up to an end. */
+  protected final void allocatedElsewhere(long end) {
+    lock.lock();
+    try {
+      peakBytes = Math.max(peakBytes, end);
+    } finally {
+      lock.unlock();
+    }
+  }
+
   @Override
   public final void close() {
     lock.lock();

@@ -120,6 +120,11 @@ public final class OwnedMemory implements PersistentMemory, AutoCloseable {
     }
 
     @Override
+    public synchronized long roomBytes() {
+      return Math.max(0, limitBytes - usedBytes);
+    }
+
+    @Override
     public synchronized void limit(long bytes) {
       if (bytes < 0) {
         throw new IllegalArgumentException("a limit cannot be negative: " + bytes);

@@ -8,6 +8,7 @@ import io.pipelane.lanes.completion.Completion;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Reserved addresses that pages of the memfd are mapped into. */
 final class CpuAddressRange implements AddressRange {
@@ -29,18 +30,29 @@ final class CpuAddressRange implements AddressRange {
   private final CpuPagePool pages;
   private final long pageBytes;
   private final Reservation reservation;
+  private final @Nullable PublishedSlots published;
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
   private final long windowBytes;
   private boolean scratch;
   private boolean closed;
 
+  /**
+   * Reserves a range.
+   *
+   * @param published where workers look up what lies under the slots; null maps the pages here
+   */
   CpuAddressRange(
-      CpuPagePool pages, int slots, long windowBytes, Consumer<CpuAddressRange> onClose) {
+      CpuPagePool pages,
+      int slots,
+      long windowBytes,
+      @Nullable PublishedSlots published,
+      Consumer<CpuAddressRange> onClose) {
     this.pages = pages;
     this.pageBytes = pages.lent().pageBytes();
     this.windowBytes = windowBytes;
     this.reservation = Reservation.of(slots * pageBytes + LibC.wholePages(windowBytes), pageBytes);
+    this.published = published;
     this.onClose = onClose;
     this.slots = new PageSlots(pages.lent(), slots);
   }
@@ -65,7 +77,9 @@ final class CpuAddressRange implements AddressRange {
     requireOpen();
     slots.requireFree(slot, page);
     pages.populate(page);
-    if (!scratch) {
+    if (published != null) {
+      published.put(slot, page);
+    } else if (!scratch) {
       pages.mapAt(addressOf(slot), page);
     }
     slots.put(slot, page);
@@ -75,7 +89,9 @@ final class CpuAddressRange implements AddressRange {
   public synchronized Page unmap(int slot) {
     requireOpen();
     Page page = slots.requireIdle(slot);
-    if (!scratch) {
+    if (published != null) {
+      published.remove(slot);
+    } else if (!scratch) {
       pages.unmapAt(addressOf(slot), page);
     }
     return slots.remove(slot);
@@ -127,7 +143,7 @@ final class CpuAddressRange implements AddressRange {
    *
    * @throws IllegalStateException when there is scratch memory already
    */
-  synchronized Scratch scratch() {
+  synchronized SessionRanges.Scratch scratch() {
     requireOpen();
     if (scratch) {
       throw new IllegalStateException("the range has scratch memory already; close that first");
@@ -157,11 +173,9 @@ final class CpuAddressRange implements AddressRange {
     void at(long address, Page page);
   }
 
-  /** Memory under a range, until it is closed. */
-  @FunctionalInterface
-  interface Scratch extends AutoCloseable {
-    @Override
-    void close();
+  /** Where workers look up what lies under the slots. */
+  PublishedSlots published() {
+    return Objects.requireNonNull(published, "the range is used in this process");
   }
 
   /** Pins the slots under a stretch, see {@link PageSlots#pin}. */
@@ -190,6 +204,9 @@ final class CpuAddressRange implements AddressRange {
       throw new IllegalStateException(slots.mapped() + " pages are still mapped; unmap them first");
     }
     reservation.close();
+    if (published != null) {
+      published.close();
+    }
     closed = true;
     onClose.accept(this);
   }

@@ -12,8 +12,11 @@ import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The CPU under an accelerator's rules: weights live in a fixed number of pages and come in through
@@ -27,14 +30,23 @@ public final class CpuDevice implements Device {
 
   private final CpuPagePool pages;
   private final CpuCopyEngine copies;
-  private final OwnedMemory persistent = new OwnedMemory(new CpuHeap());
+  private final OwnedMemory persistent;
+  private final @Nullable SlotTable slotTable;
   private final Set<CpuAddressRange> ranges = ConcurrentHashMap.newKeySet();
-  private final Set<CpuEphemeralRegion> regions = ConcurrentHashMap.newKeySet();
+  private final Set<EphemeralRegion> regions = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger lanes = new AtomicInteger();
   private volatile boolean closed;
 
-  private CpuDevice(CpuPagePool pages, CpuCopyEngine copies) {
+  /**
+   * A device.
+   *
+   * @param slotTable tells workers what lies under the slots; null where sessions run here
+   */
+  private CpuDevice(CpuPagePool pages, CpuCopyEngine copies, @Nullable SlotTable slotTable) {
     this.pages = pages;
     this.copies = copies;
+    this.slotTable = slotTable;
+    this.persistent = new OwnedMemory(slotTable == null ? new CpuHeap() : new ElsewhereHeap());
   }
 
   /**
@@ -51,6 +63,23 @@ public final class CpuDevice implements Device {
   }
 
   static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link, LinkClock clock) {
+    CpuPagePool pages = pool(memory, page);
+    return new CpuDevice(pages, new CpuCopyEngine(new LinkThrottle(link, clock)).start(), null);
+  }
+
+  /**
+   * Opens a device whose sessions run in worker processes: pages and lanes' regions can be mapped
+   * there, ranges have no memory here, and accounts of persistent memory count only.
+   *
+   * @throws StatusException as {@link #open}
+   */
+  public static CpuDevice openForWorkers(ByteSize memory, ByteSize page, Bandwidth link) {
+    CpuPagePool pages = pool(memory, page);
+    LinkThrottle throttle = new LinkThrottle(link, LinkClock.SYSTEM);
+    return new CpuDevice(pages, new CpuCopyEngine(throttle).start(), new SlotTable());
+  }
+
+  private static CpuPagePool pool(ByteSize memory, ByteSize page) {
     long pageBytes = page.bytes();
     if (Long.bitCount(pageBytes) != 1
         || pageBytes < LibC.SYSTEM_PAGE_BYTES
@@ -68,8 +97,27 @@ public final class CpuDevice implements Device {
           "device memory of %s is %d pages of %s; use from 1 to %d pages"
               .formatted(memory, total, page, Integer.MAX_VALUE));
     }
-    CpuPagePool pages = new CpuPagePool(pageBytes, (int) total);
-    return new CpuDevice(pages, new CpuCopyEngine(new LinkThrottle(link, clock)).start());
+    return new CpuPagePool(pageBytes, (int) total);
+  }
+
+  /** What a worker process needs to map this device's memory; for devices opened for workers. */
+  public CpuExport export() {
+    SlotTable table = requireForWorkers();
+    return new CpuExport(
+        ProcessHandle.current().pid(),
+        pages.descriptor(),
+        pages.lent().pageBytes(),
+        table.memory().descriptor(),
+        table.memory().segment().byteSize());
+  }
+
+  /** Where workers find what lies under the slots of the range that begins at an address. */
+  public CpuExport.Slots slotsAt(long address) {
+    return rangeAt(address).published().exported();
+  }
+
+  private SlotTable requireForWorkers() {
+    return Objects.requireNonNull(slotTable, "the device was not opened for workers");
   }
 
   @Override
@@ -95,9 +143,31 @@ public final class CpuDevice implements Device {
       throw new IllegalArgumentException(
           "cannot reserve %d bytes in pages of %d".formatted(bytes, pages.lent().pageBytes()));
     }
-    CpuAddressRange range = new CpuAddressRange(pages, (int) slots, windowBytes, ranges::remove);
+    if (slotTable != null && windowBytes > 0) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "worker processes read no tables in place; import the model for workers.isolation process");
+    }
+    PublishedSlots published = slotTable == null ? null : slotTable.publish((int) slots);
+    CpuAddressRange range =
+        new CpuAddressRange(pages, (int) slots, windowBytes, published, ranges::remove);
     ranges.add(range);
     return range;
+  }
+
+  /** The ranges for sessions of this process. */
+  SessionRanges sessionRanges() {
+    return new SessionRanges() {
+      @Override
+      public Scratch scratch(long address) {
+        return rangeAt(address).scratch();
+      }
+
+      @Override
+      public long windowAddress(long address) {
+        return rangeAt(address).windowAddress();
+      }
+    };
   }
 
   /** The range that begins at an address. */
@@ -124,7 +194,10 @@ public final class CpuDevice implements Device {
     if (maximumBytes <= 0) {
       throw new IllegalArgumentException("a region's maximum must be positive: " + maximumBytes);
     }
-    CpuEphemeralRegion region = new CpuEphemeralRegion(maximumBytes, regions::remove);
+    EphemeralRegion region =
+        slotTable == null
+            ? new CpuEphemeralRegion(maximumBytes, regions::remove)
+            : new SharedRegion(lanes.getAndIncrement(), maximumBytes, regions::remove);
     regions.add(region);
     return region;
   }
@@ -137,8 +210,11 @@ public final class CpuDevice implements Device {
     closed = true;
     copies.close();
     List.copyOf(ranges).forEach(CpuAddressRange::closeWithPages);
-    List.copyOf(regions).forEach(CpuEphemeralRegion::close);
+    List.copyOf(regions).forEach(EphemeralRegion::close);
     persistent.close();
+    if (slotTable != null) {
+      slotTable.close();
+    }
     pages.close();
   }
 

@@ -71,6 +71,11 @@ final class CpuPagePool implements AutoCloseable {
     }
   }
 
+  /** The memfd. */
+  int descriptor() {
+    return descriptor;
+  }
+
   LentPages lent() {
     return lent;
   }

@@ -134,7 +134,7 @@ final class CpuSession implements ModelSession {
       memory.allocatingFrom(
           target,
           () -> {
-            runBound(binding, invocation, weights::await);
+            runBound(binding, invocation, region, weights::await);
             return this;
           });
       reusable = true;
@@ -143,11 +143,12 @@ final class CpuSession implements ModelSession {
     }
   }
 
-  private void runBound(IoBinding binding, Invocation invocation, GateListener gates) {
+  private void runBound(
+      IoBinding binding, Invocation invocation, EphemeralRegion region, GateListener gates) {
     List<Long> copies = new ArrayList<>(invocation.inputs().size());
     try {
       for (InputTensor input : invocation.inputs()) {
-        bind(binding, input, copies);
+        bind(binding, input, region, copies);
       }
       binding.clearOutputs();
       invocation.outputs().forEach(binding::output);
@@ -159,13 +160,24 @@ final class CpuSession implements ModelSession {
     }
   }
 
-  private void bind(IoBinding binding, InputTensor input, List<Long> copies) {
+  private void bind(
+      IoBinding binding, InputTensor input, EphemeralRegion region, List<Long> copies) {
     if (input.type() == TensorType.BYTES) {
       try (OrtTensor strings = StringTensors.decode(environment, input.data(), input.shape())) {
         binding.input(input.name(), strings);
       }
       return;
     }
+    long address =
+        region.contains(input.data()) ? input.data().address() : copyToLane(input, copies);
+    long bytes = input.data().byteSize();
+    try (OrtTensor tensor =
+        OrtTensor.over(environment, address, bytes, input.type(), input.shape())) {
+      binding.input(input.name(), tensor);
+    }
+  }
+
+  private long copyToLane(InputTensor input, List<Long> copies) {
     long bytes = input.data().byteSize();
     // An empty tensor needs an address too.
     long address = memory.allocate(Math.max(1, bytes));
@@ -176,10 +188,7 @@ final class CpuSession implements ModelSession {
     }
     copies.add(address);
     MemorySegment.ofAddress(address).reinterpret(bytes).copyFrom(input.data());
-    try (OrtTensor tensor =
-        OrtTensor.over(environment, address, bytes, input.type(), input.shape())) {
-      binding.input(input.name(), tensor);
-    }
+    return address;
   }
 
   private static void copyOut(IoBinding binding, Invocation invocation) {

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Builds sessions that run on the processor, each in as many lanes at once as want to. */
 public final class CpuSessionFactory implements SessionFactory {
-  private final CpuDevice device;
+  private final SessionRanges ranges;
   private final OrtEnvironment environment;
   private final DeviceMemory memory;
   private final int threadsPerRun;
@@ -25,7 +25,11 @@ public final class CpuSessionFactory implements SessionFactory {
    * @param threadsPerRun threads of one run, its lane's own included
    */
   public CpuSessionFactory(CpuDevice device, Path library, DeviceMemory memory, int threadsPerRun) {
-    this.device = device;
+    this(device.sessionRanges(), library, memory, threadsPerRun);
+  }
+
+  CpuSessionFactory(SessionRanges ranges, Path library, DeviceMemory memory, int threadsPerRun) {
+    this.ranges = ranges;
     this.environment = OrtEnvironment.open(library, memory);
     this.memory = memory;
     this.threadsPerRun = threadsPerRun;
@@ -39,13 +43,12 @@ public final class CpuSessionFactory implements SessionFactory {
   @Override
   public ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
-    CpuAddressRange range = device.rangeAt(address);
-    long window = model.plan().inPlace().isEmpty() ? 0 : range.windowAddress();
+    long window = model.plan().inPlace().isEmpty() ? 0 : ranges.windowAddress(address);
     if (model.plan().repacked().isEmpty()) {
       return CpuSession.gated(
           environment, memory, model, address, window, threadsPerRun, constants);
     }
-    try (CpuAddressRange.Scratch _ = range.scratch()) {
+    try (SessionRanges.Scratch _ = ranges.scratch(address)) {
       return CpuSession.gated(
           environment, memory, model, address, window, threadsPerRun, constants);
     }

@@ -24,11 +24,13 @@ import java.lang.invoke.VarHandle;
  */
 final class LibC {
   static final int ADVICE_DONTNEED = 4;
+  static final int ADVICE_REMOVE = 9;
   static final int ADVICE_HUGEPAGE = 14;
   static final int ADVICE_NOHUGEPAGE = 15;
   static final int ADVICE_POPULATE_WRITE = 23;
 
   private static final int PROT_NONE = 0;
+  private static final int PROT_READ = 1;
   private static final int PROT_READ_WRITE = 3;
   private static final int MAP_SHARED = 0x01;
   private static final int MAP_PRIVATE = 0x02;
@@ -40,6 +42,9 @@ final class LibC {
   private static final int MREMAP_DONTUNMAP = 4;
   private static final int MFD_CLOEXEC = 1;
   private static final int SC_PAGESIZE = 30;
+  private static final int O_RDONLY = 0;
+  private static final int O_RDWR = 2;
+  private static final int O_CLOEXEC = 0x80000;
   private static final int EINVAL = 22;
 
   private static final Linker LINKER = Linker.nativeLinker();
@@ -51,6 +56,12 @@ final class LibC {
       checked("memfd_create", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
   private static final MethodHandle FTRUNCATE =
       checked("ftruncate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
+  private static final MethodHandle OPEN =
+      LINKER.downcallHandle(
+          LINKER.defaultLookup().findOrThrow("open"),
+          FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
+          Linker.Option.captureCallState("errno"),
+          Linker.Option.firstVariadicArg(2));
   private static final MethodHandle CLOSE =
       checked("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
   private static final MethodHandle MMAP =
@@ -101,6 +112,21 @@ final class LibC {
       if ((int) FTRUNCATE.invokeExact(state, descriptor, bytes) != 0) {
         throw failure("ftruncate(" + descriptor + ", " + bytes + ")", errno(state));
       }
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  /** Opens a file that exists, closed on exec; answers its descriptor. */
+  static int open(String path, boolean writable) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC;
+      int descriptor = (int) OPEN.invokeExact(state, arena.allocateFrom(path), flags);
+      if (descriptor < 0) {
+        throw failure("open(" + path + ")", errno(state));
+      }
+      return descriptor;
     } catch (Throwable e) {
       throw rethrown(e);
     }
@@ -193,6 +219,12 @@ final class LibC {
     } catch (Throwable e) {
       throw rethrown(e);
     }
+  }
+
+  /** The same for reading only, populated. */
+  static void mapReadOnlyAt(long address, long bytes, int descriptor, long offset) {
+    int flags = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
+    mmap(address, bytes, PROT_READ, flags, descriptor, offset);
   }
 
   static void munmap(long address, long bytes) {

@@ -3,7 +3,7 @@ package io.pipelane.lanes.cpu;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Memory without a file name that other processes could map too, by its descriptor. Safe for any
+ * Memory without a file name that other processes can map too, by its descriptor. Safe for any
  * thread; dead after {@link #close}.
  */
 public final class SharedMemory implements AutoCloseable {
@@ -26,18 +26,57 @@ public final class SharedMemory implements AutoCloseable {
   public static SharedMemory allocate(String name, long bytes) {
     long size = LibC.wholePages(bytes);
     int descriptor = LibC.memfdCreate(name);
-    long address = 0;
     try {
       LibC.ftruncate(descriptor, size);
-      address = LibC.mapNothing(size);
-      LibC.mapFileAt(address, size, descriptor, 0, false);
-      return new SharedMemory(descriptor, MemorySegment.ofAddress(address).reinterpret(size));
+    } catch (RuntimeException e) {
+      LibC.close(descriptor);
+      throw e;
+    }
+    return map(descriptor, size);
+  }
+
+  /**
+   * Opens memory that another process of the same user has allocated and keeps.
+   *
+   * @param process its id
+   * @param descriptor the memory's {@link #descriptor} there
+   * @param bytes the memory's size
+   * @throws io.pipelane.config.StatusException when there is no such process or memory
+   */
+  public static SharedMemory open(long process, int descriptor, long bytes) {
+    return map(LibC.open(path(process, descriptor), true), bytes);
+  }
+
+  /** The file under which one process can open a descriptor of another's. */
+  static String path(long process, int descriptor) {
+    return "/proc/" + process + "/fd/" + descriptor;
+  }
+
+  private static SharedMemory map(int descriptor, long bytes) {
+    long address = 0;
+    try {
+      address = LibC.mapNothing(bytes);
+      LibC.mapFileAt(address, bytes, descriptor, 0, false);
+      return new SharedMemory(descriptor, MemorySegment.ofAddress(address).reinterpret(bytes));
     } catch (RuntimeException e) {
       if (address != 0) {
-        LibC.munmap(address, size);
+        LibC.munmap(address, bytes);
       }
       LibC.close(descriptor);
       throw e;
+    }
+  }
+
+  /** The file descriptor, which other processes can open the memory by. */
+  public int descriptor() {
+    return descriptor;
+  }
+
+  /** Gives memory from an offset on back to the system; it reads as zero afterwards. */
+  void discardFrom(long offset) {
+    long kept = Math.ceilDiv(offset, LibC.SYSTEM_PAGE_BYTES) * LibC.SYSTEM_PAGE_BYTES;
+    if (kept < segment.byteSize()) {
+      LibC.madvise(segment.address() + kept, segment.byteSize() - kept, LibC.ADVICE_REMOVE);
     }
   }
 

@@ -17,7 +17,9 @@ public final class HostOutput {
       StringTensors.encode(output, invocation.place(name, type, output.shape(), bytes));
     } else {
       MemorySegment data = output.data();
-      invocation.place(name, type, output.shape(), data.byteSize()).copyFrom(data);
+      if (!invocation.takes(name, type, output.shape(), data)) {
+        invocation.place(name, type, output.shape(), data.byteSize()).copyFrom(data);
+      }
     }
   }
 }

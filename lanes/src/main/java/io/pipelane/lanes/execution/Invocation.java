@@ -19,6 +19,16 @@ public interface Invocation {
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
 
   /**
+   * Offers an output where the run has left it, in host memory and not of strings; it stays there
+   * until the lane is used again.
+   *
+   * @return true when it need not be copied to a {@link #place}
+   */
+  default boolean takes(String name, TensorType type, Shape shape, MemorySegment data) {
+    return false;
+  }
+
+  /**
    * All outputs are written, and the run will not fail: what the session still does, on its own
    * behalf, keeps nobody waiting. The inputs may be gone afterwards. Called at most once, by a
    * session that has such work; otherwise the end of the run means the same.

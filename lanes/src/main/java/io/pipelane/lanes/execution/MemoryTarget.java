@@ -13,11 +13,21 @@ public sealed interface MemoryTarget {
    */
   long allocate(long bytes);
 
+  /** What may be allocated before there is no room, as far as that is limited. */
+  default long roomBytes() {
+    return Long.MAX_VALUE;
+  }
+
   /** Session constants: an account of the persistent memory. */
   record Persistent(PersistentMemory.Account account) implements MemoryTarget {
     @Override
     public long allocate(long bytes) {
       return account.allocate(bytes);
+    }
+
+    @Override
+    public long roomBytes() {
+      return account.roomBytes();
     }
   }
 

@@ -12,6 +12,7 @@ public interface ModelSession extends AutoCloseable {
    *     free again at the end
    * @param weights what the run waits for before it computes with them
    * @throws OutOfDeviceMemoryException when the region has no room; nothing has been placed then
+   * @throws WorkerLostException when the process that runs it is lost
    * @throws io.pipelane.config.StatusException when the run fails, or its weights do not arrive
    */
   void run(

@@ -8,8 +8,14 @@ public final class OutOfDeviceMemoryException extends RuntimeException {
 
   private final long refusedBytes;
 
+  /** Of work that failed for some reason of its own. */
   OutOfDeviceMemoryException(long refusedBytes, RuntimeException cause) {
-    super("an allocation of " + refusedBytes + " bytes was refused", cause);
+    this(refusedBytes);
+    initCause(cause);
+  }
+
+  public OutOfDeviceMemoryException(long refusedBytes) {
+    super("an allocation of " + refusedBytes + " bytes was refused");
     this.refusedBytes = refusedBytes;
   }
 

@@ -20,6 +20,7 @@ public interface SessionFactory extends AutoCloseable {
    * @param lane the memory of the lane that it belongs to; null where sessions are bound to none
    * @param constants charged with what stays in the session
    * @throws OutOfDeviceMemoryException when that does not fit
+   * @throws WorkerLostException when the process that builds it is lost
    * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model
    */
   ModelSession gated(

@@ -55,7 +55,7 @@ class CpuDeviceTest extends DeviceContract {
       range.map(1, device.pages().take().orElseThrow());
       BytesSource source = BytesSource.random((int) PAGE.bytes() * 3, 7);
       device.copies().copy(source, 0, range, 0, PAGE.bytes()).await();
-      try (CpuAddressRange.Scratch _ = device.rangeAt(range.address()).scratch()) {
+      try (SessionRanges.Scratch _ = device.rangeAt(range.address()).scratch()) {
         range.memory().fill((byte) 1);
         device.copies().copy(source, PAGE.bytes(), range, PAGE.bytes(), PAGE.bytes()).await();
         range.map(2, device.pages().take().orElseThrow());

@@ -31,7 +31,8 @@ public final class ImportMain {
         Long.toString(settings.cuts().minimumSegmentBytes()),
         Integer.toString(settings.cuts().maximumSegments()),
         argument(settings.target().provider()),
-        settings.target().deviceIdentity());
+        settings.target().deviceIdentity(),
+        Boolean.toString(settings.cuts().readInPlace()));
   }
 
   private static String argument(ExecutionProvider provider) {
@@ -60,7 +61,10 @@ public final class ImportMain {
     int code = 0;
     try {
       CutSettings cuts =
-          new CutSettings(Long.parseLong(arguments[4]), Integer.parseInt(arguments[5]));
+          new CutSettings(
+              Long.parseLong(arguments[4]),
+              Integer.parseInt(arguments[5]),
+              Boolean.parseBoolean(arguments[8]));
       Optimization optimization = Optimization.valueOf(arguments[3]);
       ImportTarget target = target(arguments[6], arguments[7]);
       new ImportJob(

@@ -2,15 +2,13 @@ package io.pipelane.modelstore.importing;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import java.io.File;
+import io.pipelane.modelstore.ChildJvm;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -26,15 +24,6 @@ import java.util.concurrent.TimeUnit;
 final class ImportProcess {
   private static final String LOG = "import.log";
   private static final int LOG_TAIL_BYTES = 2000;
-  private static final Set<String> ENVIRONMENT =
-      Set.of(
-          "PATH",
-          "LD_LIBRARY_PATH",
-          "LANG",
-          "LC_ALL",
-          "TMPDIR",
-          "CUDA_VISIBLE_DEVICES",
-          "CUBLAS_WORKSPACE_CONFIG");
   private static final String LIMITS =
       "ulimit -c 0; ulimit -v \"$1\"; ulimit -f \"$2\"; shift 2; exec \"$@\"";
 
@@ -43,12 +32,7 @@ final class ImportProcess {
   /** Imports a model into an empty folder, blocking; refusals come as {@link StatusException}. */
   static void run(Path modelFile, Path folder, ImportSettings settings) throws IOException {
     Path log = folder.resolve(LOG);
-    ProcessBuilder builder =
-        new ProcessBuilder(command(modelFile, folder, settings))
-            .redirectErrorStream(true)
-            .redirectOutput(log.toFile());
-    builder.environment().keySet().retainAll(ENVIRONMENT);
-    Process process = builder.start();
+    Process process = program(modelFile, folder, settings).redirectOutput(log.toFile()).start();
     try {
       if (!process.waitFor(settings.timeLimit().toNanos(), TimeUnit.NANOSECONDS)) {
         throw new StatusException(
@@ -103,29 +87,17 @@ final class ImportProcess {
             .formatted(settings.memoryLimit(), settings.heapLimit(), message));
   }
 
-  private static List<String> command(Path modelFile, Path folder, ImportSettings settings) {
-    List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", LIMITS, "sh"));
-    command.add(addressSpace(settings));
-    command.add(Long.toString(settings.modelSizeLimit().bytes() >> 9));
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(
+  private static ProcessBuilder program(Path modelFile, Path folder, ImportSettings settings) {
+    return ChildJvm.program(
+        LIMITS,
+        List.of(addressSpace(settings), Long.toString(settings.modelSizeLimit().bytes() >> 9)),
         List.of(
             "-Xmx" + settings.heapLimit().bytes(),
-            "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "-XX:CompressedClassSpaceSize=64m",
-            "-XX:ReservedCodeCacheSize=48m",
-            "-XX:+ExitOnOutOfMemoryError",
-            "-XX:-CreateCoredumpOnCrash",
-            "-XX:ErrorFile=/dev/null",
-            "-Xshare:auto",
-            "--enable-native-access=ALL-UNNAMED",
-            "--sun-misc-unsafe-memory-access=allow",
-            "-cp",
-            absoluteClassPath(),
-            ImportMain.class.getName()));
-    command.addAll(ImportMain.arguments(modelFile, folder, settings));
-    return command;
+            "-XX:ReservedCodeCacheSize=48m"),
+        ImportMain.class,
+        ImportMain.arguments(modelFile, folder, settings));
   }
 
   private static String addressSpace(ImportSettings settings) {
@@ -133,14 +105,6 @@ final class ImportProcess {
       case PROCESSOR -> Long.toString(settings.memoryLimit().bytes() >> 10);
       case GPU -> "unlimited";
     };
-  }
-
-  private static String absoluteClassPath() {
-    List<String> entries = new ArrayList<>();
-    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
-      entries.add(Path.of(entry).toAbsolutePath().toString());
-    }
-    return String.join(File.pathSeparator, entries);
   }
 
   private static String tail(Path log) throws IOException {

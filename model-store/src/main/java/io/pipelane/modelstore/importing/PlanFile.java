@@ -67,7 +67,13 @@ public final class PlanFile {
     return parse(Files.readAllBytes(file));
   }
 
-  static Plan parse(byte[] json) throws IOException {
+  /** A plan as the bytes of its file. */
+  public static byte[] toBytes(Plan plan) throws IOException {
+    return JSON.writeValueAsBytes(plan);
+  }
+
+  /** Reads a plan from the bytes of its file; otherwise like {@link #read}. */
+  public static Plan parse(byte[] json) throws IOException {
     Plan plan;
     try {
       plan = JSON.readValue(json, Plan.class);

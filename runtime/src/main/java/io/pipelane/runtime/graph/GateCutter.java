@@ -42,7 +42,7 @@ public final class GateCutter {
     List<NodeProto> order = NodeOrder.of(graph);
     ElementTypes types = ElementTypes.of(graph, order);
     Liveness liveness = Liveness.of(graph, order, types, target.hostValues(graph, order, types));
-    Set<String> tables = target.readInPlace(order, weights);
+    Set<String> tables = settings.readInPlace() ? target.readInPlace(order, weights) : Set.of();
     Map<String, TensorProto> streamed = without(weights, tables);
     Set<String> slab = target.slab(streamed);
     Segmentation cuts =

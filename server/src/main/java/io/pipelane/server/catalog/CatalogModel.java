@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -33,16 +34,22 @@ final class CatalogModel {
 
   private final String name;
   private final Function<ModelVersion, List<String>> runNotes;
+  private final Function<ModelVersion, Optional<String>> quarantine;
   private volatile Snapshot snapshot = Snapshot.of("", new TreeMap<>());
 
   /**
    * A model without versions.
    *
    * @param runNotes what there is to know of how a version in service runs at present
+   * @param quarantine why a version in service is not run at present, if it is not
    */
-  CatalogModel(String name, Function<ModelVersion, List<String>> runNotes) {
+  CatalogModel(
+      String name,
+      Function<ModelVersion, List<String>> runNotes,
+      Function<ModelVersion, Optional<String>> quarantine) {
     this.name = name;
     this.runNotes = runNotes;
+    this.quarantine = quarantine;
   }
 
   /**
@@ -110,14 +117,7 @@ final class CatalogModel {
     Snapshot now = snapshot;
     Stream<ModelCatalog.Entry> versions =
         now.versions.entrySet().stream()
-            .map(
-                entry ->
-                    new ModelCatalog.Entry(
-                        name,
-                        Long.toString(entry.getKey()),
-                        entry.getValue().state(),
-                        entry.getValue().reason(),
-                        notes(entry.getKey(), entry.getValue())));
+            .map(entry -> indexed(new ModelVersion(name, entry.getKey()), entry.getValue()));
     return now.problem.isEmpty()
         ? versions
         : Stream.concat(
@@ -126,12 +126,19 @@ final class CatalogModel {
             versions);
   }
 
-  private List<String> notes(long version, VersionEntry entry) {
+  private ModelCatalog.Entry indexed(ModelVersion version, VersionEntry entry) {
     List<String> notes = new ArrayList<>(entry.notes());
+    Optional<String> refusal = Optional.empty();
     if (entry instanceof Ready) {
-      notes.addAll(runNotes.apply(new ModelVersion(name, version)));
+      notes.addAll(runNotes.apply(version));
+      refusal = quarantine.apply(version);
     }
-    return notes;
+    return new ModelCatalog.Entry(
+        name,
+        Long.toString(version.version()),
+        refusal.isPresent() ? ModelCatalog.State.UNAVAILABLE : entry.state(),
+        refusal.orElse(entry.reason()),
+        notes);
   }
 
   /** See {@link ModelCatalog#resolve}. */
@@ -141,11 +148,11 @@ final class CatalogModel {
       if (now.newest == null) {
         throw unanswerable(now);
       }
-      return now.newest;
+      return trusted(now.newest);
     }
     ServedModel served = now.served.get(version);
     if (served != null) {
-      return served;
+      return trusted(served);
     }
     VersionEntry entry = now.versions.get(version);
     if (entry == null) {
@@ -154,6 +161,16 @@ final class CatalogModel {
           "model \"" + name + "\" has no version " + version + "; it has " + now.versions.keySet());
     }
     throw unanswerable(new ModelVersion(name, version).toString(), entry);
+  }
+
+  private ServedModel trusted(ServedModel served) {
+    Optional<String> refusal = quarantine.apply(served.version());
+    if (refusal.isPresent()) {
+      throw StatusException.unavailable(
+          "model %s cannot be served now: %s".formatted(served.version(), refusal.get()),
+          RETRY_AFTER);
+    }
+    return served;
   }
 
   private StatusException unanswerable(Snapshot now) {

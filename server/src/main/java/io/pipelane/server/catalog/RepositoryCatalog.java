@@ -241,6 +241,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       if (!(before instanceof Ready current)) {
         serve(model, next);
       } else if (current.imported().equals(imported)) {
+        devices.trust(version);
         model.put(version.version(), next); // Its options may have changed.
       } else {
         replace(model, current, next);
@@ -342,7 +343,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   private CatalogModel model(String name) {
-    return models.computeIfAbsent(name, absent -> new CatalogModel(absent, devices::notes));
+    return models.computeIfAbsent(
+        name, absent -> new CatalogModel(absent, devices::notes, devices::quarantine));
   }
 
   private static String joined(List<String> reasons) {

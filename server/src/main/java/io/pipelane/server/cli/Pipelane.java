@@ -26,6 +26,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       ModelsCommand.class,
       InferCommand.class,
       DevicesCommand.class,
+      WorkersCommand.class,
       VersionCommand.class
     })
 public final class Pipelane implements Runnable {

@@ -2,8 +2,11 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import java.nio.file.Path;
 
@@ -13,11 +16,39 @@ final class CpuServing {
 
   static ServingDevice open(PipelaneConfig config, Path library) {
     DeviceBudget budget = config.device().forCpu(Runtime.getRuntime().availableProcessors());
+    return switch (config.workers().isolation()) {
+      case THREAD -> inThisProcess(config, library, budget);
+      case PROCESS -> inWorkers(config, library, budget);
+    };
+  }
+
+  private static ServingDevice inThisProcess(
+      PipelaneConfig config, Path library, DeviceBudget budget) {
     CpuDevice device = CpuDevice.open(budget.weights(), budget.page(), config.link().bandwidth());
     return new ServingDevice(
         ImportTarget.processor(),
         device,
         budget,
         memory -> new CpuSessionFactory(device, library, memory, config.runtime().threads()));
+  }
+
+  private static ServingDevice inWorkers(PipelaneConfig config, Path library, DeviceBudget budget) {
+    CpuDevice device =
+        CpuDevice.openForWorkers(budget.weights(), budget.page(), config.link().bandwidth());
+    WorkersConfig workers = config.workers();
+    WorkerSettings settings =
+        new WorkerSettings(
+            library,
+            config.runtime().threads(),
+            budget.lanes(),
+            workers.standbys(),
+            workers.hangTimeout(),
+            workers.startTimeout(),
+            workers.heap());
+    return new ServingDevice(
+        ImportTarget.processor(),
+        device,
+        budget,
+        memory -> new ProcessSessionFactory(device, settings));
   }
 }

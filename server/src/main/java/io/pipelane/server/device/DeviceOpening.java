@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.calibration.CalibrationFile;
 import io.pipelane.lanes.calibration.Calibrator;
@@ -15,6 +16,7 @@ import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.server.OpenParts;
@@ -93,6 +95,7 @@ public final class DeviceOpening {
         transferMemory = opened.add(new TransferMemory(memory.segment()));
       }
       case DeviceChoice.Gpus(List<Integer> ordinals) -> {
+        requireThreads();
         CudaDriver driver = CudaDriver.load();
         ordinals.forEach(ordinal -> announceLink(ordinal, announcements));
         // Pinned memory belongs to a context, and must be gone before the last device is.
@@ -108,10 +111,18 @@ public final class DeviceOpening {
     List<ServingDevices.Place> places = new ArrayList<>();
     for (ServingDevice device : devices) {
       announcements.accept(device.description());
-      places.add(new ServingDevices.Place(device.device().name(), switcher(device, hostTier)));
+      places.add(place(device, hostTier));
     }
     return new OpenDevices(
         new ServingDevices(places, hostTier), commonTarget(devices), transferMemory);
+  }
+
+  private void requireThreads() {
+    if (config.workers().isolation() == WorkersConfig.Isolation.PROCESS) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "workers.isolation is process, which the CPU alone can do so far; set it to thread, or device.kind to cpu");
+    }
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
@@ -146,12 +157,16 @@ public final class DeviceOpening {
     return target;
   }
 
-  private Switcher switcher(ServingDevice device, HostTier hostTier) {
+  private ServingDevices.Place place(ServingDevice device, HostTier hostTier) {
     DeviceMemory memory = new DeviceMemory(device.device().persistent());
     SessionFactory sessions = device.sessions().apply(memory);
     try {
-      return opened.add(
-          new Switcher(device.device(), memory, sessions, settings(device), hostTier));
+      Switcher switcher =
+          opened.add(new Switcher(device.device(), memory, sessions, settings(device), hostTier));
+      return new ServingDevices.Place(
+          device.device().name(),
+          switcher,
+          sessions instanceof ProcessSessionFactory workers ? workers : null);
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;

@@ -2,6 +2,8 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
@@ -14,7 +16,11 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The devices together, as one service: each version is served by one of them.
@@ -31,8 +37,9 @@ public final class ServingDevices implements InferenceService {
    * A device and what serves from it.
    *
    * @param name what people call it, no two alike
+   * @param workers the processes that its models run in; null where they run in this one
    */
-  record Place(String name, Switcher switcher) {}
+  record Place(String name, Switcher switcher, @Nullable ProcessSessionFactory workers) {}
 
   ServingDevices(List<Place> places, HostTier hostTier) {
     this.places = List.copyOf(places);
@@ -96,6 +103,36 @@ public final class ServingDevices implements InferenceService {
       throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
     }
     return switcher;
+  }
+
+  /**
+   * Why requests for a version are refused at present, if they are; for any thread, and at once.
+   */
+  public Optional<String> quarantine(ModelVersion version) {
+    Switcher switcher = servedBy.get(version);
+    return switcher == null ? Optional.empty() : switcher.quarantine(version);
+  }
+
+  /** Lets requests for a version that was refused be tried again. */
+  public void trust(ModelVersion version) {
+    switcher(version).trust(version);
+  }
+
+  @Override
+  public WorkersOverview workers() {
+    return processes().map(ProcessSessionFactory::workers).orElse(WorkersOverview.NONE);
+  }
+
+  @Override
+  public CompletableFuture<Void> recycle(int worker) {
+    return processes()
+        .map(workers -> workers.recycle(worker))
+        .orElseGet(() -> InferenceService.super.recycle(worker));
+  }
+
+  /** One device at most has some: the processor. */
+  private Optional<ProcessSessionFactory> processes() {
+    return places.stream().flatMap(place -> Stream.ofNullable(place.workers)).findFirst();
   }
 
   /** What a version's owner should know of how it runs at present; for any thread, and at once. */

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
@@ -98,6 +99,11 @@ final class Api {
         RepositoryRequests.check(body);
         answerWhenDone(exchange, catalog.unload(name));
       }
+      case Route.Workers _ -> {
+        WorkersOverview workers = service.workers();
+        answer(exchange, target -> Answers.workers(target, workers));
+      }
+      case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
     }
   }
 

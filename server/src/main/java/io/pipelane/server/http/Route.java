@@ -25,11 +25,15 @@ sealed interface Route {
 
   record Unload(String model) implements Route {}
 
+  record Workers() implements Route {}
+
+  record Recycle(int worker) implements Route {}
+
   /** Whether the route is called with POST; all others with GET or HEAD. */
   default boolean isPost() {
     return switch (this) {
-      case Infer _, Index _, Load _, Unload _ -> true;
-      case ServerMetadata _, Live _, Ready _, ModelMetadata _, ModelReady _ -> false;
+      case Infer _, Index _, Load _, Unload _, Recycle _ -> true;
+      case ServerMetadata _, Live _, Ready _, ModelMetadata _, ModelReady _, Workers _ -> false;
     };
   }
 
@@ -59,6 +63,7 @@ sealed interface Route {
       case "health" -> health(rest);
       case "models" -> model(rest);
       case "repository" -> repository(rest);
+      case "workers" -> workers(rest);
       default -> null;
     };
   }
@@ -93,6 +98,17 @@ sealed interface Route {
       case "infer" -> new Infer(name, version);
       default -> null;
     };
+  }
+
+  private static @Nullable Route workers(List<String> path) {
+    if (path.isEmpty()) {
+      return new Workers();
+    }
+    boolean recycles = path.size() == 2 && path.get(1).equals("recycle");
+    // Nine digits are less than the largest number.
+    return recycles && path.getFirst().matches("[0-9]{1,9}")
+        ? new Recycle(Integer.parseInt(path.getFirst()))
+        : null;
   }
 
   private static @Nullable Route repository(List<String> path) {

@@ -2,6 +2,7 @@ package io.pipelane.server.protocol;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
+import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.ProductVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -123,6 +124,30 @@ public final class Answers {
             json.writeEndObject();
           }
           json.writeEndArray();
+        });
+  }
+
+  /** The worker processes. */
+  public static void workers(ByteBuf target, WorkersOverview workers) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeNumberField("started", workers.started());
+          json.writeNumberField("lost", workers.lost());
+          json.writeStringField("last_loss", workers.lastLoss());
+          json.writeArrayFieldStart("workers");
+          for (WorkersOverview.Entry worker : workers.workers()) {
+            json.writeStartObject();
+            json.writeNumberField("id", worker.id());
+            json.writeNumberField("pid", worker.pid());
+            json.writeStringField("state", worker.state().name());
+            json.writeNumberField("sessions", worker.sessions());
+            json.writeNumberField("memory_bytes", worker.memoryBytes());
+            json.writeEndObject();
+          }
+          json.writeEndArray();
+          json.writeEndObject();
         });
   }
 

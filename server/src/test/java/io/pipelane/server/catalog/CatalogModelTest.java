@@ -1,7 +1,11 @@
 package io.pipelane.server.catalog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
@@ -9,12 +13,18 @@ import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class CatalogModelTest {
+  private Optional<String> quarantine = Optional.empty();
   private final CatalogModel model =
-      new CatalogModel("m", version -> List.of("not captured: an input is read on the host"));
+      new CatalogModel(
+          "m",
+          version -> List.of("not captured: an input is read on the host"),
+          version -> quarantine);
 
   private static VersionEntry ready(String importNote) {
     Plan plan =
@@ -45,6 +55,22 @@ class CatalogModelTest {
                 "",
                 List.of("not verified", "not captured: an input is read on the host"))),
         model.index().toList());
+  }
+
+  @Test
+  void version_inQuarantine_isUnavailableWithTheReasonUntilItIsTrustedAgain() {
+    model.put(1, ready("not verified"));
+    quarantine = Optional.of("it has lost its worker process twice");
+    Entry entry = model.index().findFirst().orElseThrow();
+    assertEquals(State.UNAVAILABLE, entry.state());
+    assertEquals("it has lost its worker process twice", entry.reason());
+    for (Long version : Arrays.asList(null, 1L)) {
+      StatusException error = assertThrows(StatusException.class, () -> model.resolve(version));
+      assertEquals(Status.UNAVAILABLE, error.status());
+      assertTrue(error.toString().contains("twice"), error.toString());
+    }
+    quarantine = Optional.empty();
+    assertEquals(1, model.resolve(null).version().version());
   }
 
   @Test

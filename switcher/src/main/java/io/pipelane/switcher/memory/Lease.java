@@ -32,6 +32,14 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     this.nanoClock = nanoClock;
   }
 
+  /**
+   * A run begins, or begins anew in another lane, whose stream has not waited for anything yet: all
+   * that has not arrived is handed out again.
+   */
+  public void begin() {
+    handedOut = 0;
+  }
+
   @Override
   public void await(int segment) {
     long end = endOf(segment);

@@ -81,6 +81,7 @@ final class LaneRuns {
     while (!ran) {
       try (LaneLease lane = enter(request, needed, lease)) {
         try {
+          lease.begin();
           worker.run(request, lease, lane, handler, placed);
           needed = lane.region().peakBytes();
           ran = true;

@@ -10,11 +10,11 @@ import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
- * Builds and runs sessions on memory that the memory daemon lends, in this process or in one of its
- * own. Safe for any platform thread.
+ * Builds and runs sessions on memory that the memory daemon lends. Safe for any platform thread.
  */
 public interface Worker extends AutoCloseable {
   /**
@@ -56,7 +56,7 @@ public interface Worker extends AutoCloseable {
    * @throws NoSessionRoomException when a session has to be built and there is no room for it now
    * @throws io.pipelane.lanes.execution.OutOfDeviceMemoryException when the lane has no room and
    *     cannot grow; nothing has been placed then
-   * @throws io.pipelane.config.StatusException when the run fails
+   * @throws io.pipelane.config.StatusException when the run fails, or twice loses its process
    */
   void run(
       InferenceRequest request,
@@ -67,6 +67,12 @@ public interface Worker extends AutoCloseable {
 
   /** Forgets a model; nothing of it runs. */
   void discard(ModelVersion version);
+
+  /** Why a model's requests are refused, if they are; for any thread, and at once. */
+  Optional<String> quarantine(ModelVersion version);
+
+  /** Forgets why a model's requests are refused. */
+  void trust(ModelVersion version);
 
   /** What the sessions of a model tell of how they run; for any thread, and at once. */
   List<String> notes(ModelVersion version);

@@ -30,6 +30,8 @@ class LateMappingTest extends DaemonTest {
       assertTrue(entry(one).arriving());
       assertEquals(1, lease.before(0).size());
       assertEquals(0, lease.before(1).size(), "each arrival is told once");
+      lease.begin();
+      assertEquals(1, lease.before(0).size(), "another stream has to wait for it as well");
       device.completeMapping(null);
       requireContent(lease, one);
     }

@@ -27,13 +27,17 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
-/** A worker that shares the server's process: nothing is copied to it, and a crash takes all. */
-public final class InProcessWorker implements Worker {
+/**
+ * A worker whose sessions are those of a {@link SessionFactory}, in this process or in others; what
+ * loses its process is done once more.
+ */
+public final class SessionWorker implements Worker {
   private final SessionFactory sessions;
   private final Lanes lanes;
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
+  private final Retries retries = new Retries();
   private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
 
   /**
@@ -41,7 +45,7 @@ public final class InProcessWorker implements Worker {
    *
    * @param lanes the working memory, which the sessions are charged to
    */
-  public InProcessWorker(
+  public SessionWorker(
       SessionFactory sessions, PersistentMemory persistent, Lanes lanes, LongSupplier nanoClock) {
     this.sessions = sessions;
     this.lanes = lanes;
@@ -55,7 +59,7 @@ public final class InProcessWorker implements Worker {
     table.join(model, range.structure());
     boolean built = false;
     try {
-      build(model, range);
+      retries.prepare(model.version(), () -> build(model, range));
       models.put(model.version(), new Variant(model, range.structure()));
       built = true;
     } finally {
@@ -114,6 +118,16 @@ public final class InProcessWorker implements Worker {
       ResultHandler handler,
       Runnable placed) {
     ImportedModel model = known(request.model());
+    retries.attempt(request.model(), () -> runOnce(model, request, lease, lane, handler, placed));
+  }
+
+  private void runOnce(
+      ImportedModel model,
+      InferenceRequest request,
+      Lease lease,
+      LaneLease lane,
+      ResultHandler handler,
+      Runnable placed) {
     PooledSession session = take(model, lease, lane);
     Invocation invocation = new RequestInvocation(request, handler, placed);
     try {
@@ -185,7 +199,18 @@ public final class InProcessWorker implements Worker {
     Variant variant = models.remove(version);
     if (variant != null) {
       table.leave(variant.structure());
+      retries.forget(version);
     }
+  }
+
+  @Override
+  public Optional<String> quarantine(ModelVersion version) {
+    return retries.quarantine(version);
+  }
+
+  @Override
+  public void trust(ModelVersion version) {
+    retries.forget(version);
   }
 
   @Override

@@ -1,0 +1,28 @@
+package io.pipelane.lanes.cpu;
+
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.allocation.OwnedMemory;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Stands for memory that worker processes take: allocations have addresses, so that accounts can
+ * tell them apart, and nothing lies there.
+ */
+final class ElsewhereHeap implements OwnedMemory.Heap {
+  private final AtomicLong next = new AtomicLong(EphemeralRegion.ALIGNMENT);
+
+  @Override
+  public long rounded(long bytes) {
+    return Math.max(1, bytes);
+  }
+
+  @Override
+  public long take(long bytes) {
+    return next.getAndAdd(bytes);
+  }
+
+  @Override
+  public void release(long address, long bytes) {
+    // There is nothing to give back.
+  }
+}

@@ -1,0 +1,86 @@
+package io.pipelane.lanes.cpu;
+
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.allocation.OwnedMemory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The CPU device as a worker process has it: another process's pages, for reading, and its lanes'
+ * regions. Lives as long as the process. Safe for any thread.
+ */
+public final class WorkerMemory {
+  private final long process;
+  private final int pages;
+  private final long pageBytes;
+  private final SharedMemory slotTable;
+  private final OwnedMemory persistent = new OwnedMemory(new CpuHeap());
+  private final DeviceMemory allocations = new DeviceMemory(persistent);
+  private final Map<Long, WorkerRange> ranges = new ConcurrentHashMap<>();
+
+  /** Opens what a device has exported. */
+  public WorkerMemory(CpuExport export) {
+    process = export.process();
+    pages = LibC.open(SharedMemory.path(process, export.pages()), false);
+    pageBytes = export.pageBytes();
+    slotTable = SharedMemory.open(process, export.slotTable(), export.slotTableBytes());
+  }
+
+  /** Session constants. */
+  public PersistentMemory persistent() {
+    return persistent;
+  }
+
+  /** Loads ONNX Runtime to build sessions over this memory. */
+  public SessionFactory sessions(Path library, int threadsPerRun) {
+    return new CpuSessionFactory(sessionRanges(), library, allocations, threadsPerRun);
+  }
+
+  private SessionRanges sessionRanges() {
+    return new SessionRanges() {
+      @Override
+      public Scratch scratch(long address) {
+        return rangeAt(address).scratch();
+      }
+
+      // Models for worker processes are imported without them, see CutSettings.
+      @Override
+      public long windowAddress(long address) {
+        throw new IllegalStateException("worker processes read no tables in place");
+      }
+    };
+  }
+
+  private WorkerRange rangeAt(long address) {
+    return ranges.values().stream()
+        .filter(range -> range.address() == address)
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("no range begins at " + address));
+  }
+
+  /** The addresses of this process for a range; closed by as many as have asked for it. */
+  public WorkerRange range(CpuExport.Slots slots) {
+    return ranges.compute(
+        slots.range(), (key, range) -> (range == null ? reserve(slots) : range).shared());
+  }
+
+  private WorkerRange reserve(CpuExport.Slots slots) {
+    return new WorkerRange(pages, pageBytes, slotTable.segment(), slots);
+  }
+
+  /** Gives a range back; its addresses go with its last user. */
+  public void giveBack(CpuExport.Slots slots) {
+    ranges.computeIfPresent(slots.range(), (key, range) -> range.unshared() ? null : range);
+  }
+
+  /** A lane's region. */
+  public WorkerRegion region(int descriptor, long maximumBytes) {
+    WorkerRegion region =
+        new WorkerRegion(SharedMemory.open(process, descriptor, maximumBytes), maximumBytes);
+    allocations.add(region);
+    return region;
+  }
+}

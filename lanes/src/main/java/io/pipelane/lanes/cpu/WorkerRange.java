@@ -1,0 +1,91 @@
+package io.pipelane.lanes.cpu;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+
+/**
+ * A worker process's addresses for a range: maps, for reading, what the slot table says lies under
+ * its slots. Safe for any thread.
+ */
+public final class WorkerRange {
+  /*
+   * `mapped` is what lies under each slot here. The table may say otherwise at any time, for slots
+   * that nobody runs on; whoever runs asks for what he needs before he reads it, and by then the
+   * table has it and keeps it until the run is over. The monitor guards everything.
+   */
+  private static final int NOTHING = 0;
+
+  private final int pages;
+  private final long pageBytes;
+  private final MemorySegment table;
+  private final Reservation reservation;
+  private final int[] mapped;
+  private int users;
+
+  WorkerRange(int pages, long pageBytes, MemorySegment slotTable, CpuExport.Slots slots) {
+    this.pages = pages;
+    this.pageBytes = pageBytes;
+    this.table = slotTable.asSlice(slots.offset(), (long) slots.count() * Integer.BYTES);
+    this.reservation = Reservation.of(slots.count() * pageBytes, pageBytes);
+    this.mapped = new int[slots.count()];
+  }
+
+  public long address() {
+    return reservation.address();
+  }
+
+  /** Maps what lies under the bytes {@code [begin, endByte)} of the range now. */
+  public synchronized void map(long begin, long endByte) {
+    int end = (int) Math.min(mapped.length, Math.ceilDiv(endByte, pageBytes));
+    int slot = (int) (begin / pageBytes);
+    while (slot < end) {
+      int page = at(slot);
+      if (page == mapped[slot] || page == NOTHING) {
+        slot++;
+      } else {
+        slot = mapRun(slot, page, end);
+      }
+    }
+  }
+
+  /** Maps pages that follow each other in memory in one go. */
+  private int mapRun(int first, int page, int end) {
+    int slot = first;
+    while (slot < end && at(slot) == page + (slot - first)) {
+      mapped[slot] = page + (slot - first);
+      slot++;
+    }
+    LibC.mapReadOnlyAt(
+        address() + first * pageBytes, (slot - first) * pageBytes, pages, (page - 1) * pageBytes);
+    return slot;
+  }
+
+  private int at(int slot) {
+    return (int) SlotTable.ENTRY.getAcquire(table, (long) slot * Integer.BYTES);
+  }
+
+  /** Puts other memory under all slots for a while; nothing runs on the range meanwhile. */
+  synchronized SessionRanges.Scratch scratch() {
+    LibC.mapMemoryAt(address(), mapped.length * pageBytes);
+    return this::clear;
+  }
+
+  private synchronized void clear() {
+    LibC.mapNothingAt(address(), mapped.length * pageBytes);
+    Arrays.fill(mapped, NOTHING);
+  }
+
+  synchronized WorkerRange shared() {
+    users++;
+    return this;
+  }
+
+  /** Returns true when that was the last user; the addresses are gone then. */
+  synchronized boolean unshared() {
+    users--;
+    if (users == 0) {
+      reservation.close();
+    }
+    return users == 0;
+  }
+}

@@ -1,0 +1,39 @@
+package io.pipelane.lanes.cpu;
+
+import io.pipelane.lanes.allocation.BlockRegion;
+import java.lang.foreign.MemorySegment;
+
+/** A lane's memory in a worker process; the other process takes and gives back what is under it. */
+public final class WorkerRegion extends BlockRegion {
+  private final SharedMemory memory;
+
+  WorkerRegion(SharedMemory memory, long maximumBytes) {
+    super(maximumBytes);
+    this.memory = memory;
+  }
+
+  /** A part of the memory. */
+  public MemorySegment at(long offset, long bytes) {
+    return memory.segment().asSlice(offset, bytes);
+  }
+
+  @Override
+  public long address() {
+    return memory.segment().address();
+  }
+
+  @Override
+  protected void grow(long oldBytes, long newBytes) {
+    // The limit alone counts.
+  }
+
+  @Override
+  protected void shrink(long oldBytes, long newBytes) {
+    // The limit alone counts.
+  }
+
+  @Override
+  protected void release() {
+    memory.close();
+  }
+}

@@ -1,0 +1,104 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.ProtocolException;
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is said on one channel about one thing. Whoever waits for the worker watches it: one that
+ * does not get on, or says what cannot be, is ended. Belongs to the thread that has the channel.
+ */
+final class Conversation {
+  private static final long LONGEST_TICK_NANOS = 100_000_000;
+
+  private final WorkerProcess worker;
+  private final ChannelEnd end;
+  private final Duration patience;
+  private final BooleanSupplier excused;
+  private long steps;
+  private long since;
+
+  /**
+   * A conversation.
+   *
+   * @param patience how long the worker may take for a step
+   * @param excused whether it may have to wait for something that the server owes it
+   */
+  Conversation(WorkerProcess worker, ChannelEnd end, Duration patience, BooleanSupplier excused) {
+    this.worker = worker;
+    this.end = end;
+    this.patience = patience;
+    this.excused = excused;
+  }
+
+  /**
+   * Says something.
+   *
+   * @throws StatusException when it is too long to be said; nothing is
+   * @throws WorkerLostException when the worker does not listen
+   */
+  void say(Message.ToWorker message) {
+    try {
+      end.send(message);
+    } catch (IndexOutOfBoundsException e) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "the request has more inputs, outputs and dimensions than a worker can be told of",
+          e);
+    } catch (ProtocolException e) {
+      throw worker.violated(e);
+    }
+  }
+
+  /**
+   * Waits for an answer.
+   *
+   * @throws WorkerLostException when none will come
+   */
+  Message.ToServer listen() {
+    steps = end.progress().steps();
+    since = System.nanoTime();
+    long tick = Math.clamp(patience.toNanos() / 4, 1, LONGEST_TICK_NANOS);
+    while (true) {
+      int mark = end.mark();
+      Message message = poll();
+      if (message instanceof Message.ToServer answer) {
+        return answer;
+      }
+      if (message != null) {
+        throw worker.violated(new ProtocolException("it said " + message));
+      }
+      if (worker.isGone()) {
+        throw worker.lost();
+      }
+      if (!end.awaitSince(mark, tick)) {
+        watch();
+      }
+    }
+  }
+
+  private @Nullable Message poll() {
+    try {
+      return end.poll();
+    } catch (ProtocolException e) {
+      throw worker.violated(e);
+    }
+  }
+
+  private void watch() {
+    long now = System.nanoTime();
+    long current = end.progress().steps();
+    if (current != steps || excused.getAsBoolean()) {
+      steps = current;
+      since = now;
+    } else if (now - since > patience.toNanos()) {
+      worker.kill("it hangs, not having got on for " + patience);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.cpu.SharedRegion;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.modelstore.Plan;
+
+/**
+ * A session that whichever worker is active runs, and builds first where it has not.
+ *
+ * <p>A run that loses its worker ends with {@link WorkerLostException}, once the worker's process
+ * is gone; it may be begun anew. Runs are safe on several platform threads at once, each with its
+ * lane.
+ */
+final class ProcessSession implements ModelSession {
+  private final ProcessSessionFactory factory;
+  private final KnownSession known;
+  private final RemoteModel model;
+
+  ProcessSession(ProcessSessionFactory factory, KnownSession known, Plan plan) {
+    this.factory = factory;
+    this.known = known;
+    this.model = new RemoteModel(plan);
+  }
+
+  @Override
+  public void run(
+      Invocation invocation,
+      EphemeralRegion region,
+      MemoryTarget.Growth growth,
+      WeightArrivals weights) {
+    SharedRegion lane = (SharedRegion) region;
+    WorkerProcess worker = factory.enter();
+    try (RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights)) {
+      long _ = worker.builds().require(known);
+      run.in(worker, known.number(), factory.settings());
+    } catch (OutOfDeviceMemoryException | WorkerLostException e) {
+      // Begun anew, the run is told of no arrivals a second time.
+      weights.await(model.segments() - 1);
+      throw e;
+    } finally {
+      worker.leave();
+    }
+  }
+
+  @Override
+  public void close() {
+    factory.forget(known);
+  }
+}

@@ -1,0 +1,163 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.modelstore.ImportedModel;
+import java.lang.System.Logger.Level;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Builds sessions in worker processes: at once in the active one, in the background in others. */
+public final class ProcessSessionFactory implements SessionFactory {
+  private static final System.Logger LOG = System.getLogger(ProcessSessionFactory.class.getName());
+
+  private final CpuDevice device;
+  private final WorkerSettings settings;
+  private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
+  private final AtomicLong numbers = new AtomicLong();
+  private final ExecutorService background =
+      Executors.newSingleThreadExecutor(
+          Thread.ofPlatform().daemon().name("worker-standby-builds").factory());
+  private final WorkerSupervisor supervisor;
+  private final String runtimeVersion;
+
+  /**
+   * Starts workers; blocks until the first is ready.
+   *
+   * @param device opened for workers
+   * @throws StatusException when none becomes ready
+   */
+  public ProcessSessionFactory(CpuDevice device, WorkerSettings settings) {
+    this.device = device;
+    this.settings = settings;
+    this.supervisor = new WorkerSupervisor(settings, device.export(), this::catchUp);
+    this.runtimeVersion = supervisor.start();
+  }
+
+  WorkerSettings settings() {
+    return settings;
+  }
+
+  /** Enters the active worker, see {@link WorkerBoard#enter}. */
+  WorkerProcess enter() {
+    return supervisor.board().enter(settings.startTimeout());
+  }
+
+  @Override
+  public boolean boundToLane() {
+    return false;
+  }
+
+  @Override
+  public ModelSession gated(
+      ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
+    KnownSession known =
+        new KnownSession(
+            numbers.incrementAndGet(),
+            device.slotsAt(address),
+            model,
+            constants.roomBytes() / settings.workers());
+    charge(build(known), constants, known);
+    sessions.put(known.number(), known);
+    forWorkers(worker -> background.execute(() -> buildInBackground(worker, known)));
+    return new ProcessSession(this, known, model.plan());
+  }
+
+  private long build(KnownSession known) {
+    WorkerProcess worker = enter();
+    try {
+      return worker.builds().require(known);
+    } catch (OutOfDeviceMemoryException e) {
+      throw new OutOfDeviceMemoryException(e.refusedBytes() * settings.workers());
+    } finally {
+      worker.leave();
+    }
+  }
+
+  /** Every worker will keep as much. */
+  private void charge(long bytes, MemoryTarget constants, KnownSession known) {
+    long all = bytes * settings.workers();
+    if (all > 0 && constants.allocate(all) == 0) {
+      forget(known);
+      throw new OutOfDeviceMemoryException(all);
+    }
+  }
+
+  /** A worker that is ready builds what the others have. */
+  private void catchUp(WorkerProcess worker) {
+    sessions.values().forEach(known -> background.execute(() -> buildInBackground(worker, known)));
+  }
+
+  /** What cannot be built is left for when it is needed. */
+  private void buildInBackground(WorkerProcess worker, KnownSession known) {
+    if (!sessions.containsKey(known.number()) || !worker.enter()) {
+      return;
+    }
+    try {
+      long _ = worker.builds().requireInBackground(known);
+      if (!sessions.containsKey(known.number())) {
+        worker.builds().close(known.number());
+      }
+    } catch (WorkerLostException | StatusException | OutOfDeviceMemoryException e) {
+      LOG.log(Level.WARNING, "worker " + worker.id() + " has not built a session", e);
+    } finally {
+      worker.leave();
+    }
+  }
+
+  /** Closes a session in all workers; nothing runs in it. */
+  void forget(KnownSession known) {
+    sessions.remove(known.number());
+    forWorkers(worker -> worker.builds().close(known.number()));
+  }
+
+  private void forWorkers(Consumer<WorkerProcess> work) {
+    for (WorkerProcess worker : supervisor.board().workers()) {
+      if (worker.enter()) {
+        try {
+          work.accept(worker);
+        } finally {
+          worker.leave();
+        }
+      }
+    }
+  }
+
+  /** The workers there are. */
+  public WorkersOverview workers() {
+    return supervisor.board().overview();
+  }
+
+  /**
+   * Replaces a worker without failing a run.
+   *
+   * @return completes when it is gone, with {@link io.pipelane.config.Status#NOT_FOUND} when there
+   *     is none of this id
+   */
+  public CompletableFuture<Void> recycle(int id) {
+    return supervisor.recycle(id);
+  }
+
+  @Override
+  public String runtimeVersion() {
+    return runtimeVersion;
+  }
+
+  @Override
+  public void close() {
+    supervisor.close();
+    background.close();
+  }
+}

@@ -1,0 +1,116 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** Which worker is active, and what became of the others, for all to see. Safe for any thread. */
+final class WorkerBoard {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private List<WorkerMember> members = List.of();
+  private @Nullable WorkerProcess active;
+  private long started;
+  private long lost;
+  private String lastLoss = "";
+  private boolean closed;
+
+  /** Says who is there and who is active now; by the supervisor's thread. */
+  void publish(List<WorkerMember> all, @Nullable WorkerProcess nowActive, boolean over) {
+    lock.lock();
+    try {
+      members = List.copyOf(all);
+      active = nowActive;
+      closed = over;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void noteStart() {
+    lock.lock();
+    try {
+      started++;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void noteLoss(String loss) {
+    lock.lock();
+    try {
+      lost++;
+      lastLoss = loss;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Enters the active worker, waiting for one; the caller leaves it.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is none in time
+   */
+  WorkerProcess enter(Duration patience) {
+    long left = patience.toNanos();
+    lock.lock();
+    try {
+      while (true) {
+        WorkerProcess worker = active;
+        if (worker != null && worker.enter()) {
+          return worker;
+        }
+        if (closed || left <= 0) {
+          throw StatusException.unavailable(
+              "no worker process is ready" + (lastLoss.isEmpty() ? "" : "; " + lastLoss),
+              RETRY_AFTER);
+        }
+        left = changed.awaitNanos(left);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StatusException(Status.CANCELLED, "interrupted while waiting for a worker", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The workers that are there, on their way out or not. */
+  List<WorkerProcess> workers() {
+    lock.lock();
+    try {
+      return members.stream().map(member -> member.worker).toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  String lastLoss() {
+    lock.lock();
+    try {
+      return lastLoss;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  WorkersOverview overview() {
+    WorkersOverview overview;
+    List<WorkerMember> present;
+    lock.lock();
+    try {
+      present = members;
+      overview = new WorkersOverview(List.of(), started, lost, lastLoss);
+    } finally {
+      lock.unlock();
+    }
+    return overview.with(present.stream().map(WorkerMember::overview).toList());
+  }
+}

@@ -1,0 +1,177 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cpu.SharedMemory;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.ProtocolException;
+import io.pipelane.lanes.process.channel.SessionDescription;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The sessions that one worker has built, each once, on the thread that first needs it. Safe for
+ * any platform thread that has entered the worker.
+ */
+final class WorkerBuilds {
+  private final WorkerProcess worker;
+  private final Duration patience;
+  private final List<ChannelEnd> channels;
+  private final BlockingQueue<ChannelEnd> foreground;
+  private final BlockingQueue<ChannelEnd> background = new ArrayBlockingQueue<>(1);
+  private final Map<Long, CompletableFuture<Long>> built = new ConcurrentHashMap<>();
+
+  /**
+   * Nothing is built yet.
+   *
+   * @param channels to build through, the last in the background
+   * @param patience how long building one may take
+   */
+  WorkerBuilds(WorkerProcess worker, List<ChannelEnd> channels, Duration patience) {
+    this.worker = worker;
+    this.patience = patience;
+    this.channels = List.copyOf(channels);
+    this.foreground = new ArrayBlockingQueue<>(channels.size());
+    foreground.addAll(channels.subList(0, channels.size() - 1));
+    background.add(channels.getLast());
+  }
+
+  /** Sessions built or being built. */
+  int count() {
+    return built.size();
+  }
+
+  /**
+   * Sees to it that a session is built; waits for another thread that builds it.
+   *
+   * @return what its constants take
+   * @throws OutOfDeviceMemoryException when its constants do not fit
+   * @throws StatusException when ONNX Runtime refuses it
+   * @throws WorkerLostException when the worker is gone
+   */
+  long require(KnownSession session) {
+    return require(session, foreground);
+  }
+
+  /** The same, letting others go first. */
+  long requireInBackground(KnownSession session) {
+    return require(session, background);
+  }
+
+  private long require(KnownSession session, BlockingQueue<ChannelEnd> idle) {
+    CompletableFuture<Long> mine = new CompletableFuture<>();
+    CompletableFuture<Long> other = built.putIfAbsent(session.number(), mine);
+    if (other != null) {
+      return join(other);
+    }
+    try {
+      long constants = build(session, idle);
+      mine.complete(constants);
+      return constants;
+    } catch (RuntimeException | Error e) {
+      built.remove(session.number(), mine);
+      mine.completeExceptionally(e);
+      throw e;
+    }
+  }
+
+  private static long join(CompletableFuture<Long> other) {
+    try {
+      return other.join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      throw e;
+    }
+  }
+
+  private long build(KnownSession session, BlockingQueue<ChannelEnd> idle) {
+    byte[] bytes = SessionDescription.write(session.model());
+    try (SharedMemory described = SharedMemory.allocate("pipelane-session", bytes.length)) {
+      MemorySegment.copy(MemorySegment.ofArray(bytes), 0, described.segment(), 0, bytes.length);
+      Message.Build build =
+          new Message.Build(
+              session.number(),
+              session.slots(),
+              described.descriptor(),
+              described.segment().byteSize(),
+              session.limitBytes());
+      return switch (ask(build, idle)) {
+        case Message.Built(long constantBytes) when constantBytes <= session.limitBytes() ->
+            constantBytes;
+        case Message.Failed failed when failed.refusedBytes() > 0 ->
+            throw new OutOfDeviceMemoryException(failed.refusedBytes());
+        case Message.Failed failed -> throw new StatusException(failed.status(), failed.reason());
+        case Message.ToServer other -> throw violated(other);
+      };
+    }
+  }
+
+  /** Closes a session, if it is built; nothing runs in it. A worker that is gone has none. */
+  void close(long number) {
+    CompletableFuture<Long> known = built.remove(number);
+    if (known == null) {
+      return;
+    }
+    try {
+      join(known);
+    } catch (RuntimeException e) {
+      return; // It was not built.
+    }
+    try {
+      Message.ToServer answer = ask(new Message.Close(number), foreground);
+      if (!(answer instanceof Message.Closed)) {
+        throw violated(answer);
+      }
+    } catch (WorkerLostException e) {
+      // So is the session.
+    }
+  }
+
+  private Message.ToServer ask(Message.ToWorker question, BlockingQueue<ChannelEnd> idle) {
+    ChannelEnd end = take(idle);
+    try {
+      Conversation conversation = new Conversation(worker, end, patience, () -> false);
+      conversation.say(question);
+      return conversation.listen();
+    } finally {
+      idle.add(end);
+    }
+  }
+
+  private static ChannelEnd take(BlockingQueue<ChannelEnd> idle) {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return idle.take();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private WorkerLostException violated(Message.ToServer answer) {
+    return worker.violated(new ProtocolException("it answered " + answer));
+  }
+
+  /** Wakes who waits for an answer; the worker is gone. */
+  void wake() {
+    channels.forEach(ChannelEnd::wake);
+  }
+}

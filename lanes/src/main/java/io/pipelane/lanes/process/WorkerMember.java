@@ -1,0 +1,69 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** A worker among the others. Written by the supervisor's thread, read by any. */
+final class WorkerMember {
+  final WorkerProcess worker;
+  private volatile WorkerState state = WorkerState.STARTING;
+  private volatile @Nullable CompletableFuture<Void> recycling;
+
+  WorkerMember(WorkerProcess worker) {
+    this.worker = worker;
+  }
+
+  WorkerState state() {
+    return state;
+  }
+
+  boolean is(WorkerState candidate) {
+    return state == candidate;
+  }
+
+  /** Whether it is neither on its way out nor to be replaced. */
+  boolean stays() {
+    return state != WorkerState.RETIRING && recycling == null;
+  }
+
+  boolean isToBeReplaced() {
+    return recycling != null;
+  }
+
+  void become(WorkerState next) {
+    state = next;
+  }
+
+  /** Has it replaced; {@code done} is told when it is gone. */
+  void replace(CompletableFuture<Void> done) {
+    if (stays()) {
+      recycling = done;
+    } else {
+      boolean _ = done.completeExceptionally(noSuchWorker(worker.id()));
+    }
+  }
+
+  /** Tells who wanted it replaced. */
+  void gone() {
+    CompletableFuture<Void> done = recycling;
+    if (done != null) {
+      boolean _ = done.complete(null);
+    }
+  }
+
+  static StatusException noSuchWorker(int id) {
+    return new StatusException(
+        Status.NOT_FOUND, "there is no worker " + id + " to recycle; GET /v2/workers lists them");
+  }
+
+  WorkersOverview.Entry overview() {
+    return new WorkersOverview.Entry(
+        worker.id(),
+        worker.pid(),
+        state,
+        worker.builds().count(),
+        ProcessMemory.privateBytes(worker.pid()));
+  }
+}

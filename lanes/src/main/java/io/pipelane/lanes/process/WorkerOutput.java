@@ -1,0 +1,57 @@
+package io.pipelane.lanes.process;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/** What a worker process prints: logged line by line, the last lines kept. Safe for any thread. */
+final class WorkerOutput {
+  private static final System.Logger LOG = System.getLogger(WorkerOutput.class.getName());
+  private static final int KEPT_LINES = 20;
+  private static final int LONGEST_LINE = 500;
+
+  private final String name;
+  private final Deque<String> last = new ArrayDeque<>();
+
+  WorkerOutput(String name) {
+    this.name = name;
+  }
+
+  /** Reads on a thread of its own until the end. */
+  void read(InputStream output) {
+    Thread.ofPlatform().daemon().name(name + "-output").start(() -> readAll(output));
+  }
+
+  private void readAll(InputStream output) {
+    try (BufferedReader reader =
+        new BufferedReader(new InputStreamReader(output, StandardCharsets.UTF_8))) {
+      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+        add(line.length() > LONGEST_LINE ? line.substring(0, LONGEST_LINE) : line);
+      }
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, name + " has ended while it was read", e);
+    }
+  }
+
+  private synchronized void add(String line) {
+    LOG.log(Level.INFO, name + ": " + line);
+    last.addLast(line);
+    if (last.size() > KEPT_LINES) {
+      last.removeFirst();
+    }
+  }
+
+  /** The last line that says something; empty when there is none. */
+  synchronized String lastLine() {
+    return last.reversed().stream()
+        .map(String::strip)
+        .filter(s -> !s.isEmpty())
+        .findFirst()
+        .orElse("");
+  }
+}

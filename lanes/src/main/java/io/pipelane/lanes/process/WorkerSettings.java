@@ -1,0 +1,30 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.config.ByteSize;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * How worker processes are run.
+ *
+ * @param library ONNX Runtime's
+ * @param threadsPerRun threads of one run, its lane's own included
+ * @param lanes runs at a time
+ * @param standbys workers that are ready to take over
+ * @param hangTimeout how long a run may take from one gate to the next before its worker is ended
+ * @param startTimeout how long a worker may take to start, and to build a session
+ * @param heap each worker's Java heap
+ */
+public record WorkerSettings(
+    Path library,
+    int threadsPerRun,
+    int lanes,
+    int standbys,
+    Duration hangTimeout,
+    Duration startTimeout,
+    ByteSize heap) {
+  /** Workers that keep each session. */
+  int workers() {
+    return 1 + standbys;
+  }
+}

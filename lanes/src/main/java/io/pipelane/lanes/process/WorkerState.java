@@ -1,0 +1,13 @@
+package io.pipelane.lanes.process;
+
+/** Where a worker stands. */
+public enum WorkerState {
+  /** Its process has been started and is not ready. */
+  STARTING,
+  /** It is ready to take over. */
+  STANDBY,
+  /** It runs what comes. */
+  ACTIVE,
+  /** It finishes what it runs, and ends. */
+  RETIRING
+}

@@ -1,0 +1,299 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cpu.CpuExport;
+import io.pipelane.lanes.execution.WorkerLostException;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps one worker active and others ready to take over (PipeSwitch §4.4): starts them, replaces
+ * those that are lost, and hands over.
+ */
+final class WorkerSupervisor implements AutoCloseable {
+  /*
+   * One thread owns `members` and what is below it; others send it commands and read the board. It
+   * never waits for a worker: a thread for each start waits for that, and reports.
+   *
+   * After each command it arranges things anew: somebody is active if anybody can be, those that
+   * are to be replaced go once there is a successor, and missing ones are started. After a failed
+   * start it waits, longer each time.
+   */
+  private static final System.Logger LOG = System.getLogger(WorkerSupervisor.class.getName());
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
+  private static final int MOST_DOUBLINGS = 7;
+
+  /** Starting a process takes a processor; who takes over may have it first. */
+  private static final Duration HAND_OVER = Duration.ofMillis(250);
+
+  private static final Duration LONGEST_END = Duration.ofSeconds(5);
+  private static final Duration TICK = Duration.ofSeconds(1);
+
+  private sealed interface Command {
+    /** A worker has said that it is ready. */
+    record Ready(WorkerMember member, String runtimeVersion) implements Command {}
+
+    /** A worker's process has ended. */
+    record Gone(WorkerProcess worker) implements Command {}
+
+    /** A worker is to be replaced. */
+    record Recycle(int id, CompletableFuture<Void> done) implements Command {}
+
+    /** All workers are to end. */
+    record Close() implements Command {}
+  }
+
+  private final WorkerSettings settings;
+  private final CpuExport export;
+  private final Consumer<WorkerProcess> onStandby;
+  private final WorkerBoard board = new WorkerBoard();
+  private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
+  private final CompletableFuture<String> runtimeVersion = new CompletableFuture<>();
+  private final Thread thread;
+
+  private final List<WorkerMember> members = new ArrayList<>();
+  private int ids;
+  private int failedStarts;
+  private long startAgainAt = System.nanoTime();
+  private boolean closing;
+  private long closingSince;
+
+  /**
+   * Nothing is started yet.
+   *
+   * @param onStandby told of each worker that has become ready; returns at once
+   */
+  WorkerSupervisor(WorkerSettings settings, CpuExport export, Consumer<WorkerProcess> onStandby) {
+    this.settings = settings;
+    this.export = export;
+    this.onStandby = onStandby;
+    this.thread = Thread.ofPlatform().daemon().name("worker-supervisor").unstarted(this::work);
+  }
+
+  /**
+   * Starts the workers; blocks until the first is ready.
+   *
+   * @return ONNX Runtime's version there
+   * @throws StatusException when none becomes ready; everything has ended then
+   */
+  String start() {
+    thread.start();
+    try {
+      return runtimeVersion.get(settings.startTimeout().toNanos(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      close();
+      throw new StatusException(Status.CANCELLED, "interrupted while workers were started", e);
+    } catch (ExecutionException | TimeoutException e) {
+      close();
+      String reason = board.lastLoss().isEmpty() ? "none was ready in time" : board.lastLoss();
+      throw new StatusException(Status.UNAVAILABLE, "no worker can be started: " + reason, e);
+    }
+  }
+
+  /** Who is active, and who is there. */
+  WorkerBoard board() {
+    return board;
+  }
+
+  /**
+   * Replaces a worker, the active one once another can take over; what it runs is finished.
+   *
+   * @return completes when it is gone; with {@link Status#NOT_FOUND} when there is no such worker
+   */
+  CompletableFuture<Void> recycle(int id) {
+    CompletableFuture<Void> done = new CompletableFuture<>();
+    commands.add(new Command.Recycle(id, done));
+    return done;
+  }
+
+  private void work() {
+    while (!closing || !members.isEmpty()) {
+      try {
+        Command command = commands.poll(pauseNanos(), TimeUnit.NANOSECONDS);
+        if (command != null) {
+          carryOut(command);
+        }
+        arrange();
+      } catch (InterruptedException e) {
+        // Nobody has a reason to interrupt this thread.
+      } catch (RuntimeException e) { // There is no other thread to do this.
+        LOG.log(Level.ERROR, "supervising workers failed", e);
+      }
+    }
+  }
+
+  /** Until something is to be done without a command. */
+  private long pauseNanos() {
+    boolean waitsForStart = !closing && missing() > 0;
+    return waitsForStart ? Math.max(0, startAgainAt - System.nanoTime()) : TICK.toNanos();
+  }
+
+  private void carryOut(Command command) {
+    switch (command) {
+      case Command.Ready(WorkerMember member, String version) -> ready(member, version);
+      case Command.Gone(WorkerProcess worker) ->
+          members.stream()
+              .filter(member -> member.worker == worker)
+              .findFirst()
+              .ifPresent(this::gone);
+      case Command.Recycle(int id, CompletableFuture<Void> done) ->
+          members.stream()
+              .filter(member -> member.worker.id() == id)
+              .findFirst()
+              .ifPresentOrElse(
+                  member -> member.replace(done),
+                  () -> done.completeExceptionally(WorkerMember.noSuchWorker(id)));
+      case Command.Close() -> {
+        closing = true;
+        closingSince = System.nanoTime();
+      }
+    }
+  }
+
+  private void ready(WorkerMember member, String version) {
+    failedStarts = 0;
+    if (member.is(WorkerState.STARTING)) {
+      member.become(WorkerState.STANDBY);
+      onStandby.accept(member.worker);
+    }
+    boolean _ = runtimeVersion.complete(version);
+  }
+
+  private void gone(WorkerMember member) {
+    members.remove(member);
+    member.gone();
+    if (member.is(WorkerState.RETIRING)) {
+      return;
+    }
+    WorkerLostException loss = member.worker.lost();
+    noteLoss(loss);
+    if (member.is(WorkerState.STARTING)) {
+      startFailed(loss);
+    } else if (members.stream().anyMatch(other -> other.is(WorkerState.STANDBY))) {
+      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+    }
+  }
+
+  private void noteLoss(RuntimeException loss) {
+    LOG.log(Level.WARNING, loss.getMessage());
+    board.noteLoss(String.valueOf(loss.getMessage()));
+  }
+
+  private void startFailed(RuntimeException reason) {
+    startAgainAt = System.nanoTime() + (FIRST_PAUSE.toNanos() << failedStarts);
+    failedStarts = Math.min(failedStarts + 1, MOST_DOUBLINGS);
+    boolean _ = runtimeVersion.completeExceptionally(reason);
+  }
+
+  private void arrange() {
+    if (closing) {
+      members.forEach(this::retire);
+      if (System.nanoTime() - closingSince > LONGEST_END.toNanos()) {
+        members.forEach(member -> member.worker.kill("it did not end when it was told to"));
+      }
+    } else {
+      handOver();
+      while (missing() > 0 && System.nanoTime() - startAgainAt >= 0) {
+        startOne();
+      }
+    }
+    publish();
+  }
+
+  /** Makes a standby active where nobody is, or where somebody is to be replaced. */
+  private void handOver() {
+    if (members.stream().noneMatch(WorkerSupervisor::isSettledActive)) {
+      members.stream()
+          .filter(member -> member.stays() && member.is(WorkerState.STANDBY))
+          .max(Comparator.comparingInt(member -> member.worker.builds().count()))
+          .ifPresent(successor -> successor.become(WorkerState.ACTIVE));
+    }
+    publish(); // Nobody is sent to those that go now.
+    boolean succeeded = members.stream().anyMatch(WorkerSupervisor::isSettledActive);
+    members.stream()
+        .filter(WorkerMember::isToBeReplaced)
+        .filter(member -> succeeded || !member.is(WorkerState.ACTIVE))
+        .forEach(this::retire);
+  }
+
+  private static boolean isSettledActive(WorkerMember member) {
+    return member.stays() && member.is(WorkerState.ACTIVE);
+  }
+
+  private void retire(WorkerMember member) {
+    if (!member.is(WorkerState.RETIRING)) {
+      member.become(WorkerState.RETIRING);
+      member.worker.retire();
+    }
+  }
+
+  private int missing() {
+    return settings.workers() - (int) members.stream().filter(WorkerMember::stays).count();
+  }
+
+  private void startOne() {
+    try {
+      WorkerProcess worker =
+          WorkerProcess.start(
+              ++ids, settings, export, gone -> commands.add(new Command.Gone(gone)));
+      WorkerMember member = new WorkerMember(worker);
+      members.add(member);
+      board.noteStart();
+      Thread.ofPlatform()
+          .daemon()
+          .name("worker-" + worker.id() + "-start")
+          .start(() -> report(member));
+    } catch (StatusException e) {
+      noteLoss(e);
+      startFailed(e);
+    }
+  }
+
+  private void report(WorkerMember member) {
+    try {
+      commands.add(new Command.Ready(member, member.worker.awaitReady()));
+    } catch (WorkerLostException e) {
+      // Its end is reported as such.
+    }
+  }
+
+  private void publish() {
+    @Nullable WorkerProcess active =
+        members.stream()
+            .filter(member -> member.is(WorkerState.ACTIVE))
+            .max(Comparator.comparing(WorkerMember::stays))
+            .map(member -> member.worker)
+            .orElse(null);
+    board.publish(members, active, closing);
+  }
+
+  /** Ends all workers; no run is under way. */
+  @Override
+  public void close() {
+    commands.add(new Command.Close());
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package io.pipelane.lanes.process.channel;
+
+import io.pipelane.lanes.process.channel.Message.Build;
+import io.pipelane.lanes.process.channel.Message.Built;
+import io.pipelane.lanes.process.channel.Message.Close;
+import io.pipelane.lanes.process.channel.Message.Closed;
+import io.pipelane.lanes.process.channel.Message.Failed;
+import io.pipelane.lanes.process.channel.Message.Grow;
+import io.pipelane.lanes.process.channel.Message.Grown;
+import io.pipelane.lanes.process.channel.Message.Ran;
+import io.pipelane.lanes.process.channel.Message.Run;
+
+/** The numbers that messages have in a ring. */
+final class MessageType {
+  private static final int BUILD = 1;
+  private static final int CLOSE = 2;
+  private static final int RUN = 3;
+  private static final int GROWN = 4;
+  private static final int BUILT = 11;
+  private static final int CLOSED = 12;
+  private static final int RAN = 13;
+  private static final int GROW = 14;
+  private static final int FAILED = 15;
+
+  private MessageType() {}
+
+  static int of(Message message) {
+    return switch (message) {
+      case Build _ -> BUILD;
+      case Close _ -> CLOSE;
+      case Run _ -> RUN;
+      case Grown _ -> GROWN;
+      case Built _ -> BUILT;
+      case Closed _ -> CLOSED;
+      case Ran _ -> RAN;
+      case Grow _ -> GROW;
+      case Failed _ -> FAILED;
+    };
+  }
+
+  /** Reads a message of a type; anything that it cannot be is a {@link ProtocolException}. */
+  static Message read(int type, MessageReader body) {
+    Message message =
+        switch (type) {
+          case BUILD -> Build.read(body);
+          case CLOSE -> new Close(body.number());
+          case RUN -> Run.read(body);
+          case GROWN -> new Grown(body.size());
+          case BUILT -> new Built(body.size());
+          case CLOSED -> new Closed();
+          case RAN -> Ran.read(body);
+          case GROW -> new Grow(body.size(), body.size());
+          case FAILED -> Failed.read(body);
+          default -> throw new ProtocolException("a message of type " + type);
+        };
+    body.end();
+    return message;
+  }
+}

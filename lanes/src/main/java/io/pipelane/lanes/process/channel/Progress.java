@@ -1,0 +1,28 @@
+package io.pipelane.lanes.process.channel;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
+
+/** How far a run has come, written by the worker at each gate, for a server that watches it. */
+public final class Progress {
+  static final long BYTES = 64;
+
+  private static final VarHandle STEPS = JAVA_LONG.varHandle();
+
+  private final MemorySegment words;
+
+  Progress(MemorySegment words) {
+    this.words = words;
+  }
+
+  /** Counts steps since the worker began; it changes as long as the worker gets on. */
+  public long steps() {
+    return (long) STEPS.getAcquire(words, 0L);
+  }
+
+  public void step() {
+    STEPS.setRelease(words, 0L, steps() + 1);
+  }
+}

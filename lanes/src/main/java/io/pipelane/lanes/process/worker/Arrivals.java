@@ -1,0 +1,67 @@
+package io.pipelane.lanes.process.worker;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.Signal;
+import java.util.List;
+
+/**
+ * The weights of one run, which the server brings in: their pages are mapped just ahead of the wait
+ * for what is in them. Belongs to the run's thread.
+ */
+final class Arrivals implements WeightArrivals {
+  private final ChannelEnd end;
+  private final WorkerSession session;
+  private long mappedBytes;
+  private long stallNanos;
+
+  Arrivals(ChannelEnd end, WorkerSession session) {
+    this.end = end;
+    this.session = session;
+  }
+
+  @Override
+  public void await(int segment) {
+    long needed = session.plan().segments().get(segment).end();
+    if (needed > mappedBytes) {
+      session.range().map(mappedBytes, needed);
+      mappedBytes = needed;
+    }
+    end.progress().step();
+    int arrived = end.arrivals().value();
+    if (arrived >= 0 && arrived <= segment) {
+      arrived = awaitArrival(segment, arrived);
+    }
+    if (arrived < 0) {
+      throw new StatusException(Status.UNAVAILABLE, "the weights could not be brought in");
+    }
+  }
+
+  private int awaitArrival(int segment, int seen) {
+    long begin = System.nanoTime();
+    int arrived = seen;
+    while (arrived >= 0 && arrived <= segment) {
+      boolean _ = end.arrivals().awaitChange(arrived, Signal.FOREVER);
+      arrived = end.arrivals().value();
+    }
+    stallNanos += System.nanoTime() - begin;
+    return arrived;
+  }
+
+  @Override
+  public List<DeviceEvent> before(int segment) {
+    throw new UnsupportedOperationException("the processor does not wait by itself");
+  }
+
+  @Override
+  public void stalled(long nanos) {
+    stallNanos += nanos;
+  }
+
+  long stallNanos() {
+    return stallNanos;
+  }
+}

@@ -1,0 +1,78 @@
+package io.pipelane.lanes.process.worker;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.ProtocolException;
+import io.pipelane.lanes.process.channel.Signal;
+
+/** Does what a server says through one channel, one thing after another. */
+final class ChannelLoop implements Runnable {
+  private final ChannelEnd end;
+  private final WorkerSessions sessions;
+  private final LaneRuns runs;
+
+  ChannelLoop(ChannelEnd end, WorkerSessions sessions, LaneRuns runs) {
+    this.end = end;
+    this.sessions = sessions;
+    this.runs = runs;
+  }
+
+  /** Returns never; a server that is not understood ends the process. */
+  @Override
+  public void run() {
+    try {
+      while (true) {
+        end.send(answer(receive(end)));
+      }
+    } catch (Throwable e) {
+      e.printStackTrace(); // Ends up in the server's log.
+      Runtime.getRuntime().halt(WorkerMain.MISUNDERSTOOD);
+    }
+  }
+
+  /** Waits for a message. */
+  static Message receive(ChannelEnd end) {
+    while (true) {
+      int mark = end.mark();
+      Message message = end.poll();
+      if (message != null) {
+        return message;
+      }
+      boolean _ = end.awaitSince(mark, Signal.FOREVER);
+    }
+  }
+
+  private Message answer(Message message) {
+    long peakBytes = 0;
+    try {
+      switch (message) {
+        case Message.Build build -> {
+          return sessions.build(build);
+        }
+        case Message.Close close -> {
+          return sessions.close(close);
+        }
+        case Message.Run run -> {
+          try {
+            return runs.run(run);
+          } finally {
+            peakBytes = runs.peakBytes();
+          }
+        }
+        default -> throw new ProtocolException("the server said " + message);
+      }
+    } catch (ProtocolException e) {
+      throw e;
+    } catch (OutOfDeviceMemoryException e) {
+      return new Message.Failed(
+          Status.INSUFFICIENT_MEMORY, e.refusedBytes(), peakBytes, e.toString());
+    } catch (StatusException e) {
+      return new Message.Failed(e.status(), 0, peakBytes, String.valueOf(e.getMessage()));
+    } catch (RuntimeException e) {
+      return new Message.Failed(Status.INTERNAL, 0, peakBytes, e.toString());
+    }
+  }
+}

@@ -1,0 +1,89 @@
+package io.pipelane.lanes.process.worker;
+
+import io.pipelane.lanes.cpu.WorkerMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.ProtocolException;
+import io.pipelane.lanes.process.channel.WorkerArea;
+import io.pipelane.lanes.process.channel.WorkerArguments;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The worker process: a thread for each channel does what is said there, until the server ends. */
+public final class WorkerMain {
+  /** The exit code of a worker that was told what it does not understand. */
+  public static final int MISUNDERSTOOD = 4;
+
+  private static final int FAILED = 1;
+
+  /** Of all processes the system is to end one of these first when it has no memory left. */
+  private static final String OUT_OF_MEMORY_SCORE = "500";
+
+  private WorkerMain() {}
+
+  /** Runs a worker; see {@link WorkerArguments}. */
+  public static void main(String[] arguments) throws InterruptedException {
+    endWithServer();
+    try {
+      List<Thread> threads = start(WorkerArguments.of(arguments));
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    } catch (RuntimeException | Error e) {
+      e.printStackTrace(); // Ends up in the server's log.
+      Runtime.getRuntime().halt(FAILED);
+    }
+  }
+
+  private static List<Thread> start(WorkerArguments arguments) {
+    long server = arguments.export().process();
+    WorkerArea area = WorkerArea.open(server, arguments.area(), arguments.channels());
+    try {
+      area.check();
+    } catch (ProtocolException e) {
+      area.sayHello(WorkerArea.REFUSED, String.valueOf(e.getMessage()));
+      throw e;
+    }
+    offerToEndFirst();
+    WorkerMemory memory = new WorkerMemory(arguments.export());
+    SessionFactory factory = memory.sessions(arguments.library(), arguments.threadsPerRun());
+    WorkerSessions sessions = new WorkerSessions(server, memory, factory);
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < arguments.channels(); i++) {
+      ChannelEnd end = area.workerEnd(i);
+      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(end, memory, sessions));
+      String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
+      threads.add(Thread.ofPlatform().name(name).start(loop));
+    }
+    area.sayHello(WorkerArea.READY, factory.runtimeVersion());
+    return threads;
+  }
+
+  /** The server holds the other end of standard input; its end is the end of it. */
+  private static void endWithServer() {
+    Thread.ofPlatform()
+        .daemon()
+        .name("server-watch")
+        .start(
+            () -> {
+              try {
+                System.in.transferTo(OutputStream.nullOutputStream());
+              } catch (IOException e) {
+                // The same as its end.
+              }
+              Runtime.getRuntime().halt(0);
+            });
+  }
+
+  private static void offerToEndFirst() {
+    try {
+      Files.writeString(Path.of("/proc/self/oom_score_adj"), OUT_OF_MEMORY_SCORE);
+    } catch (IOException e) {
+      System.err.println("the system will not prefer to end this worker: " + e);
+    }
+  }
+}

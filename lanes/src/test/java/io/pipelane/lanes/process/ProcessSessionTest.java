@@ -1,0 +1,183 @@
+package io.pipelane.lanes.process;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.completion.Completion;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.TestModels;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Sessions in one worker process. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ProcessSessionTest {
+  @TempDir Path folder;
+  private final WorkerFixture workers = new WorkerFixture(0, Duration.ofSeconds(20));
+
+  @AfterEach
+  void nothingIsLeft() {
+    assertEquals(0, workers.region.usedBytes());
+    workers.constants.close();
+    workers.close();
+    assertEquals(List.of(), workers.sessions.workers().workers());
+    assertEquals(0, workers.sessions.workers().lost());
+  }
+
+  private ImportedModel branches() throws Exception {
+    return TestImports.of(TestModels.branches(1), "branches", folder);
+  }
+
+  @Test
+  void run_weightsThatMoveToOtherPages_answersTheSame() throws Exception {
+    ImportedModel model = branches();
+    AddressRange range = workers.filled(model);
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, range)) {
+      float[] expected = workers.run(session, x);
+      assertEquals(1, workers.active().sessions());
+      range.map(0, swapped(range));
+      workers.fill(model, range);
+      assertArrayEquals(expected, workers.run(session, x));
+      try (ModelSession second = workers.gated(model, workers.filled(model))) {
+        assertArrayEquals(expected, workers.run(second, x));
+        assertArrayEquals(expected, workers.run(session, x));
+      }
+    }
+    assertEquals(0, workers.active().sessions());
+  }
+
+  /** Takes the first slot's page away, and one that was not used before. */
+  private Page swapped(AddressRange range) {
+    var other = workers.device.pages().take().orElseThrow();
+    workers.device.pages().giveBack(range.unmap(0));
+    return other;
+  }
+
+  @Test
+  void run_weightsThatArriveLate_waitsForThem() throws Exception {
+    ImportedModel model = branches();
+    AddressRange range = workers.filled(model);
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, range)) {
+      float[] expected = workers.run(session, x);
+      LateWeights late = new LateWeights(model.plan().segments().size());
+      Thread arriving = Thread.ofPlatform().start(() -> late.events.forEach(e -> e.complete(null)));
+      assertArrayEquals(expected, workers.run(session, x, bytes -> false, late));
+      arriving.join();
+    }
+  }
+
+  @Test
+  void run_weightsThatFailToArrive_throwsTheirReasonAndTheNextRunIsRight() throws Exception {
+    ImportedModel model = branches();
+    StatusException reason = new StatusException(Status.NOT_FOUND, "no weights");
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      LateWeights late = new LateWeights(model.plan().segments().size());
+      late.events.getFirst().complete(null);
+      Thread failing =
+          Thread.ofPlatform().start(() -> late.events.reversed().forEach(e -> e.complete(reason)));
+      StatusException error =
+          assertThrows(StatusException.class, () -> workers.run(session, x, bytes -> false, late));
+      assertEquals(reason.status(), error.status());
+      assertTrue(error.toString().contains("no weights"), error.toString());
+      failing.join();
+      assertArrayEquals(expected, workers.run(session, x));
+    }
+  }
+
+  @Test
+  void run_regionIsTooSmall_growsOrSaysWhatWasRefused() throws Exception {
+    ImportedModel model = branches();
+    float[] x = WorkerFixture.random(64, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      long needed = workers.region.peakBytes();
+      assertTrue(needed > 4L * x.length, "the peak is known here: " + needed);
+      for (long limit = 0; limit < needed; limit += 4096) {
+        workers.region.limit(limit);
+        OutOfDeviceMemoryException error =
+            assertThrows(OutOfDeviceMemoryException.class, () -> workers.run(session, x));
+        assertTrue(error.refusedBytes() > 0 && error.refusedBytes() <= 8L * 4 * x.length);
+      }
+      workers.region.limit(0);
+      float[] grown = workers.run(session, x, workers::grow, WeightArrivals.PRESENT);
+      assertArrayEquals(expected, grown);
+    }
+  }
+
+  @Test
+  void gated_constantsDoNotFit_isOutOfMemoryAndLeavesNothing() throws Exception {
+    // A bias of less than a kilobyte stays in the session.
+    ImportedModel model = TestImports.of(TestModels.quantized(3, 1), "quantized", folder);
+    AddressRange range = workers.filled(model);
+    workers.constants.limit(0);
+    assertThrows(OutOfDeviceMemoryException.class, () -> workers.gated(model, range).close());
+    assertEquals(0, workers.constants.usedBytes());
+    assertEquals(0, workers.active().sessions());
+    workers.constants.limit(WorkerFixture.MIB);
+    try (ModelSession session = workers.gated(model, range)) {
+      float[] once = workers.run(session, WorkerFixture.random(1, 1));
+      assertArrayEquals(once, workers.run(session, WorkerFixture.random(1, 1)));
+      assertTrue(workers.constants.usedBytes() > 0);
+    }
+  }
+
+  @Test
+  void gated_modelThatCannotBeRead_isRefusedAndTheWorkerLives() throws Exception {
+    ImportedModel model = branches();
+    Files.write(model.gatedModel(), new byte[] {1, 2, 3});
+    AddressRange range = workers.filled(model);
+    StatusException error =
+        assertThrows(StatusException.class, () -> workers.gated(model, range).close());
+    assertEquals(Status.INVALID_ARGUMENT, error.status());
+    assertEquals(0, workers.active().sessions());
+  }
+
+  /** Weights of which each segment's come by an event of its own. */
+  private static final class LateWeights implements WeightArrivals {
+    final List<Completion> events = new ArrayList<>();
+
+    LateWeights(int segments) {
+      for (int i = 0; i < segments; i++) {
+        events.add(new Completion());
+      }
+    }
+
+    @Override
+    public void await(int segment) {
+      events.subList(0, segment + 1).forEach(Completion::await);
+    }
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      Completion event = events.get(segment);
+      return event.isDone() ? List.of() : List.of(event);
+    }
+
+    @Override
+    public void stalled(long nanos) {
+      assertTrue(nanos >= 0);
+    }
+  }
+}

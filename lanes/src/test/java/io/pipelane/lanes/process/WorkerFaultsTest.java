@@ -1,0 +1,159 @@
+package io.pipelane.lanes.process;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.cpu.SharedMemory;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.channel.WorkerArea;
+import io.pipelane.lanes.process.channel.WorkerArguments;
+import io.pipelane.lanes.process.worker.WorkerMain;
+import io.pipelane.modelstore.ChildJvm;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Worker processes that do what they should not. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class WorkerFaultsTest {
+  private static final int CHANNELS = 4; // of a worker with one lane
+  private static final int HEADER = 4096; // of the memory that is shared with it
+  private static final int CHANNEL = 132 << 10;
+  private static final int TO_SERVER = 65_856; // where in a channel the worker writes
+  private static final float[] X = WorkerFixture.random(2, 1);
+
+  @TempDir Path folder;
+  private final WorkerFixture workers = new WorkerFixture(1, Duration.ofSeconds(20));
+
+  @AfterEach
+  void nothingIsLeft() {
+    assertEquals(0, workers.region.usedBytes());
+    workers.constants.close();
+    workers.close();
+    assertEquals(List.of(), workers.sessions.workers().workers());
+  }
+
+  private ImportedModel branches() throws Exception {
+    return TestImports.of(TestModels.branches(1), "branches", folder);
+  }
+
+  /** Overwrites all that a worker writes to in the memory that it shares, but for the hello. */
+  private static void fillWithGarbage(int worker) throws IOException {
+    String wanted = "/memfd:pipelane-worker-" + worker + " ";
+    long self = ProcessHandle.current().pid();
+    try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+      for (Path descriptor : descriptors.filter(Files::isSymbolicLink).toList()) {
+        if (Files.readSymbolicLink(descriptor).toString().startsWith(wanted)) {
+          int number = Integer.parseInt(String.valueOf(descriptor.getFileName()));
+          try (SharedMemory area = SharedMemory.open(self, number, HEADER + CHANNEL)) {
+            area.segment().asSlice(HEADER + TO_SERVER).fill((byte) 0x7f);
+          }
+          return;
+        }
+      }
+    }
+    throw new AssertionError("worker " + worker + " shares no memory");
+  }
+
+  @Test
+  void run_workerThatAnswersGarbage_endsItAndTheNextRunIsRight() throws Exception {
+    try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
+      float[] expected = workers.run(session, X);
+      workers.awaitStandby(1);
+      WorkersOverview.Entry active = workers.active();
+      WorkerFixture.signal("STOP", active.pid());
+      CompletableFuture<float[]> run = CompletableFuture.supplyAsync(() -> workers.run(session, X));
+      fillWithGarbage(active.id());
+      CompletionException error = assertThrows(CompletionException.class, run::join);
+      String reason = String.valueOf(error.getCause());
+      assertTrue(error.getCause() instanceof WorkerLostException, reason);
+      assertTrue(reason.contains("does not keep to the protocol"), reason);
+      assertArrayEquals(expected, workers.run(session, X));
+      assertEquals(1, workers.sessions.workers().lost());
+    }
+  }
+
+  @Test
+  void run_workerIsKilled_saysHowAndTheNextRunIsRight() throws Exception {
+    try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
+      float[] expected = workers.run(session, X);
+      workers.awaitStandby(1);
+      long pid = workers.active().pid();
+      WorkerFixture.signal("STOP", pid);
+      CompletableFuture<float[]> run = CompletableFuture.supplyAsync(() -> workers.run(session, X));
+      WorkerFixture.signal("KILL", pid);
+      assertRetriable(run, expected);
+      assertArrayEquals(expected, workers.run(session, X));
+      workers.awaitStandby(1);
+    }
+  }
+
+  /** Whether it was too early or not for the run to be lost. */
+  private static void assertRetriable(CompletableFuture<float[]> run, float[] expected) {
+    try {
+      assertArrayEquals(expected, run.join());
+    } catch (CompletionException e) {
+      String reason = String.valueOf(e.getCause());
+      assertTrue(e.getCause() instanceof WorkerLostException, reason);
+      assertTrue(reason.contains("signal 9"), reason);
+    }
+  }
+
+  @Test
+  void main_serverOfAnotherVersion_isRefused() throws Exception {
+    long self = ProcessHandle.current().pid();
+    try (WorkerArea area = WorkerArea.create("pipelane-worker-test", CHANNELS)) {
+      try (SharedMemory header = SharedMemory.open(self, area.descriptor(), 4096)) {
+        header.segment().set(JAVA_INT, 8, WorkerArea.VERSION + 1);
+      }
+      Process process = start(area);
+      assertTrue(process.waitFor(20, TimeUnit.SECONDS));
+      assertTrue(process.exitValue() != 0);
+      assertEquals(WorkerArea.REFUSED, area.hello().value());
+      assertTrue(area.helloText().contains("version 2"), area.helloText());
+    }
+  }
+
+  @Test
+  void main_serverIsGone_ends() throws Exception {
+    try (WorkerArea area = WorkerArea.create("pipelane-worker-test", CHANNELS)) {
+      Process process = start(area);
+      assertTrue(area.hello().awaitChange(0, 30_000_000_000L));
+      assertEquals(WorkerArea.READY, area.hello().value(), area.helloText());
+      process.getOutputStream().close();
+      assertTrue(process.waitFor(20, TimeUnit.SECONDS));
+      assertEquals(0, process.exitValue());
+    }
+  }
+
+  private Process start(WorkerArea area) throws IOException {
+    WorkerArguments arguments =
+        new WorkerArguments(
+            workers.device.export(),
+            area.descriptor(),
+            1,
+            CHANNELS - 1,
+            1,
+            WorkerFixture.library());
+    return ChildJvm.program(
+            "exec \"$@\"", List.of(), List.of("-Xmx64m"), WorkerMain.class, arguments.toList())
+        .start();
+  }
+}

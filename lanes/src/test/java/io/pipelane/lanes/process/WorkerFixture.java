@@ -1,0 +1,118 @@
+package io.pipelane.lanes.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.FloatInvocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
+
+/** A device whose sessions run in worker processes, and what tests do with it. */
+final class WorkerFixture implements AutoCloseable {
+  static final long MIB = 1 << 20;
+  private static final long PAGE = 64 << 10;
+
+  final CpuDevice device = TestDevices.openForWorkers(4 * MIB, PAGE);
+  final EphemeralRegion region = device.ephemeral(16 * MIB);
+  final PersistentMemory.Account constants = device.persistent().open("test", 64 * MIB);
+  final ProcessSessionFactory sessions;
+
+  WorkerFixture(int standbys, Duration hangTimeout) {
+    region.limit(MIB);
+    sessions = TestDevices.workers(device, 1, standbys, hangTimeout);
+  }
+
+  /** A range with the model's weights in it. */
+  AddressRange filled(ImportedModel model) throws IOException {
+    AddressRange range = device.reserve(model.plan().weightBytes());
+    for (int slot = 0; slot < range.slots(); slot++) {
+      range.map(slot, device.pages().take().orElseThrow());
+    }
+    fill(model, range);
+    return range;
+  }
+
+  /** Copies a model's weights to where they belong. */
+  void fill(ImportedModel model, AddressRange range) throws IOException {
+    byte[] weights = Files.readAllBytes(model.weights());
+    device.copies().copy(new BytesSource(weights), 0, range, 0, weights.length).await();
+  }
+
+  /** Makes the region larger. */
+  boolean grow(long bytes) {
+    region.limit(region.limitBytes() + bytes);
+    return true;
+  }
+
+  ModelSession gated(ImportedModel model, AddressRange range) {
+    return sessions.gated(model, range.address(), null, new MemoryTarget.Persistent(constants));
+  }
+
+  float[] run(ModelSession session, float[] x) {
+    return run(session, x, bytes -> false, WeightArrivals.PRESENT);
+  }
+
+  float[] run(ModelSession session, float[] x, MemoryTarget.Growth growth, WeightArrivals weights) {
+    FloatInvocation invocation =
+        new FloatInvocation(x, Shape.of(x.length / TestModels.WIDTH, TestModels.WIDTH));
+    session.run(invocation, region, growth, weights);
+    return invocation.output();
+  }
+
+  static float[] random(int rows, long seed) {
+    Random random = new Random(seed);
+    float[] x = new float[rows * TestModels.WIDTH];
+    for (int i = 0; i < x.length; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    return x;
+  }
+
+  /** ONNX Runtime's. */
+  static Path library() {
+    return TestDevices.library();
+  }
+
+  /** Sends a signal to a process. */
+  static void signal(String name, long pid) throws Exception {
+    assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor());
+  }
+
+  /** The active worker. */
+  WorkersOverview.Entry active() {
+    return in(WorkerState.ACTIVE).orElseThrow();
+  }
+
+  Optional<WorkersOverview.Entry> in(WorkerState state) {
+    return sessions.workers().workers().stream().filter(w -> w.state() == state).findFirst();
+  }
+
+  /** Waits until a worker stands by with so many sessions. */
+  void awaitStandby(int built) {
+    while (in(WorkerState.STANDBY).filter(worker -> worker.sessions() >= built).isEmpty()) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Override
+  public void close() {
+    sessions.close();
+    device.close();
+  }
+}

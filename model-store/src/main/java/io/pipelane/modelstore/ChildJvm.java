@@ -1,0 +1,65 @@
+package io.pipelane.modelstore;
+
+import java.io.File;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** How programs of ours are started in processes of their own, with this process's classes. */
+public final class ChildJvm {
+  private static final Set<String> ENVIRONMENT =
+      Set.of(
+          "PATH",
+          "LD_LIBRARY_PATH",
+          "LANG",
+          "LC_ALL",
+          "TMPDIR",
+          "CUDA_VISIBLE_DEVICES",
+          "CUBLAS_WORKSPACE_CONFIG");
+
+  private ChildJvm() {}
+
+  /**
+   * A process to be started.
+   *
+   * @param shell prepares the process and then does {@code exec "$@"}; its own arguments come first
+   * @param shellArguments what it has shifted away by then
+   * @param options of the virtual machine, beside those that all our programs need
+   */
+  public static ProcessBuilder program(
+      String shell,
+      List<String> shellArguments,
+      List<String> options,
+      Class<?> main,
+      List<String> arguments) {
+    List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", shell, "sh"));
+    command.addAll(shellArguments);
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(options);
+    command.addAll(
+        List.of(
+            "-XX:+UseSerialGC",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-XX:-CreateCoredumpOnCrash",
+            "-XX:ErrorFile=/dev/null",
+            "-Xshare:auto",
+            "--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=allow",
+            "-cp",
+            absoluteClassPath(),
+            main.getName()));
+    command.addAll(arguments);
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    builder.environment().keySet().retainAll(ENVIRONMENT);
+    return builder;
+  }
+
+  private static String absoluteClassPath() {
+    List<String> entries = new ArrayList<>();
+    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
+      entries.add(Path.of(entry).toAbsolutePath().toString());
+    }
+    return String.join(File.pathSeparator, entries);
+  }
+}

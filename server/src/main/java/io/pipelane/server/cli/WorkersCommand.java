@@ -1,0 +1,63 @@
+package io.pipelane.server.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pipelane.config.ByteSize;
+import java.io.PrintWriter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Lists what runs a server's models, and replaces it. */
+@Command(
+    name = "workers",
+    description = "List a server's worker processes, or replace one without failing a request.")
+final class WorkersCommand implements Subcommand {
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private ServerAddress address = new ServerAddress();
+
+  @Option(names = "--recycle", paramLabel = "ID", description = "Replace this worker.")
+  private int recycled;
+
+  @Override
+  public Integer call() {
+    PrintWriter out = spec.commandLine().getOut();
+    try (ServerClient client = address.connect()) {
+      if (recycled != 0) {
+        client.post(
+            ServerClient.JSON.createObjectNode(),
+            "v2",
+            "workers",
+            Integer.toString(recycled),
+            "recycle");
+        out.println("Worker " + recycled + " has been replaced.");
+      }
+      print(client.get("v2", "workers"), out);
+    }
+    out.flush();
+    return 0;
+  }
+
+  private static void print(JsonNode overview, PrintWriter out) {
+    TextTable table = new TextTable("ID", "PID", "STATE", "SESSIONS", "MEMORY");
+    for (JsonNode worker : overview.path("workers")) {
+      table.add(
+          worker.path("id").asText(),
+          worker.path("pid").asText(),
+          worker.path("state").asText(),
+          worker.path("sessions").asText(),
+          new ByteSize(worker.path("memory_bytes").asLong()).toString());
+    }
+    if (overview.path("workers").isEmpty()) {
+      out.println("Models run in the server's own process; workers.isolation is thread.");
+      return;
+    }
+    table.print(out);
+    out.println("Started %s, lost %s".formatted(overview.path("started"), overview.path("lost")));
+    String loss = overview.path("last_loss").asText();
+    if (!loss.isEmpty()) {
+      out.println("Last loss: " + loss);
+    }
+  }
+}

@@ -1,0 +1,184 @@
+package io.pipelane.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.pipelane.modelstore.ChildJvm;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.server.cli.Pipelane;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A server in a process of its own, its workers in theirs, and signals to them. */
+@Timeout(120)
+class WorkersServingTest {
+  private static final int WIDTH = 32;
+  private static final long LIMIT_NANOS = 60_000_000_000L;
+  private static final String INPUT =
+      "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
+          .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
+
+  @TempDir Path folder;
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final long start = System.nanoTime();
+  private @Nullable Process process;
+  private String url = "";
+
+  @BeforeEach
+  void startServer() throws Exception {
+    Path version = Files.createDirectories(folder.resolve("repository/chain/1"));
+    TestModels.write(TestModels.chain(4, WIDTH, 1), version.resolve("model.onnx"));
+    Path log = folder.resolve("server.log");
+    List<String> arguments =
+        List.of(
+            "serve",
+            "--repository.path",
+            folder.resolve("repository").toString(),
+            "--repository.cache",
+            folder.resolve("cache").toString(),
+            "--server.http-port",
+            "0",
+            "--device.memory",
+            "16MiB",
+            "--device.lanes",
+            "2",
+            "--workers.isolation",
+            "process");
+    process =
+        ChildJvm.program("exec \"$@\"", List.of(), List.of("-Xmx256m"), Pipelane.class, arguments)
+            .redirectOutput(log.toFile())
+            .start();
+    awaitTrue("it listens", () -> listens(log));
+    awaitTrue("the model is READY", () -> post("v2/models/chain/infer", INPUT).statusCode() == 200);
+  }
+
+  private boolean listens(Path log) throws IOException {
+    for (String line : Files.readAllLines(log)) {
+      if (line.startsWith("Listening on ")) {
+        url = line.substring("Listening on ".length());
+      }
+    }
+    return !url.isEmpty();
+  }
+
+  @AfterEach
+  void endServer() throws Exception {
+    if (process != null) {
+      process.destroyForcibly().waitFor();
+    }
+    http.close();
+  }
+
+  @Test
+  void workers_killedRecycledAndOrphaned_answersGoOnAndNothingIsLeft() throws Exception {
+    String expected = infer();
+    awaitTrue("a standby has the session", () -> !ids("STANDBY", 1).isEmpty());
+    signal("KILL", pids().getFirst());
+    for (int i = 0; i < 20; i++) {
+      assertEquals(expected, infer());
+    }
+    assertEquals(1, workers().path("lost").asInt());
+    assertTrue(workers().path("last_loss").asText().contains("signal 9"), workers().toString());
+    awaitTrue("there is a standby again", () -> !ids("STANDBY", 1).isEmpty());
+    int active = ids("ACTIVE", 0).getFirst();
+    assertEquals(200, post("v2/workers/" + active + "/recycle", "").statusCode());
+    assertFalse(ids("ACTIVE", 0).contains(active));
+    assertEquals(expected, infer());
+    assertEquals(404, post("v2/workers/" + active + "/recycle", "").statusCode());
+    assertEquals(404, post("v2/workers/99999999999/recycle", "").statusCode());
+    List<Long> workers = pids();
+    signal("KILL", server().pid());
+    awaitTrue("the workers end with the server", () -> workers.stream().noneMatch(this::lives));
+  }
+
+  @Test
+  void server_toldToEnd_endsWithZeroAndItsWorkersToo() throws Exception {
+    List<Long> workers = pids();
+    signal("TERM", server().pid());
+    assertTrue(server().waitFor(30, TimeUnit.SECONDS));
+    assertEquals(0, server().exitValue());
+    awaitTrue("the workers end with the server", () -> workers.stream().noneMatch(this::lives));
+  }
+
+  private Process server() {
+    return Objects.requireNonNull(process);
+  }
+
+  private boolean lives(long pid) {
+    return ProcessHandle.of(pid).filter(ProcessHandle::isAlive).isPresent();
+  }
+
+  private String infer() throws Exception {
+    HttpResponse<String> response = post("v2/models/chain/infer", INPUT);
+    assertEquals(200, response.statusCode(), response.body());
+    return response.body();
+  }
+
+  private JsonNode workers() throws Exception {
+    HttpRequest request = HttpRequest.newBuilder(URI.create(url + "/v2/workers")).build();
+    return new JsonMapper().readTree(http.send(request, BodyHandlers.ofString()).body());
+  }
+
+  private List<Long> pids() throws Exception {
+    List<Long> pids = new ArrayList<>();
+    workers().path("workers").forEach(worker -> pids.add(worker.path("pid").asLong()));
+    return pids;
+  }
+
+  private List<Integer> ids(String state, int sessions) throws Exception {
+    List<Integer> ids = new ArrayList<>();
+    for (JsonNode worker : workers().path("workers")) {
+      if (worker.path("state").asText().equals(state)
+          && worker.path("sessions").asInt() >= sessions) {
+        ids.add(worker.path("id").asInt());
+      }
+    }
+    return ids;
+  }
+
+  private HttpResponse<String> post(String path, String body) throws Exception {
+    return http.send(
+        HttpRequest.newBuilder(URI.create(url + "/" + path))
+            .POST(BodyPublishers.ofString(body))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private static void signal(String name, long pid) throws Exception {
+    assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor());
+  }
+
+  private void awaitTrue(String what, Condition condition) throws Exception {
+    while (!condition.holds()) {
+      assertTrue(System.nanoTime() - start < LIMIT_NANOS, what + ", in time");
+      LockSupport.parkNanos(20_000_000);
+    }
+  }
+
+  /** Something that comes true. */
+  private interface Condition {
+    boolean holds() throws Exception;
+  }
+}

@@ -1,0 +1,116 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.WorkerState;
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.switcher.memory.EqualBytesGrouping;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
+
+/** A switcher with worker processes, and what happens to these. */
+final class WorkersFixture implements AutoCloseable {
+  static final int WIDTH = 64;
+  static final int LAYERS = 8;
+
+  /** Two chains at a time. */
+  private static final long WEIGHTS = 2L * LAYERS * WIDTH * WIDTH * Float.BYTES;
+
+  private static final int LANES = 2;
+
+  final CpuDevice device = TestDevices.openForWorkers(WEIGHTS, 16 << 10);
+  final ProcessSessionFactory workers;
+  final Switcher switcher;
+
+  WorkersFixture(int standbys, Duration hangTimeout) {
+    workers = TestDevices.workers(device, LANES, standbys, hangTimeout);
+    switcher =
+        new Switcher(
+            device,
+            new DeviceMemory(device.persistent()),
+            workers,
+            new SwitcherSettings(
+                WEIGHTS, 64 << 20, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
+            WorkersFixture::weights);
+  }
+
+  private static WeightSource weights(ImportedModel model) {
+    try {
+      return new BytesSource(Files.readAllBytes(model.weights()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  static float[] input(long seed) {
+    Random random = new Random(seed);
+    float[] x = new float[WIDTH];
+    for (int i = 0; i < WIDTH; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    return x;
+  }
+
+  Call submit(ImportedModel model, float... x) {
+    Call call = new Call();
+    switcher.submit(Call.request(model.version(), x), call);
+    return call;
+  }
+
+  float[] infer(ImportedModel model, float... x) {
+    return submit(model, x).await();
+  }
+
+  Optional<WorkersOverview.Entry> in(WorkerState state) {
+    return workers.workers().workers().stream().filter(w -> w.state() == state).findFirst();
+  }
+
+  WorkersOverview.Entry await(WorkerState state, int sessions) {
+    while (true) {
+      Optional<WorkersOverview.Entry> found = in(state);
+      if (found.isPresent() && found.get().sessions() >= sessions) {
+        return found.get();
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  /** Sends a signal to a process. */
+  static void signal(String name, long pid) {
+    try {
+      assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Ends the active worker at once. */
+  void killActive() {
+    signal("KILL", await(WorkerState.ACTIVE, 0).pid());
+  }
+
+  /** Checks that the accounts are exact and nothing is left. */
+  @Override
+  public void close() {
+    switcher.verify();
+    switcher.close();
+    assertEquals(0, device.persistent().usedBytes());
+    assertEquals(device.pages().total(), device.pages().free());
+    device.close();
+    assertEquals(0, workers.workers().workers().size());
+  }
+}
