@@ -92,7 +92,7 @@ public final class Loadgen implements Callable<Integer> {
         .toArray(String[]::new);
   }
 
-  private static CommandLine configure(CommandLine commandLine) {
+  static CommandLine configure(CommandLine commandLine) {
     commandLine.registerConverter(Duration.class, new DurationConverter());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setParameterExceptionHandler(
@@ -117,7 +117,9 @@ public final class Loadgen implements Callable<Integer> {
               commandLine.getOut(), commandLine.getErr(), server, machine, output.objective);
       Experiment experiment =
           Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
-      if (experiment.steps().size() > 1 || prepared.scenario().runs() > 1) {
+      if (experiment.steps().size() > 1
+          || prepared.scenario().runs() > 1
+          || experiment.highest().isPresent()) {
         SummaryTable.print(commandLine.getOut(), experiment);
       }
       output.write(
@@ -139,8 +141,11 @@ public final class Loadgen implements Callable<Integer> {
   }
 
   private static int exitStatus(Experiment experiment) {
-    if (experiment.highest().isPresent()) {
-      return experiment.highest().getAsDouble() > 0 ? OK : ERRORS;
+    if (experiment.highest().orElse(0) > 0) {
+      return OK;
+    }
+    if (experiment.highest().isPresent() && !experiment.steps().getFirst().isBottlenecked()) {
+      return ERRORS;
     }
     return exitStatus(experiment.steps());
   }

@@ -49,7 +49,8 @@ final class RunJson {
     root.putObject("pauses")
         .put("count", report.pauses().count())
         .put("total_seconds", seconds(report.pauses().total()))
-        .put("longest_seconds", seconds(report.pauses().longest()));
+        .put("longest_seconds", seconds(report.pauses().longest()))
+        .put("delay_p99_seconds", seconds(report.pauses().delay()));
     SendCounts sends = report.sends();
     root.putObject("sends")
         .put("sent", sends.sent())

@@ -95,7 +95,7 @@ final class NumpyFile {
                             .formatted(tensor.name(), tensor.type())));
     String shape = tensor.shape().stream().map(size -> size + ",").collect(Collectors.joining(" "));
     String header =
-        "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }".formatted(typeName, shape);
+        "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }".formatted(typeName, tensor.shape().size() == 1 ? shape + "," : shape);
     int prefix = MAGIC.length + 4;
     int padding = ALIGNMENT - (prefix + header.length() + 1) % ALIGNMENT;
     byte[] padded = (header + " ".repeat(padding) + "\n").getBytes(StandardCharsets.ISO_8859_1);
