@@ -21,10 +21,10 @@ public record ImportConfig(
         ByteSize maxFileSize,
     @Key(
             about = "Least weight bytes between two gates",
-            standard = "1MiB",
+            unset = "256KiB on the CPU, 1MiB on a GPU",
             min = "1KiB",
             max = "1GiB")
-        ByteSize minSegment,
+        Optional<ByteSize> minSegment,
     @Key(
             about = "Most segments a model is cut into",
             unset = "16 on the CPU, 32 on a GPU",
@@ -34,6 +34,18 @@ public record ImportConfig(
     @Key(about = "Imports at a time", standard = "1", min = "1", max = "64") int concurrency) {
   private static final int CPU_SEGMENTS = 16;
   private static final int GPU_SEGMENTS = 32;
+  private static final ByteSize CPU_SEGMENT = new ByteSize(256 << 10);
+  private static final ByteSize GPU_SEGMENT = ByteSize.ofMebibytes(1);
+
+  /** Least weight bytes of a segment for the CPU device, whose copies cost little to begin. */
+  public ByteSize leastSegmentForCpu() {
+    return minSegment.orElse(CPU_SEGMENT);
+  }
+
+  /** Least weight bytes of a segment for a GPU. */
+  public ByteSize leastSegmentForGpu() {
+    return minSegment.orElse(GPU_SEGMENT);
+  }
 
   /** Most segments that a model is cut into for the CPU device. */
   public int segmentsForCpu() {

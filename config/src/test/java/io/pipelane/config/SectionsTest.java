@@ -91,7 +91,12 @@ class SectionsTest {
   void import_defaults() {
     assertEquals(
         new ImportConfig(
-            Duration.ofMinutes(5), size("16GiB"), size("16GiB"), size("1MiB"), Optional.empty(), 1),
+            Duration.ofMinutes(5),
+            size("16GiB"),
+            size("16GiB"),
+            Optional.empty(),
+            Optional.empty(),
+            1),
         DEFAULTS.imports());
   }
 
@@ -99,7 +104,12 @@ class SectionsTest {
   void import_everyValueChanged() {
     assertEquals(
         new ImportConfig(
-            Duration.ofSeconds(9), size("512MiB"), size("1GB"), size("64KiB"), Optional.of(256), 2),
+            Duration.ofSeconds(9),
+            size("512MiB"),
+            size("1GB"),
+            Optional.of(size("64KiB")),
+            Optional.of(256),
+            2),
         changed(
                 Map.of(
                     "import.timeout", "9s",

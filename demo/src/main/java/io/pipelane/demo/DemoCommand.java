@@ -30,7 +30,7 @@ import picocli.CommandLine.TypeConversionException;
 @Command(
     name = "demo",
     description =
-        "Serve six real models from device memory that holds about two thirds of them, ask each"
+        "Serve six real models from device memory that does not hold all of them, ask each"
             + " something over HTTP, and show the answers, the times and the memory.")
 public final class DemoCommand implements Subcommand {
   private static final Path DEFAULT_REPOSITORY = Path.of(".pipelane", "demo");
@@ -114,12 +114,19 @@ public final class DemoCommand implements Subcommand {
     }
   }
 
-  /** Room for the largest model and a quarter, in whole pages of the CPU or a GPU. */
+  /**
+   * Room for what is streamed of the largest model and a quarter, in whole pages of the CPU or a
+   * GPU.
+   */
   static ByteSize defaultMemory(String device) {
     DeviceConfig config = PipelaneConfig.of(Map.of("device.kind", device)).device();
     boolean onCpu = config.kind() instanceof DeviceSelection.Cpu;
     long page = (onCpu ? config.forCpu(1) : config.forGpu(0)).page().bytes();
-    long largest = Arrays.stream(DemoModel.values()).mapToLong(DemoModel::byteSize).max().orElse(0);
+    long largest =
+        Arrays.stream(DemoModel.values())
+            .mapToLong(model -> model.byteSize() - (onCpu ? model.tableBytes() : 0))
+            .max()
+            .orElse(0);
     return new ByteSize(Math.ceilDiv(largest + largest / 4, page) * page);
   }
 

@@ -47,7 +47,9 @@ public interface DemoServer extends AutoCloseable {
   /**
    * The weights of a model.
    *
+   * @param bytes brought to the device
+   * @param inPlaceBytes read where they lie in host memory
    * @param groups the copies that brought them to the device the last time all of them were missing
    */
-  record Weights(String model, long bytes, int groups) {}
+  record Weights(String model, long bytes, long inPlaceBytes, int groups) {}
 }

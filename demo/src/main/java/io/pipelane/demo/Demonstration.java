@@ -131,6 +131,7 @@ final class Demonstration {
     return new ModelRow(
         model,
         weights.bytes(),
+        weights.inPlaceBytes(),
         weights.groups(),
         cold,
         warm,

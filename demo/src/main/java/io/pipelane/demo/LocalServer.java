@@ -55,7 +55,13 @@ public final class LocalServer implements DemoServer {
   public List<Weights> weights() {
     return running().devices().memory().values().stream()
         .flatMap(memory -> memory.weights().entries().stream())
-        .map(entry -> new Weights(entry.model().model(), entry.weightBytes(), entry.groups()))
+        .map(
+            entry ->
+                new Weights(
+                    entry.model().model(),
+                    entry.weightBytes(),
+                    entry.inPlaceBytes(),
+                    entry.groups()))
         .toList();
   }
 

@@ -93,7 +93,7 @@ final class FakeServer implements DemoServer {
   @Override
   public List<Weights> weights() {
     return Arrays.stream(DemoModel.values())
-        .map(model -> new Weights(model.modelName(), model.byteSize(), 4))
+        .map(model -> new Weights(model.modelName(), model.byteSize(), 0, 4))
         .toList();
   }
 

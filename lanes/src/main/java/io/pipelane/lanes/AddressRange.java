@@ -42,6 +42,33 @@ public interface AddressRange extends AutoCloseable {
    */
   DeviceEvent settled();
 
+  /**
+   * Where the window begins: a fixed stretch of addresses, read only, that is no part of the range
+   * and has no slots.
+   *
+   * @throws UnsupportedOperationException when the range has none
+   */
+  default long windowAddress() {
+    throw new UnsupportedOperationException("the address range has no window");
+  }
+
+  /**
+   * Shows host memory in the window, instead of what is shown there; nothing is copied. Nothing may
+   * be running that reads there.
+   *
+   * @param hostMemory a file mapped for reading, as large as the window; it may go before the range
+   *     does, and must not change
+   * @throws IllegalArgumentException when it has another size
+   */
+  default void show(MemorySegment hostMemory) {
+    throw new UnsupportedOperationException("the address range has no window");
+  }
+
+  /** Takes what is shown from the window; touching it is a fault until the next {@link #show}. */
+  default void hide() {
+    throw new UnsupportedOperationException("the address range has no window");
+  }
+
   /** The whole range as memory; only mapped slots may be touched, on the CPU device only. */
   MemorySegment memory();
 

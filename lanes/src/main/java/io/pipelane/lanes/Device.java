@@ -1,5 +1,8 @@
 package io.pipelane.lanes;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+
 /**
  * One accelerator, or the CPU under the same rules: it lends pages for weights, address ranges to
  * map them into, copies into them, persistent memory and ephemeral regions.
@@ -20,6 +23,23 @@ public interface Device extends AutoCloseable {
    * @param bytes rounded up to whole pages
    */
   AddressRange reserve(long bytes);
+
+  /**
+   * The same with a window behind the slots, through which weights are read where they lie in host
+   * memory.
+   *
+   * @param windowBytes 0 for none
+   * @throws StatusException {@link Status#UNIMPLEMENTED} on a device that reads nothing in place;
+   *     models imported for it have no such weights
+   */
+  default AddressRange reserve(long bytes, long windowBytes) {
+    if (windowBytes != 0) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          name() + " reads no weights in place; import the model for this device");
+    }
+    return reserve(bytes);
+  }
 
   /** The queue of copies from the host; copies are carried out in the order they are given. */
   CopyEngine copies();

@@ -15,6 +15,9 @@ import java.util.List;
 public record ImportedModel(
     ModelVersion version, Plan plan, Path gatedModel, Path weights, List<Integer> buckets) {
 
+  /** The name of the file with what is read in place, beside the other weights. */
+  public static final String IN_PLACE = "in-place.bin";
+
   public ImportedModel {
     buckets = List.copyOf(buckets);
   }
@@ -22,6 +25,11 @@ public record ImportedModel(
   /** A model whose batches are taken as they come. */
   public ImportedModel(ModelVersion version, Plan plan, Path gatedModel, Path weights) {
     this(version, plan, gatedModel, weights, List.of());
+  }
+
+  /** The file with the weights that are read in place; it is needed only where there are some. */
+  public Path inPlaceWeights() {
+    return weights.resolveSibling(IN_PLACE);
   }
 
   /** The same with batches to capture. */

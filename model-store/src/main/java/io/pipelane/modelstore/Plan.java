@@ -5,6 +5,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.util.List;
 
 /**
@@ -15,9 +16,13 @@ import java.util.List;
  * without weights has zero bytes. Some weights lie in the file as the model has them, and are
  * inputs of the session; others lie there as kernels have repacked them, and are initializers.
  *
+ * <p>Weights of which a run reads a few rows may be read where they lie in host memory. They have a
+ * file of their own, belong to no segment, and are never brought onto the device.
+ *
  * @param structureHash identifies the graph without what is streamed; versions may share it
  * @param weights those that are inputs
  * @param repacked those that lie in the file repacked
+ * @param inPlace those that are inputs and are read in place, in ascending order of offsets
  * @param weightBytes the size of the weights file
  * @param weightChecksum CRC-32C of the weights file
  * @param constantBytes bytes of the constants that stay inside a session
@@ -35,6 +40,7 @@ public record Plan(
     List<TensorSpec> outputs,
     List<StreamedWeight> weights,
     List<RepackedWeight> repacked,
+    List<InPlaceWeight> inPlace,
     List<Segment> segments,
     long weightBytes,
     long weightChecksum,
@@ -52,11 +58,15 @@ public record Plan(
     outputs = List.copyOf(outputs);
     weights = List.copyOf(weights);
     repacked = List.copyOf(repacked);
+    inPlace = List.copyOf(inPlace);
     segments = List.copyOf(segments);
     notes = List.copyOf(notes);
   }
 
-  /** A plan of a model whose batches are never padded, and none of whose weights is repacked. */
+  /**
+   * A plan of a model whose batches are never padded, and none of whose weights is repacked or read
+   * in place.
+   */
   public Plan(
       String structureHash,
       List<TensorSpec> inputs,
@@ -73,6 +83,7 @@ public record Plan(
         outputs,
         weights,
         List.of(),
+        List.of(),
         segments,
         weightBytes,
         weightChecksum,
@@ -81,6 +92,11 @@ public record Plan(
         false,
         0,
         notes);
+  }
+
+  /** The size of the file of weights that are read in place. */
+  public long inPlaceBytes() {
+    return inPlace.isEmpty() ? 0 : inPlace.getLast().end();
   }
 
   /** The weights of a graph that was cut, as a plan keeps them. */

@@ -18,6 +18,17 @@ class ErrorTextTest {
   }
 
   @Test
+  void of_aConditionThatDidNotHold_isWhatItMeans() {
+    String message =
+        "Exception during initialization: /src/core/optimizer/transformer_memcpy.cc:253 bool "
+            + "onnxruntime::IsNodeCompatible(const onnxruntime::Node&) const "
+            + "!node_provider_type.empty() was false. Provider type for node 'n' is not set.";
+    assertEquals(
+        "Exception during initialization: Provider type for node 'n' is not set.",
+        ErrorText.of(message));
+  }
+
+  @Test
   void of_anythingElse_isAllOfIt() {
     assertEquals("Invalid rank for input: x", ErrorText.of("Invalid rank for input: x\n"));
   }

@@ -122,7 +122,11 @@ public final class TestModels {
   }
 
   private static GraphProto.Builder layers(GraphProto.Builder graph, int layers) {
-    String last = "x";
+    return layers(graph, "x", layers);
+  }
+
+  private static GraphProto.Builder layers(GraphProto.Builder graph, String first, int layers) {
+    String last = first;
     for (int i = 0; i < layers; i++) {
       String next = i == layers - 1 ? "y" : "m" + i;
       graph.addNode(node("MatMul", List.of(last, "w" + i), next));
@@ -226,6 +230,31 @@ public final class TestModels {
       graph.addOutput(batch("y" + island, WIDTH));
     }
     return model(graph);
+  }
+
+  /**
+   * Layers behind the mean of some rows of {@code table}, 512 of them, which are told by the input.
+   */
+  public static ModelProto embedding(int layers, long seed) {
+    Random random = new Random(seed);
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(batch("x", WIDTH))
+            .addInitializer(numbers("fifty", 50))
+            .addInitializer(weight("table", random, 512, WIDTH))
+            .addNode(node("Mul", List.of("x", "fifty"), "scaled"))
+            .addNode(
+                node("Cast", List.of("scaled"), "rows")
+                    .addAttribute(integer("to", TensorType.INT64.onnx())))
+            .addNode(node("Gather", List.of("table", "rows"), "taken"))
+            .addInitializer(index("axis", 1))
+            .addNode(
+                node("ReduceSum", List.of("taken", "axis"), "x0")
+                    .addAttribute(integer("keepdims", 0)));
+    for (int i = 0; i < layers; i++) {
+      graph.addInitializer(weight("w" + i, random, WIDTH, WIDTH));
+    }
+    return model(layers(graph, "x0", layers).addOutput(batch("y", WIDTH)));
   }
 
   /** Layers with a bias that each reshape to a shape computed from the input's: {@code wanted}. */

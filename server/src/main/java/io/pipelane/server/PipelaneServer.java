@@ -60,7 +60,10 @@ public final class PipelaneServer implements AutoCloseable {
                   importer,
                   devices,
                   config.imports().concurrency()));
-      http = opened.add(HttpServer.start(httpSettings(config.server()), catalog, devices));
+      http =
+          opened.add(
+              HttpServer.start(
+                  httpSettings(config.server()), catalog, devices, open.transferMemory()));
       imports = catalog.start();
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);
@@ -186,16 +189,18 @@ public final class PipelaneServer implements AutoCloseable {
   public static ImportSettings importSettings(
       PipelaneConfig config, Path library, String runtimeVersion, ImportTarget target) {
     ImportConfig settings = config.imports();
-    int segments =
+    CutSettings cuts =
         switch (target.graph()) {
-          case PROCESSOR -> settings.segmentsForCpu();
-          case GPU -> settings.segmentsForGpu();
+          case PROCESSOR ->
+              new CutSettings(settings.leastSegmentForCpu().bytes(), settings.segmentsForCpu());
+          case GPU ->
+              new CutSettings(settings.leastSegmentForGpu().bytes(), settings.segmentsForGpu());
         };
     return new ImportSettings(
         library,
         runtimeVersion,
         Optimization.valueOf(config.runtime().optimization().name()),
-        new CutSettings(settings.minSegment().bytes(), segments),
+        cuts,
         settings.timeout(),
         settings.memory(),
         settings.maxFileSize(),

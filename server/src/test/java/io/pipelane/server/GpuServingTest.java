@@ -16,12 +16,22 @@ import io.pipelane.switcher.InferenceRequest;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,6 +45,7 @@ class GpuServingTest {
   private static final int WIDTH = 256;
   private static final ModelVersion MODEL = new ModelVersion("chain", 1);
   private static final double TF32_TOLERANCE = 2e-3;
+  private static final String JSON_LENGTH = "Inference-Header-Content-Length";
 
   @TempDir private Path folder;
 
@@ -90,6 +101,75 @@ class GpuServingTest {
     }
   }
 
+  @Test
+  void infer_largeTensorsOverHttp_equalTheCpu() throws Exception {
+    String library = System.getenv("ORT_LIB_DIR");
+    Assumptions.assumeTrue(library != null, "ORT_LIB_DIR names no ONNX Runtime for CUDA");
+    skipWithoutDriver();
+    Path version = Files.createDirectories(folder.resolve("repository/chain/1"));
+    TestModels.write(TestModels.chain(8, WIDTH, 1), version.resolve("model.onnx"));
+    int[] rows = {2048, 65, 1000, 4096};
+    List<float[]> expected = new ArrayList<>();
+    try (PipelaneServer server = start(Map.of("device.kind", "cpu"))) {
+      for (int count : rows) {
+        expected.add(ask(server, count));
+      }
+    }
+    try (PipelaneServer server =
+            start(Map.of("device.kind", "cuda:0", "runtime.library", String.valueOf(library)));
+        HttpClient client = HttpClient.newHttpClient()) {
+      for (int round = 0; round < 6; round++) {
+        List<CompletableFuture<float[]>> answers = new ArrayList<>();
+        for (int count : rows) {
+          answers.add(askOverHttp(client, server, count));
+        }
+        for (int i = 0; i < rows.length; i++) {
+          assertClose(expected.get(i), answers.get(i).get(), rows[i] + " rows, round " + round);
+        }
+      }
+      server.devices().verify();
+    }
+  }
+
+  private static CompletableFuture<float[]> askOverHttp(
+      HttpClient client, PipelaneServer server, int rows) {
+    ByteBuffer input = ByteBuffer.allocate(rows * WIDTH * Float.BYTES);
+    input.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().put(input(rows));
+    byte[] json =
+        ("{\"inputs\":[{\"name\":\"x\",\"shape\":[%d,%d],\"datatype\":\"FP32\",\"parameters\":"
+                + "{\"binary_data_size\":%d}}],\"parameters\":{\"binary_data_output\":true}}")
+            .formatted(rows, WIDTH, input.capacity())
+            .getBytes(StandardCharsets.UTF_8);
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(server.url() + "/v2/models/chain/infer"))
+            .header(JSON_LENGTH, Integer.toString(json.length))
+            .POST(BodyPublishers.ofByteArrays(List.of(json, input.array())))
+            .build();
+    return client
+        .sendAsync(request, BodyHandlers.ofByteArray())
+        .thenApply(GpuServingTest::binaryFloats);
+  }
+
+  private static float[] binaryFloats(HttpResponse<byte[]> response) {
+    byte[] body = response.body();
+    assertEquals(200, response.statusCode(), () -> new String(body, StandardCharsets.UTF_8));
+    int start = (int) response.headers().firstValueAsLong(JSON_LENGTH).orElseThrow();
+    float[] values = new float[(body.length - start) / Float.BYTES];
+    ByteBuffer.wrap(body, start, body.length - start)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .asFloatBuffer()
+        .get(values);
+    return values;
+  }
+
+  private static float[] input(int rows) {
+    float[] values = new float[rows * WIDTH];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = (float) Math.sin(i);
+    }
+    return values;
+  }
+
   private static void skipWithoutDriver() {
     try {
       CudaDriver.load();
@@ -119,10 +199,7 @@ class GpuServingTest {
 
   private static float[] ask(PipelaneServer server, int rows) throws Exception {
     try (Arena arena = Arena.ofShared()) {
-      MemorySegment input = arena.allocate(ValueLayout.JAVA_FLOAT, (long) rows * WIDTH);
-      for (int i = 0; i < rows * WIDTH; i++) {
-        input.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) Math.sin(i));
-      }
+      MemorySegment input = arena.allocateFrom(ValueLayout.JAVA_FLOAT, input(rows));
       AwaitedResult result = new AwaitedResult(arena);
       server
           .devices()

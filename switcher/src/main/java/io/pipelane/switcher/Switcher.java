@@ -8,7 +8,7 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.StructureRange;
@@ -23,7 +23,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
@@ -56,14 +55,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
    *
    * @param memory what the factory's sessions allocate from
    * @param sessions builds sessions on the device; closed with the switcher
-   * @param hostTier opens a model's weights for a transfer
+   * @param hostWeights where weights come from, or are read
    */
   public Switcher(
       Device device,
       DeviceMemory memory,
       SessionFactory sessions,
       SwitcherSettings settings,
-      Function<ImportedModel, WeightSource> hostTier) {
+      HostWeights hostWeights) {
     LongSupplier clock = System::nanoTime;
     this.memory = memory;
     this.sessions = sessions;
@@ -73,7 +72,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
         new MemoryDaemon(
             device,
             settings.weightBytes(),
-            hostTier,
+            hostWeights,
             settings.grouping(),
             worker::hasRoomForRange,
             clock);

@@ -48,8 +48,13 @@ final class FailingDevice implements Device {
 
   @Override
   public AddressRange reserve(long bytes) {
+    return reserve(bytes, 0);
+  }
+
+  @Override
+  public AddressRange reserve(long bytes, long windowBytes) {
     step("reserve");
-    return new Range(device.reserve(bytes));
+    return new Range(device.reserve(bytes, windowBytes));
   }
 
   @Override
@@ -119,6 +124,22 @@ final class FailingDevice implements Device {
     @Override
     public DeviceEvent settled() {
       return range.settled();
+    }
+
+    @Override
+    public long windowAddress() {
+      return range.windowAddress();
+    }
+
+    @Override
+    public void show(MemorySegment hostMemory) {
+      step("show");
+      range.show(hostMemory);
+    }
+
+    @Override
+    public void hide() {
+      range.hide();
     }
 
     @Override

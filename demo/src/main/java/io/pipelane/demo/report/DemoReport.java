@@ -49,11 +49,13 @@ public final class DemoReport {
    */
   public void models(List<ModelRow> rows, Reference reference) {
     TextTable table =
-        new TextTable("model", "weights MB", "groups", "cold ms", "warm ms", "difference");
+        new TextTable(
+            "model", "weights MB", "in place MB", "groups", "cold ms", "warm ms", "difference");
     for (ModelRow row : rows) {
       table.row(
           row.model(),
           megabytes(row.weightBytes()),
+          megabytes(row.inPlaceBytes()),
           Integer.toString(row.groups()),
           oneDigit(row.coldMillis()),
           oneDigit(row.warmMillis()),
@@ -62,6 +64,7 @@ public final class DemoReport {
     line("");
     table.lines().forEach(text -> line("%s", text));
     line("");
+    line("in place    weights that are read from host memory, a few rows a request; not copied");
     line("groups      copies that bring the weights to the device; early layers run meanwhile");
     line("cold, warm  a request over HTTP, with none and with all of the weights on the device");
     line(

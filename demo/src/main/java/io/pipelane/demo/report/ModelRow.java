@@ -3,6 +3,8 @@ package io.pipelane.demo.report;
 /**
  * What the demo measured of one model.
  *
+ * @param weightBytes brought to the device
+ * @param inPlaceBytes read where they lie in host memory
  * @param groups copies that brought the weights to the device
  * @param coldMillis a request that finds no weights on the device
  * @param warmMillis a request that finds all of them there
@@ -11,6 +13,7 @@ package io.pipelane.demo.report;
 public record ModelRow(
     String model,
     long weightBytes,
+    long inPlaceBytes,
     int groups,
     double coldMillis,
     double warmMillis,

@@ -16,8 +16,8 @@ public final class Completion implements DeviceEvent {
    * unparks it.
    */
 
-  /** About ten microseconds: what most waits at a gate take, and less than a wake-up costs. */
-  private static final int SPINS = 250;
+  /** About forty microseconds: what most waits at a gate take, and a wake-up costs. */
+  private static final int SPINS = 1_000;
 
   /** What has happened already. */
   public static final DeviceEvent DONE = done();

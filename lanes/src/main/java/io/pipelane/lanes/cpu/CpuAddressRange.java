@@ -19,6 +19,11 @@ final class CpuAddressRange implements AddressRange {
    * Copies write to pages by the pool's own addresses for them, and what is mapped while there is
    * scratch memory shows when that ends: so a session may be built at any time, as long as none
    * runs in the range.
+   *
+   * The window shows a second mapping of somebody else's, of the same pages of the page cache; so
+   * addresses stay while files change, and nothing is in memory twice. Such a file must not get
+   * shorter: touching what is gone ends the process (SIGBUS). Those of the import cache are never
+   * written after their publication.
    */
 
   private final CpuPagePool pages;
@@ -26,13 +31,16 @@ final class CpuAddressRange implements AddressRange {
   private final Reservation reservation;
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
+  private final long windowBytes;
   private boolean scratch;
   private boolean closed;
 
-  CpuAddressRange(CpuPagePool pages, int slots, Consumer<CpuAddressRange> onClose) {
+  CpuAddressRange(
+      CpuPagePool pages, int slots, long windowBytes, Consumer<CpuAddressRange> onClose) {
     this.pages = pages;
     this.pageBytes = pages.lent().pageBytes();
-    this.reservation = Reservation.of(slots * pageBytes, pageBytes);
+    this.windowBytes = windowBytes;
+    this.reservation = Reservation.of(slots * pageBytes + LibC.wholePages(windowBytes), pageBytes);
     this.onClose = onClose;
     this.slots = new PageSlots(pages.lent(), slots);
   }
@@ -66,9 +74,9 @@ final class CpuAddressRange implements AddressRange {
   @Override
   public synchronized Page unmap(int slot) {
     requireOpen();
-    slots.requireIdle(slot);
+    Page page = slots.requireIdle(slot);
     if (!scratch) {
-      pages.unmapAt(addressOf(slot));
+      pages.unmapAt(addressOf(slot), page);
     }
     return slots.remove(slot);
   }
@@ -81,7 +89,36 @@ final class CpuAddressRange implements AddressRange {
 
   @Override
   public MemorySegment memory() {
-    return reservation.memory();
+    return reservation.memory().asSlice(0, byteSize());
+  }
+
+  @Override
+  public long windowAddress() {
+    if (windowBytes == 0) {
+      return AddressRange.super.windowAddress();
+    }
+    return reservation.address() + byteSize();
+  }
+
+  @Override
+  public synchronized void show(MemorySegment hostMemory) {
+    requireOpen();
+    if (hostMemory.byteSize() != windowBytes) {
+      throw new IllegalArgumentException(
+          "a window of %d bytes cannot show %d".formatted(windowBytes, hostMemory.byteSize()));
+    }
+    try {
+      LibC.mapSameAt(windowAddress(), LibC.wholePages(windowBytes), hostMemory.address());
+    } catch (RuntimeException e) {
+      hide();
+      throw e;
+    }
+  }
+
+  @Override
+  public synchronized void hide() {
+    requireOpen();
+    LibC.mapNothingAt(windowAddress(), LibC.wholePages(windowBytes));
   }
 
   /**
@@ -95,6 +132,7 @@ final class CpuAddressRange implements AddressRange {
     if (scratch) {
       throw new IllegalStateException("the range has scratch memory already; close that first");
     }
+    eachPage(pages::unmapAt);
     LibC.mapMemoryAt(reservation.address(), byteSize());
     scratch = true;
     return this::endScratch;
@@ -103,12 +141,20 @@ final class CpuAddressRange implements AddressRange {
   private synchronized void endScratch() {
     LibC.mapNothingAt(reservation.address(), byteSize());
     scratch = false;
+    eachPage(pages::mapAt);
+  }
+
+  private void eachPage(PageWork work) {
     for (int slot = 0; slot < slots.count(); slot++) {
       Page page = slots.at(slot);
       if (page != null) {
-        pages.mapAt(addressOf(slot), page);
+        work.at(addressOf(slot), page);
       }
     }
+  }
+
+  private interface PageWork {
+    void at(long address, Page page);
   }
 
   /** Memory under a range, until it is closed. */

@@ -84,13 +84,18 @@ public final class CpuDevice implements Device {
 
   @Override
   public AddressRange reserve(long bytes) {
+    return reserve(bytes, 0);
+  }
+
+  @Override
+  public AddressRange reserve(long bytes, long windowBytes) {
     requireOpen();
     long slots = bytes <= 0 ? 0 : (bytes - 1) / pages.lent().pageBytes() + 1;
     if (slots < 1 || slots > Integer.MAX_VALUE) {
       throw new IllegalArgumentException(
           "cannot reserve %d bytes in pages of %d".formatted(bytes, pages.lent().pageBytes()));
     }
-    CpuAddressRange range = new CpuAddressRange(pages, (int) slots, ranges::remove);
+    CpuAddressRange range = new CpuAddressRange(pages, (int) slots, windowBytes, ranges::remove);
     ranges.add(range);
     return range;
   }

@@ -15,7 +15,7 @@ final class CpuEphemeralRegion extends BlockRegion {
   CpuEphemeralRegion(long maximumBytes, Consumer<CpuEphemeralRegion> onClose) {
     super(maximumBytes);
     this.onClose = onClose;
-    this.reservedBytes = roundedUp(maximumBytes);
+    this.reservedBytes = LibC.wholePages(maximumBytes);
     this.reservation = Reservation.of(reservedBytes, HUGE_PAGE_BYTES);
     try {
       LibC.mapMemoryAt(address(), reservedBytes);
@@ -37,9 +37,9 @@ final class CpuEphemeralRegion extends BlockRegion {
 
   @Override
   protected void shrink(long oldBytes, long newBytes) {
-    long kept = roundedUp(newBytes);
-    if (kept < roundedUp(oldBytes)) {
-      LibC.madvise(address() + kept, roundedUp(oldBytes) - kept, LibC.ADVICE_DONTNEED);
+    long kept = LibC.wholePages(newBytes);
+    if (kept < LibC.wholePages(oldBytes)) {
+      LibC.madvise(address() + kept, LibC.wholePages(oldBytes) - kept, LibC.ADVICE_DONTNEED);
     }
     adviseHugePages(newBytes);
   }
@@ -58,9 +58,5 @@ final class CpuEphemeralRegion extends BlockRegion {
     if (huge < reservedBytes) {
       LibC.madvise(address() + huge, reservedBytes - huge, LibC.ADVICE_NOHUGEPAGE);
     }
-  }
-
-  private static long roundedUp(long bytes) {
-    return Math.addExact(bytes, LibC.SYSTEM_PAGE_BYTES - 1) & -LibC.SYSTEM_PAGE_BYTES;
   }
 }

@@ -8,15 +8,24 @@ import java.util.BitSet;
 /** Pages that are pieces of one memfd. */
 final class CpuPagePool implements AutoCloseable {
   /*
-   * The memfd is mapped once as a whole, the window. It asks for huge pages, and a page's memory is
-   * taken through it when the page is first put under a slot; so the memory is huge wherever it is
-   * mapped later, where the kernel grants that (shmem_enabled), and the device starts at once
-   * however large it is: zeroing costs 0.3 to 1.1 s per GiB, once, spread over first uses.
+   * The memfd is mapped twice as a whole. Copies write through one mapping, the window. It asks for
+   * huge pages, and a page's memory is taken through it when the page is first put under a slot; so
+   * the memory is huge wherever it is mapped later, where the kernel grants that (shmem_enabled),
+   * and the device starts at once however large it is: zeroing costs 0.3 to 1.1 s per GiB, once,
+   * spread over first uses.
+   *
+   * The other mapping, the parking, is never read or written: it is where the page tables of pages
+   * are that lie under no slot. Writing the tables of 4 KiB entries for a page of 2 MiB takes as
+   * long as copying a quarter of it. So they are written once, and move to the slot with the page
+   * and back. Nothing depends on their being there: where they are missing (a page that lies under
+   * a second slot, a kernel that cannot move them) the kernel writes them as memory is touched.
    */
 
   private final long pageBytes;
   private final int descriptor;
   private final Reservation window;
+  private final Reservation parking;
+  private final boolean tablesMove;
   private final LentPages lent;
   private final BitSet populated;
 
@@ -27,32 +36,53 @@ final class CpuPagePool implements AutoCloseable {
     this.populated = new BitSet(total);
     long bytes = pageBytes * total;
     this.descriptor = LibC.memfdCreate("pipelane-device");
-    Reservation reservation = null;
+    Reservation first = null;
+    Reservation second = null;
     try {
       LibC.ftruncate(descriptor, bytes);
-      reservation = Reservation.of(bytes, pageBytes);
-      LibC.mapFileAt(reservation.address(), bytes, descriptor, 0, false);
-      LibC.madvise(reservation.address(), bytes, LibC.ADVICE_HUGEPAGE);
+      first = mapped(bytes);
+      second = mapped(bytes);
+      LibC.madvise(first.address(), bytes, LibC.ADVICE_HUGEPAGE);
+      this.tablesMove = canMoveTables(second.address());
     } catch (RuntimeException e) {
-      if (reservation != null) {
-        reservation.close();
+      if (second != null) {
+        second.close();
+      }
+      if (first != null) {
+        first.close();
       }
       LibC.close(descriptor);
       throw e;
     }
-    this.window = reservation;
+    this.window = first;
+    this.parking = second;
+  }
+
+  private Reservation mapped(long bytes) {
+    Reservation reservation = Reservation.of(bytes, pageBytes);
+    LibC.mapFileAt(reservation.address(), bytes, descriptor, 0, false);
+    return reservation;
+  }
+
+  /** Tries it where nothing is lost. */
+  private boolean canMoveTables(long address) {
+    try (Reservation trial = Reservation.of(pageBytes, pageBytes)) {
+      return LibC.moveTablesAt(trial.address(), pageBytes, address);
+    }
   }
 
   LentPages lent() {
     return lent;
   }
 
-  /** Takes the memory of a lent page, unless that has been done before. */
+  /** Takes the memory of a lent page and writes its tables, unless that has been done before. */
   void populate(Page page) {
     int index = page.index();
     if (!populated.get(index)) {
-      long offset = index * pageBytes;
-      LibC.madvise(window.address() + offset, pageBytes, LibC.ADVICE_POPULATE_WRITE);
+      LibC.madvise(placeIn(window, page), pageBytes, LibC.ADVICE_POPULATE_WRITE);
+      if (tablesMove) {
+        LibC.madvise(placeIn(parking, page), pageBytes, LibC.ADVICE_POPULATE_WRITE);
+      }
       populated.set(index);
     }
   }
@@ -64,18 +94,28 @@ final class CpuPagePool implements AutoCloseable {
 
   /** Puts a populated page under reserved addresses. */
   void mapAt(long address, Page page) {
-    LibC.mapFileAt(address, pageBytes, descriptor, page.index() * pageBytes, true);
+    if (!tablesMove || !LibC.moveTablesAt(address, pageBytes, placeIn(parking, page))) {
+      LibC.mapFileAt(address, pageBytes, descriptor, page.index() * pageBytes, true);
+    }
   }
 
-  /** Takes what page there is from under addresses. */
-  void unmapAt(long address) {
+  /** Takes the page there is from under addresses. */
+  void unmapAt(long address, Page page) {
+    if (tablesMove) {
+      LibC.moveTablesAt(placeIn(parking, page), pageBytes, address);
+    }
     LibC.mapNothingAt(address, pageBytes);
+  }
+
+  private long placeIn(Reservation mapping, Page page) {
+    return mapping.address() + page.index() * pageBytes;
   }
 
   /** Gives the memory back; no page may be mapped any more. */
   @Override
   public void close() {
     window.close();
+    parking.close();
     LibC.close(descriptor);
   }
 }

@@ -23,6 +23,7 @@ import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.StandInWeights;
 import io.pipelane.runtime.StringTensors;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -34,9 +35,9 @@ import java.util.Map;
 /**
  * A session whose weights lie in an address range of the device, ready to run in any lane.
  *
- * <p>Its weights need to be there only when their gate lets the run pass. Some are inputs; those
- * that kernels repack are theirs, at places in the range that are given to them when the session is
- * built.
+ * <p>Its streamed weights need to be there only when their gate lets the run pass. Some are inputs;
+ * those that kernels repack are theirs, at places in the range that are given to them when the
+ * session is built.
  *
  * <p>Runs are safe on several platform threads at once.
  */
@@ -61,7 +62,8 @@ final class CpuSession implements ModelSession {
   /**
    * Builds a session; the range need not be mapped.
    *
-   * @param address where the weights begin
+   * @param address where the streamed weights begin
+   * @param window where those begin that are read in place, if there are any
    * @param constants charged with the constants that stay inside the session
    * @throws OutOfDeviceMemoryException when the constants do not fit
    */
@@ -70,18 +72,17 @@ final class CpuSession implements ModelSession {
       DeviceMemory memory,
       ImportedModel model,
       long address,
+      long window,
       int threads,
       MemoryTarget constants) {
     Map<String, OrtTensor> weights = new LinkedHashMap<>();
-    for (StreamedWeight weight : model.plan().weights()) {
-      weights.put(
-          weight.name(),
-          OrtTensor.over(
-              environment,
-              address + weight.offset(),
-              weight.byteSize(),
-              weight.type(),
-              weight.shape()));
+    for (StreamedWeight w : model.plan().weights()) {
+      long place = address + w.offset();
+      weights.put(w.name(), OrtTensor.over(environment, place, w.byteSize(), w.type(), w.shape()));
+    }
+    for (InPlaceWeight w : model.plan().inPlace()) {
+      long place = window + w.offset();
+      weights.put(w.name(), OrtTensor.over(environment, place, w.byteSize(), w.type(), w.shape()));
     }
     try {
       SessionSettings settings = SessionSettings.onDevice(threads);

@@ -39,11 +39,15 @@ public final class CpuSessionFactory implements SessionFactory {
   @Override
   public ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
+    CpuAddressRange range = device.rangeAt(address);
+    long window = model.plan().inPlace().isEmpty() ? 0 : range.windowAddress();
     if (model.plan().repacked().isEmpty()) {
-      return CpuSession.gated(environment, memory, model, address, threadsPerRun, constants);
+      return CpuSession.gated(
+          environment, memory, model, address, window, threadsPerRun, constants);
     }
-    try (CpuAddressRange.Scratch _ = device.rangeAt(address).scratch()) {
-      return CpuSession.gated(environment, memory, model, address, threadsPerRun, constants);
+    try (CpuAddressRange.Scratch _ = range.scratch()) {
+      return CpuSession.gated(
+          environment, memory, model, address, window, threadsPerRun, constants);
     }
   }
 

@@ -36,6 +36,8 @@ final class LibC {
   private static final int MAP_ANONYMOUS = 0x20;
   private static final int MAP_NORESERVE = 0x4000;
   private static final int MAP_POPULATE = 0x8000;
+  private static final int MREMAP_MAYMOVE_FIXED = 3;
+  private static final int MREMAP_DONTUNMAP = 4;
   private static final int MFD_CLOEXEC = 1;
   private static final int SC_PAGESIZE = 30;
   private static final int EINVAL = 22;
@@ -56,6 +58,12 @@ final class LibC {
           "mmap",
           FunctionDescriptor.of(
               JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+  private static final MethodHandle MREMAP =
+      LINKER.downcallHandle(
+          LINKER.defaultLookup().findOrThrow("mremap"),
+          FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG),
+          Linker.Option.captureCallState("errno"),
+          Linker.Option.firstVariadicArg(4));
   private static final MethodHandle MUNMAP =
       checked("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
   private static final MethodHandle MADVISE =
@@ -142,6 +150,51 @@ final class LibC {
     mmap(address, bytes, PROT_READ_WRITE, flags, descriptor, offset);
   }
 
+  /**
+   * Maps what a shared mapping maps over reserved addresses as well, with the same protection; each
+   * of the two outlives the other.
+   *
+   * @param shared begins a page of the system
+   */
+  static void mapSameAt(long address, long bytes, long shared) {
+    // With an old size of 0 the old mapping stays, page tables and all.
+    int errno = mremap(shared, 0, bytes, MREMAP_MAYMOVE_FIXED, address);
+    if (errno != 0) {
+      throw remapFailure(shared, address, errno);
+    }
+  }
+
+  /**
+   * The same, but the page tables move: what was populated there is populated here, and has to be
+   * populated again there. Tables of a stretch of 2 MiB that begins at a multiple of that at both
+   * places move as a whole.
+   *
+   * @return false when this kernel cannot (Linux before 5.13); what was mapped at the address may
+   *     be gone then
+   */
+  static boolean moveTablesAt(long address, long bytes, long shared) {
+    int flags = MREMAP_MAYMOVE_FIXED | MREMAP_DONTUNMAP;
+    int errno = mremap(shared, bytes, bytes, flags, address);
+    if (errno != 0 && errno != EINVAL) {
+      throw remapFailure(shared, address, errno);
+    }
+    return errno == 0;
+  }
+
+  private static StatusException remapFailure(long from, long to, int errno) {
+    return failure("mremap(%s to %s)".formatted(hex(from), hex(to)), errno);
+  }
+
+  private static int mremap(long from, long oldBytes, long newBytes, int flags, long address) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      long mapped = (long) MREMAP.invokeExact(state, from, oldBytes, newBytes, flags, address);
+      return mapped == -1 ? errno(state) : 0;
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
   static void munmap(long address, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(CALL_STATE);
@@ -211,6 +264,11 @@ final class LibC {
     } catch (Throwable e) {
       throw rethrown(e);
     }
+  }
+
+  /** Rounds up to whole pages of the system. */
+  static long wholePages(long bytes) {
+    return Math.addExact(bytes, SYSTEM_PAGE_BYTES - 1) & -SYSTEM_PAGE_BYTES;
   }
 
   private static long systemPageBytes() {

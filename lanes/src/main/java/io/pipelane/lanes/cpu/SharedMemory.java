@@ -24,8 +24,7 @@ public final class SharedMemory implements AutoCloseable {
    * @throws io.pipelane.config.StatusException when there is none
    */
   public static SharedMemory allocate(String name, long bytes) {
-    long page = LibC.SYSTEM_PAGE_BYTES;
-    long size = Math.ceilDiv(bytes, page) * page;
+    long size = LibC.wholePages(bytes);
     int descriptor = LibC.memfdCreate(name);
     long address = 0;
     try {

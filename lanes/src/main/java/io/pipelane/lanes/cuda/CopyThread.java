@@ -58,7 +58,7 @@ final class CopyThread implements Runnable {
     this.staging = staging;
     this.marks = marks;
     this.progress = progress;
-    this.inFlight = new InFlight(stream, progress);
+    this.inFlight = new InFlight(progress);
     this.commands = commands;
     this.issued = issued;
     this.closed = closed;
@@ -119,7 +119,7 @@ final class CopyThread implements Runnable {
       copyInPieces(copy, device, memory.get().address());
     } else {
       settle(copy, 0, copy.bytes());
-      staging.copy(copy.source(), copy.sourceOffset(), stream, device, copy.bytes(), closed);
+      staging.copy(copy.source(), copy.sourceOffset(), device, copy.bytes(), closed);
       requireOpen();
     }
   }

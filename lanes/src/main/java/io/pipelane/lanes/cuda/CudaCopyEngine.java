@@ -44,9 +44,9 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     HandOver<Issued> issued = new HandOver<>(SPIN_NANOS);
     try (Releases undo = new Releases()) {
       stream = undo.add(CudaStream.open(context));
-      staging = undo.add(new StagingBuffers(context));
-      marks = undo.add(new MarkPool(context));
       progress = undo.add(new StreamProgress(stream));
+      staging = undo.add(new StagingBuffers(stream, progress));
+      marks = undo.add(new MarkPool(context));
       undo.keep();
     }
     String suffix = "-cuda" + context.index();

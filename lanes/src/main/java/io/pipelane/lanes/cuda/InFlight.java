@@ -1,6 +1,5 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.lanes.cuda.driver.CudaStream;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
@@ -25,18 +24,15 @@ final class InFlight {
   private static final int GROWTH_DIVISOR = 4;
   private static final int PIECES = 2;
   private static final long LEAST_BYTES = PIECES * FIRST_PIECE_BYTES;
-  private static final long LONGEST_WAIT_NANOS = 1_000_000_000;
 
   private record Piece(int mark, long bytes) {}
 
-  private final CudaStream stream;
   private final StreamProgress progress;
   private final Deque<Piece> pieces = new ArrayDeque<>();
   private long bytes;
   private long sentBytes;
 
-  InFlight(CudaStream stream, StreamProgress progress) {
-    this.stream = stream;
+  InFlight(StreamProgress progress) {
     this.progress = progress;
   }
 
@@ -56,9 +52,7 @@ final class InFlight {
     long limit = Math.min(MOST_BYTES, LEAST_BYTES + sentBytes / GROWTH_DIVISOR);
     long piece = Math.min(remainingBytes, limit / PIECES);
     while (!pieces.isEmpty() && bytes + piece > limit) {
-      if (!progress.await(pieces.getFirst().mark, LONGEST_WAIT_NANOS)) {
-        stream.synchronize();
-      }
+      progress.require(pieces.getFirst().mark);
       forgetOldest();
     }
     return piece;

@@ -1,12 +1,8 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.lanes.cuda.driver.CudaContext;
-import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.modelstore.WeightSource;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -17,20 +13,16 @@ final class StagingBuffers implements AutoCloseable {
   private static final int BUFFERS = 4;
   private static final long BUFFER_BYTES = 8L << 20;
 
+  private final CudaStream stream;
+  private final StreamProgress progress;
   private final PinnedHostMemory memory;
-  private final List<CudaMark> emptied = new ArrayList<>();
+  private final int[] emptied = new int[BUFFERS]; // The stream's marks behind each buffer's copy.
   private int next;
 
-  StagingBuffers(CudaContext context) {
-    memory = PinnedHostMemory.allocate(context, BUFFERS * BUFFER_BYTES);
-    try {
-      for (int i = 0; i < BUFFERS; i++) {
-        emptied.add(CudaMark.untimed(context));
-      }
-    } catch (RuntimeException e) {
-      close();
-      throw e;
-    }
+  StagingBuffers(CudaStream stream, StreamProgress progress) {
+    this.stream = stream;
+    this.progress = progress;
+    memory = PinnedHostMemory.allocate(stream.context(), BUFFERS * BUFFER_BYTES);
   }
 
   /**
@@ -41,19 +33,18 @@ final class StagingBuffers implements AutoCloseable {
   void copy(
       WeightSource source,
       long sourceOffset,
-      CudaStream stream,
       long deviceAddress,
       long bytes,
       BooleanSupplier cancelled) {
     for (long done = 0; done < bytes && !cancelled.getAsBoolean(); done += BUFFER_BYTES) {
       long piece = Math.min(BUFFER_BYTES, bytes - done);
-      emptied.get(next).await();
+      progress.require(emptied[next]);
       source.read(sourceOffset + done, memory.segment().asSlice(next * BUFFER_BYTES, piece));
       if (cancelled.getAsBoolean()) {
         return;
       }
       stream.copyToDevice(deviceAddress + done, memory.address() + next * BUFFER_BYTES, piece);
-      stream.record(emptied.get(next));
+      emptied[next] = progress.mark();
       next = (next + 1) % BUFFERS;
     }
   }
@@ -61,7 +52,6 @@ final class StagingBuffers implements AutoCloseable {
   /** Gives the memory back; nothing may be in flight. */
   @Override
   public void close() {
-    emptied.forEach(CudaMark::close);
     memory.close();
   }
 }

@@ -14,6 +14,7 @@ import java.lang.invoke.VarHandle;
 public final class StreamProgress implements AutoCloseable {
   private static final VarHandle COUNTER = ValueLayout.JAVA_INT.varHandle();
   private static final int SPINS = 16;
+  private static final long LONGEST_SPIN_NANOS = 1_000_000_000;
 
   private final CudaStream stream;
   private final PinnedHostMemory memory;
@@ -55,6 +56,18 @@ public final class StreamProgress implements AutoCloseable {
       }
     }
     return true;
+  }
+
+  /**
+   * Waits until what had been enqueued before a mark is done, on the processor at first and in the
+   * driver when that takes long.
+   *
+   * @throws io.pipelane.lanes.cuda.driver.CudaException when it has failed
+   */
+  void require(int mark) {
+    if (!await(mark, LONGEST_SPIN_NANOS)) {
+      stream.synchronize();
+    }
   }
 
   @Override

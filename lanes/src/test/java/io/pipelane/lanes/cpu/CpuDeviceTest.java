@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -14,15 +15,23 @@ import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceContract;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.modelstore.host.HostMemory;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class CpuDeviceTest extends DeviceContract {
   private static final ByteSize PAGE = new ByteSize(64 << 10);
@@ -64,6 +73,97 @@ class CpuDeviceTest extends DeviceContract {
   }
 
   @Test
+  void map_ofAPage_bringsItsPageTables() throws IOException {
+    AddressRange one = device.reserve(PAGE.bytes() * 2);
+    AddressRange other = device.reserve(PAGE.bytes());
+    Page first = device.pages().take().orElseThrow();
+    Page second = device.pages().take().orElseThrow();
+    for (int round = 0; round < 3; round++) {
+      one.map(0, second);
+      one.map(1, first);
+      assertTrue(isPopulated(one.address(), 2 * PAGE.bytes()));
+      one.unmap(0);
+      one.unmap(1);
+      other.map(0, first);
+      assertTrue(isPopulated(other.address(), PAGE.bytes()));
+      assertFalse(isPopulated(one.address(), LibC.SYSTEM_PAGE_BYTES));
+      other.unmap(0);
+    }
+  }
+
+  /** Whether touching a stretch of addresses is without page faults. */
+  private static boolean isPopulated(long address, long bytes) throws IOException {
+    try (FileChannel pagemap = FileChannel.open(Path.of("/proc/self/pagemap"))) {
+      ByteBuffer entries = ByteBuffer.allocate((int) (bytes / LibC.SYSTEM_PAGE_BYTES) * Long.BYTES);
+      entries.order(ByteOrder.nativeOrder());
+      while (entries.hasRemaining()) {
+        int count =
+            pagemap.read(
+                entries, address / LibC.SYSTEM_PAGE_BYTES * Long.BYTES + entries.position());
+        assertTrue(count > 0);
+      }
+      entries.flip();
+      boolean populated = true;
+      while (entries.hasRemaining()) {
+        populated &= entries.getLong() < 0; // The highest bit says that the page is present.
+      }
+      return populated;
+    }
+  }
+
+  @Test
+  void window_showsOneFileAfterAnother_atTheSameAddresses(@TempDir Path folder) throws IOException {
+    long bytes = 3 * LibC.SYSTEM_PAGE_BYTES + 5;
+    AddressRange range = device.reserve(PAGE.bytes() * 2, bytes);
+    assertEquals(PAGE.bytes() * 2, range.memory().byteSize());
+    assertEquals(range.address() + range.byteSize(), range.windowAddress());
+    MemorySegment window = memory(range.windowAddress(), bytes);
+    for (int round = 1; round <= 3; round++) {
+      Path file = folder.resolve("table" + round);
+      byte[] content = new byte[(int) bytes];
+      new Random(round).nextBytes(content);
+      Files.write(file, content);
+      try (HostMemory.Loaded loaded = HostMemory.PAGE_CACHE.load(file)) {
+        range.show(loaded.memory());
+      }
+      Files.delete(file);
+      assertArrayEquals(content, window.toArray(ValueLayout.JAVA_BYTE));
+      assertTrue(protection(range.windowAddress()).startsWith("r--"));
+    }
+    range.hide();
+    assertTrue(protection(range.windowAddress()).startsWith("---"));
+    MemorySegment tooShort = Arena.ofAuto().allocate(bytes - 1);
+    assertThrows(IllegalArgumentException.class, () -> range.show(tooShort));
+    range.close();
+    assertThrows(UnsupportedOperationException.class, () -> device.reserve(1).windowAddress());
+  }
+
+  @Test
+  void show_ofMemoryThatIsNoFile_isRefusedAndLeavesTheWindowReserved() {
+    AddressRange range = device.reserve(1, LibC.SYSTEM_PAGE_BYTES);
+    MemorySegment heap = Arena.ofAuto().allocate(LibC.SYSTEM_PAGE_BYTES, LibC.SYSTEM_PAGE_BYTES);
+    assertThrows(StatusException.class, () -> range.show(heap));
+    assertTrue(protection(range.windowAddress()).startsWith("---"));
+  }
+
+  /** What may be done at an address, e.g. {@code r--s}. */
+  private static String protection(long address) {
+    try {
+      for (String line : Files.readAllLines(Path.of("/proc/self/maps"))) {
+        String[] columns = line.split(" ", 3);
+        String[] ends = columns[0].split("-", 2);
+        if (Long.parseUnsignedLong(ends[0], 16) <= address
+            && address < Long.parseUnsignedLong(ends[1], 16)) {
+          return columns[1];
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return "not mapped";
+  }
+
+  @Test
   void close_givesEverythingBack() throws IOException {
     int regionsBefore = 0;
     for (int round = 0; round < 20; round++) {
@@ -88,7 +188,7 @@ class CpuDeviceTest extends DeviceContract {
     }
     // Ten more devices leave no mapping; the JVM itself may add a few (heap, code, threads).
     assertTrue(mappings() - regionsBefore < 10, "mappings " + regionsBefore + ", " + mappings());
-    assertEquals(1, memfdMappings(), "only the window of the test's own device is left");
+    assertEquals(2, memfdMappings(), "only window and parking of the test's own device are left");
     assertEquals(1, memfdDescriptors());
     device.close();
     assertEquals(0, memfdMappings());

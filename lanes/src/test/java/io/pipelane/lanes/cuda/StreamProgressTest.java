@@ -96,7 +96,7 @@ class StreamProgressTest {
   void awaitRoom_atATransfersBeginning_isAtOnceForTwoPieces() {
     try (StreamGate gate = new StreamGate(device.context())) {
       gate.hold(stream);
-      InFlight inFlight = new InFlight(stream, progress);
+      InFlight inFlight = new InFlight(progress);
       assertEquals(100, inFlight.awaitRoom(100), "what remains is less than a piece");
       long first = inFlight.awaitRoom(LARGE);
       inFlight.add(first);
@@ -111,7 +111,7 @@ class StreamProgressTest {
     long place = allocated(MOST_IN_FLIGHT);
     try (StreamGate gate = new StreamGate(device.context())) {
       gate.hold(stream);
-      InFlight inFlight = new InFlight(stream, progress);
+      InFlight inFlight = new InFlight(progress);
       for (int i = 0; i < 2; i++) {
         long piece = inFlight.awaitRoom(LARGE);
         stream.copyToDevice(place, host.address(), piece);

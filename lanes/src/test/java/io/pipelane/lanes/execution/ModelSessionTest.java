@@ -2,6 +2,7 @@ package io.pipelane.lanes.execution;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -19,6 +20,7 @@ import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.host.HostMemory;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.runtime.GateListener;
@@ -34,6 +36,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -77,18 +80,29 @@ class ModelSessionTest {
         Arguments.of("chain", TestModels.chain(5, TestModels.WIDTH, 1)),
         Arguments.of("branches", TestModels.branches(2)),
         Arguments.of("quantized", TestModels.quantized(4, 3)),
-        Arguments.of("halfStored", TestModels.halfStored(4, 4)));
+        Arguments.of("halfStored", TestModels.halfStored(4, 4)),
+        Arguments.of("embedding", TestModels.embedding(4, 5)));
   }
 
   /** A range with the model's weights in it. */
   private AddressRange filled(ImportedModel model) throws IOException {
-    AddressRange range = device.reserve(model.plan().weightBytes());
+    AddressRange range = device.reserve(model.plan().weightBytes(), model.plan().inPlaceBytes());
+    if (!model.plan().inPlace().isEmpty()) {
+      show(model, range);
+    }
     for (int slot = 0; slot < range.slots(); slot++) {
       range.map(slot, device.pages().take().orElseThrow());
     }
     byte[] weights = Files.readAllBytes(model.weights());
     range.memory().asSlice(0, weights.length).copyFrom(MemorySegment.ofArray(weights));
     return range;
+  }
+
+  /** Nothing but the window knows of the file when this returns. */
+  private static void show(ImportedModel model, AddressRange range) throws IOException {
+    try (HostMemory.Loaded file = HostMemory.PAGE_CACHE.load(model.inPlaceWeights())) {
+      range.show(file.memory());
+    }
   }
 
   private ModelSession gated(ImportedModel model, AddressRange range) {
@@ -135,6 +149,26 @@ class ModelSessionTest {
         assertArrayEquals(expected, actual, 1e-5f);
         assertEquals(0, region.usedBytes());
       }
+    }
+  }
+
+  @Test
+  void run_windowThatShowsAnotherTable_answersAsThatVariant() throws IOException {
+    ImportedModel one = TestImports.of(TestModels.embedding(3, 1), "one", folder);
+    ImportedModel other = TestImports.of(TestModels.embedding(3, 2), "other", folder);
+    AddressRange range = filled(one);
+    AddressRange otherRange = filled(other);
+    try (ModelSession session = gated(one, range);
+        ModelSession expecting = gated(other, otherRange)) {
+      float[] x = random(2, 1);
+      float[] first = run(session, x);
+      byte[] weights = Files.readAllBytes(other.weights());
+      range.memory().asSlice(0, weights.length).copyFrom(MemorySegment.ofArray(weights));
+      float[] mixed = run(session, x);
+      show(other, range);
+      assertArrayEquals(run(expecting, x), run(session, x));
+      assertFalse(Arrays.equals(mixed, run(session, x)), "the tables make a difference");
+      assertFalse(Arrays.equals(first, run(session, x)));
     }
   }
 
@@ -201,6 +235,7 @@ class ModelSessionTest {
         plan.outputs(),
         plan.weights(),
         repacked,
+        plan.inPlace(),
         plan.segments(),
         plan.weightBytes(),
         plan.weightChecksum(),

@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
@@ -13,6 +14,7 @@ import io.pipelane.runtime.graph.Constants;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.TensorContent;
@@ -46,7 +48,10 @@ public final class TestImports {
     Path weightsFile = folder.resolve("weights.bin");
     ModelFile.write(gated.model(), gatedModel);
     writeWeights(gated, weights, folder, weightsFile);
-    return new ImportedModel(version, plan(model, gated), gatedModel, weightsFile);
+    ImportedModel imported =
+        new ImportedModel(version, plan(model, gated), gatedModel, weightsFile);
+    writeInPlace(gated, weights, folder, imported.inPlaceWeights());
+    return imported;
   }
 
   private static void writeWeights(
@@ -64,18 +69,36 @@ public final class TestImports {
     Files.write(file, padded);
   }
 
+  private static void writeInPlace(
+      GatedGraph gated, Map<String, TensorProto> weights, Path folder, Path file)
+      throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+      for (InPlaceWeight weight : gated.inPlace()) {
+        channel.position(weight.offset());
+        TensorContent.of(Objects.requireNonNull(weights.get(weight.name())), folder)
+            .writeTo(channel);
+      }
+    }
+  }
+
   private static Plan plan(ModelProto model, GatedGraph gated) {
     return new Plan(
         StructureHash.of(gated.model()),
         model.getGraph().getInputList().stream().map(TestImports::spec).toList(),
         model.getGraph().getOutputList().stream().map(TestImports::spec).toList(),
         Plan.weightsOf(gated),
+        List.of(),
+        gated.inPlace(),
         Plan.segmentsOf(gated),
         gated.weightBytes(),
         0,
         gated.model().getGraph().getInitializerList().stream()
             .mapToLong(TensorProto::getSerializedSize)
             .sum(),
+        Padding.notApplicable("nobody has tried"),
+        false,
+        0,
         List.of());
   }
 

@@ -3,6 +3,7 @@ package io.pipelane.modelstore.host;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.pipelane.config.ByteSize;
+import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * Weights kept ready for transfer in host memory, up to a bound; beyond it they are read from disk.
  * Safe for any thread.
  */
-public final class HostTier implements AutoCloseable {
+public final class HostTier implements HostWeights, AutoCloseable {
   /*
    * Caffeine decides what stays. An entry that it gives up is freed when its last lease closes; an
    * entry that it does not admit is never leased, its weights are read from disk instead, so that
@@ -105,6 +106,22 @@ public final class HostTier implements AutoCloseable {
     if (loader != null && heldBytes.get() + byteSize <= capacityBytes) {
       load(weights);
     }
+  }
+
+  /**
+   * Leases a model's streamed weights.
+   *
+   * @throws UncheckedIOException when their file cannot be opened
+   */
+  @Override
+  public WeightSource open(ImportedModel model) {
+    return open(model.weights(), model.plan().weightBytes());
+  }
+
+  /** Not bounded, and in no statistics: it is there as long as the model is. */
+  @Override
+  public HostMemory.Loaded inPlace(ImportedModel model) {
+    return HostWeights.held(model, hostMemory);
   }
 
   /**

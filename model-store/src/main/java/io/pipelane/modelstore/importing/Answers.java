@@ -11,11 +11,13 @@ import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.GraphTarget;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -100,25 +102,34 @@ final class Answers {
   }
 
   /**
-   * Compares a gated model's answers. On the processor each weight is garbage until its gate is
-   * reached; for a GPU ONNX Runtime copies what is bound before it runs, so there all have arrived.
+   * Compares a gated model's answers. On the processor each streamed weight is garbage until its
+   * gate is reached; for a GPU ONNX Runtime copies what is bound before it runs, so there all have
+   * arrived. What is read in place is there from the beginning.
    *
+   * @param weights the file of streamed weights
+   * @param inPlace the file of those read in place
    * @param settings of a session that repacks nothing
    * @param memory serves what the session allocates
    * @throws StatusException when they differ, or the model cannot be run
    */
   Comparison compare(
-      Path gated, Layout layout, Path weights, SessionSettings settings, ImportMemory memory)
+      Path gated,
+      Layout layout,
+      Path weights,
+      Path inPlace,
+      SessionSettings settings,
+      ImportMemory memory)
       throws IOException {
     try (Arena arena = Arena.ofConfined();
-        FileChannel file = FileChannel.open(weights, StandardOpenOption.READ)) {
+        FileChannel file = FileChannel.open(weights, StandardOpenOption.READ);
+        FileChannel tables = FileChannel.open(inPlace, StandardOpenOption.READ)) {
       MemorySegment range = arena.allocate(Math.max(1, layout.byteSize()), GatedGraph.ALIGNMENT);
       try (OrtSession session =
           layout.open(environment, gated, range.address(), settings, memory)) {
         String note =
             known.isEmpty()
                 ? "not verified: " + reason
-                : compare(session, arena, layout, file, range);
+                : compare(session, arena, layout, file, tables, range);
         return new Comparison(note, weightsOnHost(session, layout));
       }
     }
@@ -135,12 +146,25 @@ final class Answers {
 
   /** Asks a session whose weights lie in a range, and arrive there from a file. */
   private String compare(
-      OrtSession session, Arena arena, Layout layout, FileChannel file, MemorySegment range) {
+      OrtSession session,
+      Arena arena,
+      Layout layout,
+      FileChannel file,
+      FileChannel tables,
+      MemorySegment range)
+      throws IOException {
     Known expected = known.orElseThrow();
     Map<String, OrtTensor> feeds =
         new MadeUpInputs(environment, arena).of(inputs, expected.dimension());
     for (Plan.StreamedWeight weight : layout.weights()) {
       long address = range.address() + weight.offset();
+      feeds.put(
+          weight.name(),
+          OrtTensor.over(environment, address, weight.byteSize(), weight.type(), weight.shape()));
+    }
+    MemorySegment table = tables.map(MapMode.READ_ONLY, 0, tables.size(), arena);
+    for (InPlaceWeight weight : layout.inPlace()) {
+      long address = table.address() + weight.offset();
       feeds.put(
           weight.name(),
           OrtTensor.over(environment, address, weight.byteSize(), weight.type(), weight.shape()));

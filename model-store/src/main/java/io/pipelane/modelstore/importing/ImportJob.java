@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtEnvironment;
@@ -19,6 +20,7 @@ import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.runtime.graph.HostCopies;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.WeightSelection;
@@ -152,12 +154,14 @@ final class ImportJob {
         GatedGraph gated = GateCutter.cut(optimized, weights, cuts, target.graph());
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
+        WeightsFile.writeInPlace(gated, weights, optimized, inPlaceFile());
         Layout layout = Layout.of(gated, checksum);
         Answers.Comparison comparison =
             answers.compare(
                 folder.resolve(GATED),
                 layout,
                 folder.resolve(WEIGHTS),
+                inPlaceFile(),
                 gatedSession(channelsLast),
                 memory);
         GraphProto placed = takePlaced();
@@ -165,6 +169,7 @@ final class ImportJob {
         keep.addAll(comparison.weightsOnHost());
         if (keep.isEmpty()) {
           notes.add(comparison.note());
+          noteInPlace(layout);
           if (target.graph() == GraphTarget.GPU) {
             notes.add("host copies: " + HostCopies.count(placed));
           }
@@ -196,6 +201,18 @@ final class ImportJob {
     }
   }
 
+  private Path inPlaceFile() {
+    return folder.resolve(ImportedModel.IN_PLACE);
+  }
+
+  private void noteInPlace(Layout layout) {
+    for (InPlaceWeight weight : layout.inPlace()) {
+      notes.add(
+          "read in place from host memory: %s, %.1f MB"
+              .formatted(weight.name(), weight.byteSize() / 1e6));
+    }
+  }
+
   /** Lets kernels repack what they want to, where it can be checked that they still get it. */
   private Layout repacked(
       OrtEnvironment environment, GatedGraph gated, Answers answers, Layout layout)
@@ -208,7 +225,9 @@ final class ImportJob {
           answers.areKnown() ? repacker.write(model, weights) : Optional.empty();
       if (repacked.isPresent()) {
         String note =
-            answers.compare(model, repacked.get(), weights, gatedSession(false), memory).note();
+            answers
+                .compare(model, repacked.get(), weights, inPlaceFile(), gatedSession(false), memory)
+                .note();
         notes.add("%d weights repacked, ".formatted(repacked.get().repacked().size()) + note);
         Files.move(model, folder.resolve(GATED), StandardCopyOption.REPLACE_EXISTING);
         Files.move(weights, folder.resolve(WEIGHTS), StandardCopyOption.REPLACE_EXISTING);
@@ -254,6 +273,7 @@ final class ImportJob {
         plain.outputs(),
         layout.weights(),
         layout.repacked(),
+        layout.inPlace(),
         layout.segments(),
         layout.byteSize(),
         layout.checksum(),

@@ -8,19 +8,23 @@ import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.StandInWeights;
 import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What lies where in a weights file.
+ * What lies where in a weights file, and in the file of what is read in place.
  *
  * @param weights those that the session takes as inputs
  * @param repacked those that lie there as kernels have repacked them
- * @param checksum CRC-32C of the file
+ * @param inPlace those in the other file
+ * @param byteSize of the weights file
+ * @param checksum CRC-32C of the weights file
  */
 record Layout(
     List<Plan.StreamedWeight> weights,
     List<RepackedWeight> repacked,
+    List<InPlaceWeight> inPlace,
     List<Plan.Segment> segments,
     long byteSize,
     long checksum) {
@@ -28,11 +32,16 @@ record Layout(
   /** Every weight as the model has it. */
   static Layout of(GatedGraph gated, long checksum) {
     return new Layout(
-        Plan.weightsOf(gated), List.of(), Plan.segmentsOf(gated), gated.weightBytes(), checksum);
+        Plan.weightsOf(gated),
+        List.of(),
+        gated.inPlace(),
+        Plan.segmentsOf(gated),
+        gated.weightBytes(),
+        checksum);
   }
 
   Layout withChecksum(long sum) {
-    return new Layout(weights, repacked, segments, byteSize, sum);
+    return new Layout(weights, repacked, inPlace, segments, byteSize, sum);
   }
 
   /**

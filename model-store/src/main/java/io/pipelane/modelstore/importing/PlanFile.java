@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.module.SimpleModule;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -93,6 +94,16 @@ public final class PlanFile {
     }
     for (Plan.StreamedWeight weight : plan.weights()) {
       checkPlace(plan, weight.name(), weight.segment(), weight.offset(), weight.byteSize());
+    }
+    long free = 0;
+    for (InPlaceWeight weight : plan.inPlace()) {
+      if (weight.offset() < free
+          || weight.offset() % Plan.WEIGHT_ALIGNMENT != 0
+          || weight.byteSize() < 0
+          || weight.end() < weight.offset()) {
+        throw new IOException("plan: weight " + weight.name() + " lies in no place of its own");
+      }
+      free = weight.end();
     }
     Set<Integer> allocations = new HashSet<>();
     for (RepackedWeight weight : plan.repacked()) {

@@ -126,7 +126,7 @@ final class Repacker {
       }
       segments.add(new Plan.Segment(begin, end - begin, gated.segments().get(segment).layers()));
     }
-    return new Layout(asTheyAre, repacked, segments, end, 0);
+    return new Layout(asTheyAre, repacked, gated.inPlace(), segments, end, 0);
   }
 
   private static Layout write(

@@ -2,6 +2,7 @@ package io.pipelane.modelstore.importing;
 
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.TensorContent;
 import java.io.IOException;
@@ -15,7 +16,7 @@ import java.util.Map;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/** The streamed weights of a model in one file, in execution order, written without gathering. */
+/** Weights of a model in one file, in execution order, written without gathering. */
 final class WeightsFile implements WritableByteChannel {
   private static final long PIECE_BYTES = 1 << 30;
 
@@ -38,7 +39,7 @@ final class WeightsFile implements WritableByteChannel {
   }
 
   /**
-   * Writes a whole file, every weight as the model has it.
+   * Writes the file of streamed weights, each as the model has it.
    *
    * @param weights the initializers by name
    * @return its CRC-32C
@@ -47,16 +48,36 @@ final class WeightsFile implements WritableByteChannel {
       throws IOException {
     try (WeightsFile file = create(path)) {
       for (GatedGraph.Weight weight : gated.weights()) {
-        file.padTo(weight.offset());
-        @Nullable TensorProto tensor = weights.get(weight.name());
-        if (tensor == null) {
-          throw new IllegalStateException("no content for weight " + weight.name());
-        }
-        TensorContent.of(tensor, model.folder()).writeTo(file);
+        file.write(weight.name(), weight.offset(), weights, model);
       }
       file.padTo(gated.weightBytes());
       return file.checksum();
     }
+  }
+
+  /**
+   * Writes the file of weights that are read in place; empty where there are none.
+   *
+   * @param weights the initializers by name
+   */
+  static void writeInPlace(
+      GatedGraph gated, Map<String, TensorProto> weights, ModelFile model, Path path)
+      throws IOException {
+    try (WeightsFile file = create(path)) {
+      for (InPlaceWeight weight : gated.inPlace()) {
+        file.write(weight.name(), weight.offset(), weights, model);
+      }
+    }
+  }
+
+  private void write(String name, long offset, Map<String, TensorProto> weights, ModelFile model)
+      throws IOException {
+    padTo(offset);
+    @Nullable TensorProto tensor = weights.get(name);
+    if (tensor == null) {
+      throw new IllegalStateException("no content for weight " + name);
+    }
+    TensorContent.of(tensor, model.folder()).writeTo(this);
   }
 
   /** Writes zeros as far as an offset. */

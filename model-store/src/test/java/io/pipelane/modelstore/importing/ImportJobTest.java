@@ -1,5 +1,6 @@
 package io.pipelane.modelstore.importing;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,6 +9,7 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.protobuf.ByteString;
+import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.RepackedWeight;
@@ -15,6 +17,7 @@ import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -121,6 +124,27 @@ class ImportJobTest {
     Plan conditional = run(TestModels.conditional(1), version("2"));
     assertEquals(List.of(), conditional.repacked());
     assertEquals(3, conditional.weights().size());
+  }
+
+  @Test
+  void run_table_isReadInPlaceFromAFileOfItsOwn() throws IOException {
+    ModelProto model = TestModels.embedding(2, 1);
+    Plan plan = run(model, version("1"));
+    String notes = plan.notes().toString();
+    assertTrue(plan.notes().getFirst().startsWith("verified"), notes);
+    assertEquals(List.of("table"), plan.inPlace().stream().map(InPlaceWeight::name).toList());
+    assertEquals(2, plan.repacked().size(), notes);
+    TensorProto table =
+        model.getGraph().getInitializerList().stream()
+            .filter(constant -> constant.getName().equals("table"))
+            .findFirst()
+            .orElseThrow();
+    byte[] file = Files.readAllBytes(out(version("1")).resolve(ImportedModel.IN_PLACE));
+    assertArrayEquals(table.getRawData().toByteArray(), file);
+    assertEquals(file.length, plan.inPlaceBytes());
+    Plan variant = run(TestModels.embedding(2, 2), version("2"));
+    assertEquals(plan.structureHash(), variant.structureHash());
+    assertEquals(plan.inPlace(), variant.inPlace());
   }
 
   private Path version(String name) throws IOException {

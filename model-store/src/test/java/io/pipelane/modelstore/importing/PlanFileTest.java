@@ -12,6 +12,7 @@ import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -69,6 +70,7 @@ class PlanFileTest {
             new StreamedWeight("w/0", TensorType.FP32, Shape.of(4, 4), 0, 64, 0),
             new StreamedWeight("w\"1", TensorType.INT8, Shape.of(3), 256, 3, 1)),
         List.of(new RepackedWeight("w/2", TensorType.FP32, Shape.of(1, 4), 16, 7, 256, 64, 1)),
+        List.of(new InPlaceWeight("w/3", TensorType.FP32, Shape.of(4, 2), 512, 32)),
         List.of(new Segment(0, 256, 2), new Segment(256, 256, 1)),
         weightBytes,
         0xffff_ffffL,

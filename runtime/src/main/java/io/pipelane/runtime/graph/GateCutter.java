@@ -8,6 +8,7 @@ import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.TensorShapeProto;
 import ai.onnx.proto.OnnxMl.TypeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.graph.GatedGraph.Segment;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
@@ -41,11 +42,14 @@ public final class GateCutter {
     List<NodeProto> order = NodeOrder.of(graph);
     ElementTypes types = ElementTypes.of(graph, order);
     Liveness liveness = Liveness.of(graph, order, types, target.hostValues(graph, order, types));
-    Set<String> slab = target.slab(weights);
-    Map<String, TensorProto> layered = new HashMap<>(weights);
-    layered.keySet().removeAll(slab);
-    Segmentation cuts = Segmentation.of(order, layered, settings, liveness::mayCut);
-    List<Weight> placed = place(order, cuts, weights, slab);
+    Set<String> tables = target.readInPlace(order, weights);
+    Map<String, TensorProto> streamed = without(weights, tables);
+    Set<String> slab = target.slab(streamed);
+    Segmentation cuts =
+        Segmentation.of(
+            order, without(streamed, slab), settings, target.headStart(), liveness::mayCut);
+    List<Weight> placed = place(order, cuts, streamed, slab);
+    List<InPlaceWeight> inPlace = placeInPlace(tables, weights);
     GateWiring wiring = new GateWiring(graph, order, cuts, liveness, placed);
 
     GraphProto.Builder edited =
@@ -61,15 +65,24 @@ public final class GateCutter {
           types.declareOutputs(node, edited);
         });
     graph.getInputList().forEach(edited::addInput);
-    placed.forEach(weight -> edited.addInput(declaration(weight)));
+    placed.forEach(w -> edited.addInput(declaration(w.name(), w.type(), w.shape())));
+    inPlace.forEach(w -> edited.addInput(declaration(w.name(), w.type(), w.shape())));
     GatedGraph gated =
         new GatedGraph(
             model(file.model(), edited, cuts.segments() > 1),
             placed,
+            inPlace,
             segments(placed, cuts),
             placed.isEmpty() ? 0 : end(placed.getLast()));
     GateRules.check(gated);
     return gated;
+  }
+
+  private static Map<String, TensorProto> without(
+      Map<String, TensorProto> weights, Set<String> names) {
+    Map<String, TensorProto> others = new HashMap<>(weights);
+    others.keySet().removeAll(names);
+    return others;
   }
 
   private static GraphProto withoutWeights(GraphProto graph, Map<String, TensorProto> weights) {
@@ -133,6 +146,25 @@ public final class GateCutter {
     return placed;
   }
 
+  private static List<InPlaceWeight> placeInPlace(
+      Set<String> names, Map<String, TensorProto> weights) {
+    List<InPlaceWeight> placed = new ArrayList<>();
+    long offset = 0;
+    for (String name : names) {
+      TensorProto tensor = weights.getOrDefault(name, TensorProto.getDefaultInstance());
+      InPlaceWeight weight =
+          new InPlaceWeight(
+              name,
+              TensorType.ofOnnx(tensor.getDataType()),
+              TensorContent.shape(tensor),
+              offset,
+              TensorContent.byteSize(tensor));
+      placed.add(weight);
+      offset = GatedGraph.align(weight.end());
+    }
+    return placed;
+  }
+
   private static long end(Weight weight) {
     return GatedGraph.align(weight.offset() + weight.byteSize());
   }
@@ -153,19 +185,17 @@ public final class GateCutter {
     return segments;
   }
 
-  private static ValueInfoProto declaration(Weight weight) {
-    TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
-    for (long dimension : weight.shape().toArray()) {
-      shape.addDim(TensorShapeProto.Dimension.newBuilder().setDimValue(dimension));
+  private static ValueInfoProto declaration(String name, TensorType type, Shape shape) {
+    TensorShapeProto.Builder dimensions = TensorShapeProto.newBuilder();
+    for (long dimension : shape.toArray()) {
+      dimensions.addDim(TensorShapeProto.Dimension.newBuilder().setDimValue(dimension));
     }
     return ValueInfoProto.newBuilder()
-        .setName(weight.name())
+        .setName(name)
         .setType(
             TypeProto.newBuilder()
                 .setTensorType(
-                    TypeProto.Tensor.newBuilder()
-                        .setElemType(weight.type().onnx())
-                        .setShape(shape)))
+                    TypeProto.Tensor.newBuilder().setElemType(type.onnx()).setShape(dimensions)))
         .build();
   }
 }

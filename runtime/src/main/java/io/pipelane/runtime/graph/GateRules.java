@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.graph.GatedGraph.Segment;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
 import java.util.HashMap;
@@ -22,11 +23,13 @@ public final class GateRules {
    * depth(name) is the highest gate that a value descends from. Because gate g must itself descend
    * from gate g - 1, descending from gate g means descending from every gate up to g, so one number
    * per value is enough. A weight keeps its identity through gates: they pass it on, they do not
-   * read it.
+   * read it. A weight that is read in place is there from the beginning, so it waits for nothing;
+   * what it must not have is a reader that wants more of it than rows.
    */
   private final GatedGraph gated;
   private final Map<String, Integer> depth = new HashMap<>();
   private final Map<String, Weight> weightBehind = new HashMap<>();
+  private final Set<String> inPlace = new HashSet<>();
 
   private GateRules(GatedGraph gated) {
     this.gated = gated;
@@ -66,32 +69,49 @@ public final class GateRules {
       end += stretch.byteSize();
     }
     require(end == offset, "last segment", "does not end with the weights file");
+    long free = 0;
+    for (InPlaceWeight weight : gated.inPlace()) {
+      require(weight.offset() == free, weight.name(), "does not lie in place at byte " + free);
+      free = GatedGraph.align(weight.end());
+    }
   }
 
-  /** Weights are the last inputs of the graph, in order, and nothing else in it. */
+  /**
+   * Weights are the last inputs of the graph, in order, those read in place behind the others, and
+   * nothing else in it.
+   */
   private void checkDeclarations() {
     GraphProto graph = gated.model().getGraph();
     Set<String> constants = Scopes.constants(graph);
     Set<String> outputs = new HashSet<>();
     graph.getOutputList().forEach(output -> outputs.add(output.getName()));
     List<ValueInfoProto> inputs = graph.getInputList();
-    int first = inputs.size() - gated.weights().size();
-    require(first >= 0, "graph", "has fewer inputs than weights");
-    for (int i = 0; i < gated.weights().size(); i++) {
-      Weight weight = gated.weights().get(i);
-      String name = weight.name();
-      ValueInfoProto input = inputs.get(first + i);
-      require(input.getName().equals(name), name, "is not input " + (first + i));
-      require(
-          input.getType().getTensorType().getElemType() == weight.type().onnx(),
-          name,
-          "is declared with another type");
+    int weights = gated.weights().size() + gated.inPlace().size();
+    int next = inputs.size() - weights;
+    require(next >= 0, "graph", "has fewer inputs than weights");
+    for (Weight weight : gated.weights()) {
+      checkInput(inputs.get(next), next, weight.name(), weight.type());
+      weightBehind.put(weight.name(), weight);
+      next++;
+    }
+    for (InPlaceWeight weight : gated.inPlace()) {
+      checkInput(inputs.get(next), next, weight.name(), weight.type());
+      inPlace.add(weight.name());
+      next++;
+    }
+    for (ValueInfoProto input : inputs.subList(inputs.size() - weights, inputs.size())) {
+      String name = input.getName();
       require(!constants.contains(name), name, "is still a constant");
       require(!outputs.contains(name), name, "is an output of the graph");
-      weightBehind.put(name, weight);
     }
     inputs.forEach(input -> depth.put(input.getName(), 0));
     constants.forEach(name -> depth.put(name, 0));
+  }
+
+  private static void checkInput(ValueInfoProto input, int number, String name, TensorType type) {
+    require(input.getName().equals(name), name, "is not input " + number);
+    int declared = input.getType().getTensorType().getElemType();
+    require(declared == type.onnx(), name, "is declared with another type");
   }
 
   private void checkOrder() {
@@ -119,6 +139,7 @@ public final class GateRules {
     require(gate.getInputCount() == gate.getOutputCount(), name, "loses or invents values");
     require(deepest(gate) == number - 1, name, "does not follow gate " + (number - 1));
     for (int i = 0; i < gate.getInputCount(); i++) {
+      require(!inPlace.contains(gate.getInput(i)), name, "passes " + gate.getInput(i));
       define(gate, gate.getOutput(i), number);
       @Nullable Weight weight = weightBehind.get(gate.getInput(i));
       if (weight != null) {
@@ -146,11 +167,21 @@ public final class GateRules {
                 .formatted(weight.name(), weight.segment()));
       }
     }
+    for (String implicit : Scopes.implicitReads(node)) {
+      checkInPlace(node, implicit, false);
+    }
+    for (int i = 0; i < node.getInputCount(); i++) {
+      checkInPlace(node, node.getInput(i), RowReads.isByRows(node, i));
+    }
     for (String output : node.getOutputList()) {
       if (!output.isEmpty()) {
         define(node, output, deepest);
       }
     }
+  }
+
+  private void checkInPlace(NodeProto node, String read, boolean byRows) {
+    require(byRows || !inPlace.contains(read), node.getName(), "reads all of " + read);
   }
 
   private int deepest(NodeProto node) {

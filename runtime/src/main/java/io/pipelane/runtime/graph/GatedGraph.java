@@ -10,13 +10,19 @@ import java.util.List;
  *
  * <p>A gate is a node {@code Gate} of the domain {@code ai.pipelane}, version 1, with an integer
  * attribute {@code gate}: the number of the segment it begins, from 1. Output i of it is input i.
- * The weights follow the model's own inputs, in the order of the weights file.
+ * The weights follow the model's own inputs, in the order of the weights file; behind them come
+ * those that are read in place.
  *
+ * @param inPlace in ascending order of offsets
  * @param segments at least one; segment 0 has no gate
  * @param weightBytes the size of the weights file
  */
 public record GatedGraph(
-    ModelProto model, List<Weight> weights, List<Segment> segments, long weightBytes) {
+    ModelProto model,
+    List<Weight> weights,
+    List<InPlaceWeight> inPlace,
+    List<Segment> segments,
+    long weightBytes) {
   public static final String GATE_DOMAIN = "ai.pipelane";
   public static final String GATE_OPERATOR = "Gate";
   public static final String GATE_ATTRIBUTE = "gate";
@@ -29,6 +35,7 @@ public record GatedGraph(
 
   public GatedGraph {
     weights = List.copyOf(weights);
+    inPlace = List.copyOf(inPlace);
     segments = List.copyOf(segments);
   }
 

@@ -10,7 +10,10 @@ import java.util.stream.Collectors;
 
 /** What a graph is cut for: it decides which constants are streamed and which values are gated. */
 public enum GraphTarget {
-  /** The processor: one memory for every value; small constants stay, for kernels to repack. */
+  /**
+   * The processor: one memory for every value; small constants stay, for kernels to repack; tables
+   * are read in place.
+   */
   PROCESSOR,
 
   /**
@@ -34,6 +37,25 @@ public enum GraphTarget {
     return switch (this) {
       case PROCESSOR -> HostValues.NONE;
       case GPU -> HostValues.of(graph, order, types);
+    };
+  }
+
+  /** The weights that a run reads where they lie in host memory. */
+  Set<String> readInPlace(List<NodeProto> order, Map<String, TensorProto> weights) {
+    return switch (this) {
+      case PROCESSOR -> RowReads.of(order, weights);
+      case GPU -> Set.of();
+    };
+  }
+
+  /**
+   * How many times smaller than others the first segment is to be, for which all computation waits;
+   * the second is half as many times smaller. Where copies are grouped anyway it is of no use.
+   */
+  int headStart() {
+    return switch (this) {
+      case PROCESSOR -> 4;
+      case GPU -> 1;
     };
   }
 

@@ -10,8 +10,8 @@ import java.util.Set;
 import java.util.function.IntPredicate;
 
 /**
- * Which segment each node belongs to: cuts that leave about equal bytes of weights between them,
- * each before a node that is the first to read some weight.
+ * Which segment each node belongs to: cuts that leave about equal bytes of weights between them but
+ * for the first ones, each before a node that is the first to read some weight.
  *
  * @param segmentOf by position in the order of execution, ascending
  */
@@ -25,12 +25,14 @@ record Segmentation(List<Integer> segmentOf, int segments) {
    *
    * @param order the nodes as they are executed
    * @param weights what is streamed
+   * @param headStart see {@link GraphTarget#headStart}
    * @param mayCut whether a gate can stand before the node at a position
    */
   static Segmentation of(
       List<NodeProto> order,
       Map<String, TensorProto> weights,
       CutSettings settings,
+      int headStart,
       IntPredicate mayCut) {
     long remaining =
         weights.values().stream()
@@ -40,7 +42,7 @@ record Segmentation(List<Integer> segmentOf, int segments) {
     Set<String> read = new HashSet<>();
     int segment = 0;
     long inSegment = 0;
-    long target = target(remaining, settings, 0);
+    long target = target(remaining, settings, headStart, 0);
     for (int k = 0; k < order.size(); k++) {
       long added = 0;
       for (String name : Scopes.reads(order.get(k))) {
@@ -57,7 +59,7 @@ record Segmentation(List<Integer> segmentOf, int segments) {
       if (added > 0 && full && mayCut.test(k)) {
         segment++;
         inSegment = 0;
-        target = target(remaining, settings, segment);
+        target = target(remaining, settings, headStart, segment);
       }
       segmentOf.add(segment);
       inSegment += added;
@@ -66,8 +68,9 @@ record Segmentation(List<Integer> segmentOf, int segments) {
     return new Segmentation(segmentOf, segment + 1);
   }
 
-  private static long target(long remaining, CutSettings settings, int segment) {
-    return Math.max(
-        settings.minimumSegmentBytes(), remaining / (settings.maximumSegments() - segment));
+  private static long target(long remaining, CutSettings settings, int headStart, int segment) {
+    long equal = remaining / (settings.maximumSegments() - segment);
+    int smaller = Math.max(1, headStart >> segment);
+    return Math.max(settings.minimumSegmentBytes(), equal / smaller);
   }
 }

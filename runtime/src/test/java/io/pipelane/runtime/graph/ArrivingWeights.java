@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 
@@ -57,7 +58,7 @@ final class ArrivingWeights implements AutoCloseable {
     }
   }
 
-  /** Outputs of a gated graph whose weights arrive gate by gate. */
+  /** Outputs of a gated graph whose weights arrive gate by gate, but for those read in place. */
   List<float[]> gated(
       GatedGraph gated, Map<String, TensorProto> weights, Path source, long openDimension)
       throws IOException {
@@ -70,7 +71,7 @@ final class ArrivingWeights implements AutoCloseable {
         Arena arena = Arena.ofConfined()) {
       MemorySegment memory = arena.allocate(Math.max(64, gated.weightBytes()), 64);
       memory.fill((byte) 0x7f);
-      int own = session.inputs().size() - gated.weights().size();
+      int own = session.inputs().size() - gated.weights().size() - gated.inPlace().size();
       Map<String, OrtTensor> feeds = inputs(session.inputs().subList(0, own), openDimension, arena);
       for (Weight weight : gated.weights()) {
         feeds.put(
@@ -81,6 +82,14 @@ final class ArrivingWeights implements AutoCloseable {
                 weight.byteSize(),
                 weight.type(),
                 weight.shape()));
+      }
+      for (InPlaceWeight weight : gated.inPlace()) {
+        MemorySegment table = arena.allocate(weight.byteSize(), GatedGraph.ALIGNMENT);
+        table.copyFrom(content(weights, weight.name(), source));
+        feeds.put(
+            weight.name(),
+            OrtTensor.over(
+                environment, table.address(), weight.byteSize(), weight.type(), weight.shape()));
       }
       List<Integer> order = new ArrayList<>();
       arrive(gated, weights, source, memory, 0);
@@ -108,22 +117,22 @@ final class ArrivingWeights implements AutoCloseable {
       MemorySegment memory,
       int segment) {
     for (Weight weight : gated.weights()) {
-      TensorProto tensor = weights.get(weight.name());
-      if (weight.segment() == segment && tensor != null) {
-        java.io.ByteArrayOutputStream bytes = new java.io.ByteArrayOutputStream();
-        try (WritableByteChannel channel = Channels.newChannel(bytes)) {
-          TensorContent.of(tensor, source).writeTo(channel);
-        } catch (IOException e) {
-          throw new java.io.UncheckedIOException(e);
-        }
-        MemorySegment.copy(
-            MemorySegment.ofArray(bytes.toByteArray()),
-            0,
-            memory,
-            weight.offset(),
-            weight.byteSize());
+      if (weight.segment() == segment) {
+        memory
+            .asSlice(weight.offset(), weight.byteSize())
+            .copyFrom(content(weights, weight.name(), source));
       }
     }
+  }
+
+  private static MemorySegment content(Map<String, TensorProto> weights, String name, Path source) {
+    java.io.ByteArrayOutputStream bytes = new java.io.ByteArrayOutputStream();
+    try (WritableByteChannel channel = Channels.newChannel(bytes)) {
+      TensorContent.of(Objects.requireNonNull(weights.get(name)), source).writeTo(channel);
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+    return MemorySegment.ofArray(bytes.toByteArray());
   }
 
   private List<float[]> run(

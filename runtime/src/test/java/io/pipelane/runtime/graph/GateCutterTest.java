@@ -10,12 +10,13 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
-import io.pipelane.runtime.graph.GatedGraph.Segment;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -24,11 +25,18 @@ class GateCutterTest {
   private static final int WEIGHT_BYTES = 4 * TestModels.WIDTH * TestModels.WIDTH;
 
   @Test
-  void cut_bySize_givesSegmentsOfAboutEqualBytes() {
-    GatedGraph gated = cut(TestModels.chain(12, 32, 1), new CutSettings(1, 4));
+  void cut_bySize_givesSegmentsOfAboutEqualBytesBehindTheFirst() {
+    ModelFile file = ArrivingWeights.inMemory(TestModels.chain(16, 32, 1));
+    Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(file.graph());
+    CutSettings four = new CutSettings(1, 4);
     assertEquals(
-        List.of(3L * WEIGHT_BYTES, 3L * WEIGHT_BYTES, 3L * WEIGHT_BYTES, 3L * WEIGHT_BYTES),
-        gated.segments().stream().map(Segment::byteSize).toList());
+        List.of(1L, 2L, 6L, 7L), sizes(GateCutter.cut(file, weights, four, GraphTarget.PROCESSOR)));
+    assertEquals(
+        List.of(4L, 4L, 4L, 4L), sizes(GateCutter.cut(file, weights, four, GraphTarget.GPU)));
+  }
+
+  private static List<Long> sizes(GatedGraph gated) {
+    return gated.segments().stream().map(segment -> segment.byteSize() / WEIGHT_BYTES).toList();
   }
 
   @Test
@@ -51,6 +59,35 @@ class GateCutterTest {
   void cut_weightOnlyNodesAtTheBeginning_areExecutedBeforeTheirReaders() {
     GatedGraph gated = cut(TestModels.quantized(4, 1), new CutSettings(1, 16));
     assertEquals(List.of(0, 1, 2, 3), gated.weights().stream().map(Weight::segment).toList());
+  }
+
+  @Test
+  void cut_table_isReadInPlaceOutsideOfTheSegments() {
+    GatedGraph gated = cut(TestModels.embedding(2, 1), new CutSettings(1, 16));
+    assertEquals(List.of("table"), gated.inPlace().stream().map(InPlaceWeight::name).toList());
+    assertEquals(List.of("w0", "w1"), gated.weights().stream().map(Weight::name).toList());
+    assertEquals(2L * WEIGHT_BYTES, gated.weightBytes());
+  }
+
+  @Test
+  void cut_tableWithAnotherReader_isStreamed() {
+    GraphProto.Builder graph = TestModels.embedding(2, 1).getGraph().toBuilder();
+    graph.addNode(TestModels.node("ReduceMax", List.of("table"), "largest"));
+    graph.addOutput(TestModels.value("largest", TensorType.FP32, 1, 1));
+    GatedGraph gated = cut(TestModels.model(graph), new CutSettings(1, 16));
+    assertEquals(List.of(), gated.inPlace());
+    assertEquals(3, gated.weights().size());
+  }
+
+  @Test
+  void cut_tableReadByColumns_isStreamed() {
+    GraphProto.Builder graph = TestModels.embedding(2, 1).getGraph().toBuilder();
+    for (NodeProto.Builder node : graph.getNodeBuilderList()) {
+      if (node.getOpType().equals("Gather")) {
+        node.addAttribute(TestModels.integer("axis", 1));
+      }
+    }
+    assertEquals(List.of(), cut(TestModels.model(graph), CutSettings.DEFAULT).inPlace());
   }
 
   @Test

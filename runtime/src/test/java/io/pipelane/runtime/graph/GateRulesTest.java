@@ -73,7 +73,9 @@ class GateRulesTest {
             last.byteSize(),
             last.segment()));
     assertRefused(
-        new GatedGraph(gated.model(), weights, gated.segments(), gated.weightBytes()), "w1");
+        new GatedGraph(
+            gated.model(), weights, gated.inPlace(), gated.segments(), gated.weightBytes()),
+        "w1");
   }
 
   @Test
@@ -83,6 +85,25 @@ class GateRulesTest {
     GraphProto.Builder graph =
         gated.model().getGraph().toBuilder().addInitializer(model.getGraph().getInitializer(0));
     assertRefused(with(gated, graph), "w0");
+  }
+
+  @Test
+  void check_tableThatIsReadAsAWhole_namesIt() {
+    GatedGraph gated = cut(TestModels.embedding(2, 1));
+    GatedGraph broken =
+        edit(gated, node -> node.getName().equals("Mul_scaled") ? read(node, "table") : node);
+    assertRefused(broken, "Mul_scaled reads all of table");
+  }
+
+  @Test
+  void check_tableThatLiesOverAnother_namesIt() {
+    GatedGraph gated = cut(TestModels.embedding(2, 1));
+    InPlaceWeight table = gated.inPlace().getFirst();
+    List<InPlaceWeight> twice = List.of(table, table);
+    assertRefused(
+        new GatedGraph(
+            gated.model(), gated.weights(), twice, gated.segments(), gated.weightBytes()),
+        "table does not lie in place");
   }
 
   private static GatedGraph cut(ModelProto model) {
@@ -111,6 +132,7 @@ class GateRulesTest {
     return new GatedGraph(
         gated.model().toBuilder().setGraph(graph).build(),
         gated.weights(),
+        gated.inPlace(),
         gated.segments(),
         gated.weightBytes());
   }

@@ -92,10 +92,12 @@ final class ImportCommand implements Subcommand {
       Plan plan = imported.plan();
       out.printf(
           Locale.ROOT,
-          "%s: %.1f MB of weights in %d segments, %.1f MB of constants (%.1f s)%n",
+          "%s: %.1f MB of weights in %d segments, %.1f MB read in place, %.1f MB of constants"
+              + " (%.1f s)%n",
           found.version(),
           plan.weightBytes() / 1e6,
           plan.segments().size(),
+          plan.inPlaceBytes() / 1e6,
           plan.constantBytes() / 1e6,
           (System.nanoTime() - begin) / 1e9);
       plan.notes().forEach(note -> out.println("    " + note));

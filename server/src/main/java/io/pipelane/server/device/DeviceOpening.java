@@ -4,12 +4,15 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.calibration.CalibrationFile;
 import io.pipelane.lanes.calibration.Calibrator;
 import io.pipelane.lanes.calibration.LinkProfile;
+import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.host.HostTier;
@@ -18,6 +21,7 @@ import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.memory.Grouping;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -26,9 +30,13 @@ import java.util.function.Consumer;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
 public final class DeviceOpening {
-  private static final int CPU_GROUPS = 8;
-  private static final int GPU_GROUPS = 32;
-  private static final long SMALLEST_GROUP = 1L << 20;
+  /** As good as a copy for each segment. */
+  private static final Grouping CPU_GROUPING = new EqualBytesGrouping(256, 256 << 10);
+
+  private static final Grouping GPU_GROUPING = new EqualBytesGrouping(32, 1 << 20);
+
+  /** Some dozens of images in batches; what does not fit is copied once more on its way. */
+  private static final long TRANSFER_BYTES = 128L << 20;
 
   private final PipelaneConfig config;
   private final Path library;
@@ -74,6 +82,7 @@ public final class DeviceOpening {
   private OpenDevices open(DeviceChoice choice, Consumer<String> announcements) {
     List<ServingDevice> devices = new ArrayList<>();
     HostTier hostTier;
+    TransferMemory transferMemory;
     ByteSize hostBytes = config.hostTier().memory();
     switch (choice) {
       case DeviceChoice.Processor(String reason) -> {
@@ -82,6 +91,8 @@ public final class DeviceOpening {
         }
         devices.add(opened.add(CpuServing.open(config, library)));
         hostTier = opened.add(HostTier.mapping(hostBytes));
+        SharedMemory memory = opened.add(SharedMemory.allocate("transfers", TRANSFER_BYTES));
+        transferMemory = opened.add(new TransferMemory(memory.segment()));
       }
       case DeviceChoice.Gpus(List<Integer> ordinals) -> {
         CudaDriver driver = CudaDriver.load();
@@ -92,6 +103,8 @@ public final class DeviceOpening {
           devices.add(opened.add(CudaServing.open(config, library, driver, ordinal)));
         }
         hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
+        PinnedHostMemory memory = opened.add(PinnedHostMemory.allocate(context, TRANSFER_BYTES));
+        transferMemory = opened.add(new TransferMemory(memory.segment()));
       }
     }
     List<ServingDevices.Place> places = new ArrayList<>();
@@ -99,7 +112,8 @@ public final class DeviceOpening {
       announcements.accept(device.description());
       places.add(new ServingDevices.Place(device.device().name(), switcher(device, hostTier)));
     }
-    return new OpenDevices(new ServingDevices(places, hostTier), commonTarget(devices));
+    return new OpenDevices(
+        new ServingDevices(places, hostTier), commonTarget(devices), transferMemory);
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
@@ -139,12 +153,7 @@ public final class DeviceOpening {
     SessionFactory sessions = device.sessions().apply(memory);
     try {
       return opened.add(
-          new Switcher(
-              device.device(),
-              memory,
-              sessions,
-              settings(device),
-              model -> hostTier.open(model.weights(), model.plan().weightBytes())));
+          new Switcher(device.device(), memory, sessions, settings(device), hostTier));
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;
@@ -158,13 +167,13 @@ public final class DeviceOpening {
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
-        new EqualBytesGrouping(groups(device), SMALLEST_GROUP));
+        grouping(device));
   }
 
-  private static int groups(ServingDevice device) {
+  private static Grouping grouping(ServingDevice device) {
     return switch (device.target().graph()) {
-      case PROCESSOR -> CPU_GROUPS;
-      case GPU -> GPU_GROUPS;
+      case PROCESSOR -> CPU_GROUPING;
+      case GPU -> GPU_GROUPING;
     };
   }
 }

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.protocol.LatestDescription;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +43,14 @@ final class Exchange {
 
   ByteBufAllocator allocator() {
     return connection.allocator();
+  }
+
+  TransferBuffers transfers() {
+    return connection.transfers();
+  }
+
+  LatestDescription latestDescription() {
+    return connection.latestDescription();
   }
 
   /** The only thread that may touch the exchange. */

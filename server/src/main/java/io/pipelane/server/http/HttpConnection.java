@@ -17,6 +17,7 @@ import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.http.ResponseHead.Persistence;
+import io.pipelane.server.protocol.LatestDescription;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -38,8 +39,8 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
    * `exchanges` holds the requests whose answers have not been written, oldest first; `receiving`
    * is the youngest while its body is still coming. A request that is refused early stays
    * `receiving` until its body has passed by. Answers are written as soon as all older ones are,
-   * and flushed once: at the end of a read, or else by a task behind those already queued, so that
-   * completions that arrive together leave together.
+   * and flushed once: at the end of a read, or when nothing more is owed, or else by a task behind
+   * those already queued, so that completions that arrive together leave together.
    *
    * The connection stops reading while too many answers are owed or the client does not take them.
    *
@@ -66,8 +67,10 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   private final Api api;
   private final ServerActivity activity;
+  private final TransferBuffers transfers;
   private final int maxRequestBytes;
   private @Nullable ChannelHandlerContext attached;
+  private final LatestDescription latestDescription = new LatestDescription();
   private final Deque<Exchange> exchanges = new ArrayDeque<>(4);
   private @Nullable Exchange receiving;
   private @Nullable Route receivingRoute;
@@ -79,14 +82,23 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private boolean flushOwed;
   private boolean flushQueued;
 
-  HttpConnection(Api api, ServerActivity activity, int maxRequestBytes) {
+  HttpConnection(Api api, ServerActivity activity, TransferBuffers transfers, int maxRequestBytes) {
     this.api = api;
     this.activity = activity;
+    this.transfers = transfers;
     this.maxRequestBytes = maxRequestBytes;
   }
 
   ByteBufAllocator allocator() {
     return context().alloc();
+  }
+
+  TransferBuffers transfers() {
+    return transfers;
+  }
+
+  LatestDescription latestDescription() {
+    return latestDescription;
   }
 
   EventExecutor loop() {
@@ -104,6 +116,11 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
     attached = context;
+    context.channel().config().setRecvByteBufAllocator(new ReadPlaces(this::bodyPlace));
+  }
+
+  private @Nullable ByteBuf bodyPlace() {
+    return receiving == null ? null : receiving.body().readPlace();
   }
 
   @Override
@@ -129,8 +146,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   private void begin(HttpRequest request) {
     RequestHead head = RequestHead.of(request);
-    Exchange exchange =
-        new Exchange(this, head, new RequestBody(allocator(), head.contentLength()));
+    Exchange exchange = new Exchange(this, head, newBody(head));
     exchanges.add(exchange);
     receiving = exchange;
     receivingRoute = null;
@@ -147,6 +163,12 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     offerContinue();
     updateReading();
+  }
+
+  private RequestBody newBody(RequestHead head) {
+    boolean large = head.contentLength() >= TransferBuffers.LEAST_BYTES;
+    int binaryOffset = large ? InferenceHeader.binaryOffset(head.headers()) : 0;
+    return new RequestBody(allocator(), transfers, head.contentLength(), binaryOffset);
   }
 
   /** Finds the route and refuses what needs no body to be refused. */
@@ -247,7 +269,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     offerContinue();
     updateReading();
-    if (!inRead && flushOwed && !flushQueued) {
+    if (!inRead && exchanges.isEmpty()) {
+      flushIfOwed();
+    } else if (!inRead && flushOwed && !flushQueued) {
       flushQueued = true;
       loop().execute(this::flushQueued);
     }

@@ -19,6 +19,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.switcher.InferenceService;
 import java.net.InetSocketAddress;
@@ -47,11 +48,17 @@ public final class HttpServer implements AutoCloseable {
   private final EventLoopGroup loops;
   private final ExecutorService codecs;
   private final ServerActivity activity;
+  private final TransferBuffers transfers;
   private final ChannelGroup connections;
   private final Transport transport;
   private final Channel listener;
 
-  private HttpServer(HttpSettings settings, ModelCatalog catalog, InferenceService service) {
+  private HttpServer(
+      HttpSettings settings,
+      ModelCatalog catalog,
+      InferenceService service,
+      TransferMemory transferMemory) {
+    transfers = new TransferBuffers(transferMemory);
     transport = settings.transport().resolve();
     activity = new ServerActivity();
     connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
@@ -78,12 +85,16 @@ public final class HttpServer implements AutoCloseable {
   /**
    * Listens and serves.
    *
+   * @param transferMemory where large requests and answers lie, as far as it goes
    * @throws StatusException {@link Status#UNAVAILABLE} when the address cannot be listened on,
    *     {@link Status#UNIMPLEMENTED} when the transport is not available
    */
   public static HttpServer start(
-      HttpSettings settings, ModelCatalog catalog, InferenceService service) {
-    return new HttpServer(settings, catalog, service);
+      HttpSettings settings,
+      ModelCatalog catalog,
+      InferenceService service,
+      TransferMemory transferMemory) {
+    return new HttpServer(settings, catalog, service, transferMemory);
   }
 
   private Channel listen(HttpSettings settings, Api api) {
@@ -135,7 +146,7 @@ public final class HttpServer implements AutoCloseable {
             new IdleStateHandler(
                 true, 0, 0, settings.idleTimeout().toMillis(), TimeUnit.MILLISECONDS))
         .addLast(newDecoder())
-        .addLast(new HttpConnection(api, activity, settings.maxRequestBytes()));
+        .addLast(new HttpConnection(api, activity, transfers, settings.maxRequestBytes()));
   }
 
   /** The decoder of every connection's bytes. */

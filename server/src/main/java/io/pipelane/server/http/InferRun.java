@@ -10,6 +10,7 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.protocol.InferCall;
 import io.pipelane.server.protocol.InferRequestReader;
 import io.pipelane.server.protocol.InferResponseWriter;
+import io.pipelane.server.protocol.LatestDescription;
 import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
@@ -68,7 +69,9 @@ final class InferRun implements ResultHandler {
       Executor codecs) {
     int jsonLength = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
     if (!takesLong(model, body.readableBytes(), jsonLength)) {
-      InferCall call = InferRequestReader.read(model, body, jsonLength, exchange.allocator());
+      InferCall call =
+          InferRequestReader.read(
+              model, body, jsonLength, exchange.allocator(), exchange.latestDescription());
       new InferRun(exchange, call, codecs).submit(service);
       return;
     }
@@ -96,7 +99,8 @@ final class InferRun implements ResultHandler {
       InferenceService service,
       Executor codecs) {
     try {
-      InferCall call = InferRequestReader.read(model, body, jsonLength, exchange.allocator());
+      LatestDescription none = new LatestDescription(); // The connection's belongs to its loop.
+      InferCall call = InferRequestReader.read(model, body, jsonLength, exchange.allocator(), none);
       hop(exchange, () -> new InferRun(exchange, call, codecs).resume(service), call::close);
     } catch (StatusException e) {
       hop(exchange, () -> exchange.answer(e), () -> {});
@@ -146,7 +150,8 @@ final class InferRun implements ResultHandler {
               .formatted(name, byteSize, Integer.MAX_VALUE));
     }
     int size = (int) byteSize;
-    ByteBuf data = exchange.allocator().directBuffer(Math.max(1, size)).writerIndex(size);
+    ByteBuf data = exchange.transfers().take(Math.max(1, size), exchange.allocator());
+    data.writerIndex(size);
     outputs.add(new OutputTensor(name, type, shape, data));
     return OutputTensor.memory(data);
   }

@@ -43,6 +43,12 @@ final class InferenceHeader {
     return (int) length;
   }
 
+  /** Where a body's binary data begins if the header says so; else 0. */
+  static int binaryOffset(HttpHeaders headers) {
+    String value = headers.get(NAME);
+    return value != null && areDigits(value) ? (int) Long.parseLong(value) : 0;
+  }
+
   private static boolean areDigits(String value) {
     for (int i = 0; i < value.length(); i++) {
       if (value.charAt(i) < '0' || value.charAt(i) > '9') {

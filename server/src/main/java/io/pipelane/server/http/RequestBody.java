@@ -6,12 +6,19 @@ import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request's body as it arrives. One that comes in one piece is kept as it was received; otherwise
- * the pieces are put together in one direct buffer, which takes the announced length as far as what
- * has really come vouches for it. Belongs to the connection's event loop.
+ * A request's body as it arrives. One that comes in one piece is kept as it was received. Others
+ * are put together in one buffer: a large one in a transfer buffer, with its binary data aligned;
+ * where none can be had, in a direct buffer that takes the announced length as far as what has
+ * really come vouches for it. Belongs to the connection's event loop.
  */
 final class RequestBody {
+  /** What libraries that copy memory like best. */
+  private static final int ALIGNMENT = 64;
+
   private static final int LARGEST_FIRST_CAPACITY = 1 << 20;
+
+  /** More is not read at once, for the sake of the event loop's other connections. */
+  private static final int LARGEST_READ = 1 << 20;
 
   /**
    * How many bytes of an announced length are taken for each that has come. Each step up copies
@@ -20,16 +27,24 @@ final class RequestBody {
   private static final long TRUST = 8;
 
   private final ByteBufAllocator allocator;
+  private final TransferBuffers transfers;
   private final long announced;
+  private final int binaryOffset;
   private @Nullable ByteBuf content;
   private boolean owned;
 
   /**
+   * A body of which nothing has come.
+   *
    * @param announced the length that the request's head gives, -1 where it gives none
+   * @param binaryOffset where its binary data begins, as the head says
    */
-  RequestBody(ByteBufAllocator allocator, long announced) {
+  RequestBody(
+      ByteBufAllocator allocator, TransferBuffers transfers, long announced, int binaryOffset) {
     this.allocator = allocator;
+    this.transfers = transfers;
     this.announced = announced;
+    this.binaryOffset = binaryOffset;
   }
 
   int length() {
@@ -38,19 +53,57 @@ final class RequestBody {
 
   /** Adds a piece, whose indices nobody else moves; the caller keeps its reference. */
   void add(ByteBuf piece) {
-    if (!piece.isReadable()) {
+    int bytes = piece.readableBytes();
+    if (bytes == 0) {
       return;
     }
     if (content == null) {
-      content = piece.retain();
-      return;
+      content = begin(bytes);
+      owned = content != null;
     }
-    int needed = content.readableBytes() + piece.readableBytes();
-    if (!owned || content.capacity() < needed) {
+    if (content == null) {
+      content = piece.retain();
+    } else if (!owned || content.writableBytes() < bytes) {
+      int needed = content.readableBytes() + bytes;
       content = moveTo(allocator.directBuffer(nextCapacity(needed)), content);
       owned = true;
+      content.writeBytes(piece, piece.readerIndex(), bytes);
+    } else if (isInPlace(content, piece)) {
+      content.writerIndex(content.writerIndex() + bytes);
+    } else {
+      content.writeBytes(piece, piece.readerIndex(), bytes);
     }
-    content.writeBytes(piece, piece.readerIndex(), piece.readableBytes());
+  }
+
+  /** A transfer buffer for the whole body, where more is to come than its first bytes. */
+  private @Nullable ByteBuf begin(int firstBytes) {
+    if (announced <= firstBytes) {
+      return null;
+    }
+    int lead = -binaryOffset & (ALIGNMENT - 1);
+    ByteBuf found = transfers.find(lead + announced, allocator);
+    return found == null ? null : found.setIndex(lead, lead);
+  }
+
+  /** Whether a piece that has room was read to where {@link #readPlace} said. */
+  private static boolean isInPlace(ByteBuf target, ByteBuf piece) {
+    return target.hasMemoryAddress()
+        && piece.hasMemoryAddress()
+        && target.memoryAddress() + target.writerIndex()
+            == piece.memoryAddress() + piece.readerIndex();
+  }
+
+  /**
+   * Where the next bytes of the body are best read to: an empty buffer, to be released by the
+   * reader, and to be added when it has been filled. Null where there is no such place.
+   */
+  @Nullable ByteBuf readPlace() {
+    if (content == null || !owned) {
+      return null;
+    }
+    long rest = Math.min(announced - length(), content.writableBytes());
+    int bytes = (int) Math.min(rest, LARGEST_READ);
+    return bytes <= 0 ? null : content.retainedSlice(content.writerIndex(), bytes).clear();
   }
 
   private int nextCapacity(int needed) {

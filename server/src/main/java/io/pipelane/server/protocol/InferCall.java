@@ -14,35 +14,23 @@ import org.jspecify.annotations.Nullable;
  * come after the request has ended, from one thread, once.
  */
 public final class InferCall implements AutoCloseable {
-  private final ServedModel model;
-  private final @Nullable String id;
+  private final InferDescription description;
   private final InferenceRequest request;
-  private final List<Boolean> binaryOutputs;
   private final List<ByteBuf> buffers;
 
-  /**
-   * @param binaryOutputs by position in the request's outputs, whether to answer it as binary data
-   */
-  InferCall(
-      ServedModel model,
-      @Nullable String id,
-      InferenceRequest request,
-      List<Boolean> binaryOutputs,
-      List<ByteBuf> buffers) {
-    this.model = model;
-    this.id = id;
+  InferCall(InferDescription description, InferenceRequest request, List<ByteBuf> buffers) {
+    this.description = description;
     this.request = request;
-    this.binaryOutputs = binaryOutputs;
     this.buffers = buffers;
   }
 
   public ServedModel model() {
-    return model;
+    return description.model();
   }
 
   /** The caller's own name for the request, which the answer repeats. */
   public @Nullable String id() {
-    return id;
+    return description.id();
   }
 
   public InferenceRequest request() {
@@ -51,12 +39,17 @@ public final class InferCall implements AutoCloseable {
 
   /** Whether the output at a position of {@link InferenceRequest#outputs} is sent as binary. */
   public boolean isBinary(int output) {
-    return binaryOutputs.get(output);
+    return description.binaryOutputs().get(output);
   }
 
   /** Whether any output is sent as binary. */
   public boolean hasBinaryOutput() {
-    return binaryOutputs.contains(true);
+    return description.binaryOutputs().contains(true);
+  }
+
+  /** How requests of the same text were answered; of use where all outputs are binary. */
+  LatestAnswer latestAnswer() {
+    return description.latestAnswer();
   }
 
   @Override

@@ -21,7 +21,29 @@ public final class InferResponseWriter {
    */
   public static List<OutputTensor> write(
       InferCall call, List<OutputTensor> outputs, ByteBuf target) {
-    List<OutputTensor> binary = new ArrayList<>(outputs.size());
+    List<String> wanted = call.request().outputs();
+    List<OutputTensor> ordered = new ArrayList<>(wanted.size());
+    List<OutputTensor> binary = new ArrayList<>(wanted.size());
+    for (int i = 0; i < wanted.size(); i++) {
+      OutputTensor output = find(outputs, wanted.get(i), i);
+      ordered.add(output);
+      if (call.isBinary(i)) {
+        binary.add(output);
+      }
+    }
+    boolean allBinary = binary.size() == ordered.size();
+    if (allBinary && call.latestAnswer().write(ordered, target)) {
+      return binary;
+    }
+    int start = target.writerIndex();
+    writeJson(call, ordered, target);
+    if (allBinary) {
+      call.latestAnswer().keep(ordered, target, start);
+    }
+    return binary;
+  }
+
+  private static void writeJson(InferCall call, List<OutputTensor> outputs, ByteBuf target) {
     Json.write(
         target,
         json -> {
@@ -32,18 +54,12 @@ public final class InferResponseWriter {
             json.writeStringField("id", call.id());
           }
           json.writeArrayFieldStart("outputs");
-          List<String> wanted = call.request().outputs();
-          for (int i = 0; i < wanted.size(); i++) {
-            OutputTensor output = find(outputs, wanted.get(i), i);
-            writeOutput(json, output, call.isBinary(i));
-            if (call.isBinary(i)) {
-              binary.add(output);
-            }
+          for (int i = 0; i < outputs.size(); i++) {
+            writeOutput(json, outputs.get(i), call.isBinary(i));
           }
           json.writeEndArray();
           json.writeEndObject();
         });
-    return binary;
   }
 
   private static void writeOutput(JsonGenerator json, OutputTensor output, boolean binary)

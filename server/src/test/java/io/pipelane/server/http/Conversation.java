@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayOutputStream;
+import java.lang.foreign.Arena;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -16,7 +18,10 @@ import java.util.concurrent.Executor;
 final class Conversation implements AutoCloseable {
   static final int LIMIT = 1 << 20;
 
+  private static final long TRANSFER_BYTES = 2 << 20;
+
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+  final TransferMemory transferMemory = new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES));
   final ServerActivity activity = new ServerActivity();
   final EmbeddedChannel channel = new EmbeddedChannel();
   private final ByteArrayOutputStream received = new ByteArrayOutputStream();
@@ -28,7 +33,10 @@ final class Conversation implements AutoCloseable {
   Conversation(ModelCatalog catalog, InferenceService service, Executor codecs) {
     channel.config().setAllocator(allocator);
     Api api = new Api(catalog, service, activity, codecs);
-    channel.pipeline().addLast(HttpServer.newDecoder(), new HttpConnection(api, activity, LIMIT));
+    TransferBuffers transfers = new TransferBuffers(transferMemory);
+    channel
+        .pipeline()
+        .addLast(HttpServer.newDecoder(), new HttpConnection(api, activity, transfers, LIMIT));
   }
 
   static Conversation usual() {
@@ -73,7 +81,9 @@ final class Conversation implements AutoCloseable {
   }
 
   long bytesHeld() {
-    return allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory();
+    return allocator.metric().usedDirectMemory()
+        + allocator.metric().usedHeapMemory()
+        + transferMemory.lentBytes();
   }
 
   void disconnect() {

@@ -71,6 +71,15 @@ final class EchoService implements InferenceService {
       handler.completed(TIMINGS);
     }
 
+    /** Answers the only output with other bytes than the input's. */
+    void completeWith(byte[] data) {
+      InputTensor input = request.inputs().getFirst();
+      handler
+          .place(request.outputs().getFirst(), input.type(), input.shape(), data.length)
+          .copyFrom(MemorySegment.ofArray(data));
+      handler.completed(TIMINGS);
+    }
+
     void place(String output) {
       InputTensor input =
           request.inputs().stream()

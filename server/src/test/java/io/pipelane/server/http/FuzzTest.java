@@ -35,6 +35,11 @@ class FuzzTest {
               "{\"inputs\":[{\"name\":\"x\",\"shape\":[2],\"datatype\":\"BYTES\",\"parameters\":"
                   + "{\"binary_data_size\":11}}]}",
               Requests.strings("ab", "c")),
+          Requests.inferBinary(
+              "echo_INT8",
+              "{\"inputs\":[{\"name\":\"x\",\"shape\":[70000],\"datatype\":\"INT8\",\"parameters\":"
+                  + "{\"binary_data_size\":70000}}],\"parameters\":{\"binary_data_output\":true}}",
+              new byte[70_000]),
           Requests.post(
               "/v2/repository/index", "{\"ready\":true}".getBytes(StandardCharsets.UTF_8), ""),
           Requests.get("/v2/models/%65cho/versions/1/ready").getBytes(StandardCharsets.UTF_8),

@@ -10,7 +10,11 @@ import io.netty.channel.epoll.Epoll;
 import io.netty.channel.uring.IoUring;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -34,10 +38,17 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(30)
 class HttpServerTest {
   private static final int CONNECTION_LIMIT = 8;
+  private static final long TRANSFER_BYTES = 16 << 20;
 
   private static HttpSettings settings(Transport transport) {
     return new HttpSettings(
         "127.0.0.1", 0, transport, 2, 8 << 20, CONNECTION_LIMIT, Duration.ofSeconds(20));
+  }
+
+  private static HttpServer start(
+      HttpSettings settings, ModelCatalog catalog, InferenceService service) {
+    return HttpServer.start(
+        settings, catalog, service, new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES)));
   }
 
   static Set<Transport> transports() {
@@ -89,7 +100,7 @@ class HttpServerTest {
     }
     try (ExecutorService lane = Executors.newFixedThreadPool(4);
         HttpServer server =
-            HttpServer.start(settings(transport), FakeCatalog.usual(), new EchoService(lane))) {
+            start(settings(transport), FakeCatalog.usual(), new EchoService(lane))) {
       assertTrue(server.transport() != Transport.AUTO);
       List<Future<List<Reply>>> clients = new ArrayList<>();
       try (ExecutorService callers = Executors.newFixedThreadPool(4)) {
@@ -125,8 +136,7 @@ class HttpServerTest {
             .formatted(rows, data.substring(0, data.length() - 1));
     try (ExecutorService lane = Executors.newSingleThreadExecutor();
         HttpServer server =
-            HttpServer.start(
-                settings(Transport.AUTO), FakeCatalog.usual(), new EchoService(lane))) {
+            start(settings(Transport.AUTO), FakeCatalog.usual(), new EchoService(lane))) {
       List<Reply> replies = talk(server, Requests.infer("echo", json), lastGet("/v2/health/live"));
       assertEquals(200, replies.get(0).status());
       assertTrue(replies.get(0).text().endsWith(",1.5,-2.25,3.0,400.0]}]}"));
@@ -137,7 +147,7 @@ class HttpServerTest {
   @Test
   void bodyBeyondLimit_isAnsweredEvenWhileTheClientSends() throws Exception {
     try (HttpServer server =
-        HttpServer.start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline())) {
+        start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline())) {
       Reply reply = talk(server, largeRequest(new float[4 << 20])).getFirst();
       assertEquals(413, reply.status());
       assertEquals("{\"live\":true}", talk(server, lastGet("/v2/health/live")).getFirst().text());
@@ -148,7 +158,7 @@ class HttpServerTest {
   void connections_beyondTheLimit_areTurnedAway() throws Exception {
     List<Socket> open = new ArrayList<>();
     try (HttpServer server =
-        HttpServer.start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline())) {
+        start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline())) {
       for (int i = 0; i < CONNECTION_LIMIT; i++) {
         Socket socket = connect(server);
         open.add(socket);
@@ -172,8 +182,7 @@ class HttpServerTest {
   void idleConnection_isClosed() throws Exception {
     HttpSettings impatient =
         new HttpSettings("127.0.0.1", 0, Transport.AUTO, 1, 4096, 8, Duration.ofMillis(50));
-    try (HttpServer server =
-            HttpServer.start(impatient, FakeCatalog.usual(), EchoService.inline());
+    try (HttpServer server = start(impatient, FakeCatalog.usual(), EchoService.inline());
         Socket socket = connect(server)) {
       socket
           .getOutputStream()
@@ -190,7 +199,7 @@ class HttpServerTest {
     CountDownLatch submitted = new CountDownLatch(1);
     CountDownLatch cancelled = new CountDownLatch(1);
     try (HttpServer server =
-        HttpServer.start(
+        start(
             settings(Transport.AUTO),
             FakeCatalog.usual(),
             (_, handler) -> {
@@ -213,7 +222,7 @@ class HttpServerTest {
     EchoService echo = EchoService.holding();
     CountDownLatch submitted = new CountDownLatch(1);
     HttpServer server =
-        HttpServer.start(
+        start(
             settings(Transport.AUTO),
             FakeCatalog.usual(),
             (request, handler) -> {
@@ -257,7 +266,7 @@ class HttpServerTest {
   @Test
   void drain_thatTakesTooLong_givesUp() throws Exception {
     EchoService service = EchoService.holding();
-    HttpServer server = HttpServer.start(settings(Transport.AUTO), FakeCatalog.usual(), service);
+    HttpServer server = start(settings(Transport.AUTO), FakeCatalog.usual(), service);
     try (Socket socket = connect(server)) {
       socket.getOutputStream().write(Requests.mixed());
       socket
@@ -276,14 +285,13 @@ class HttpServerTest {
   @Test
   void addressInUse_isSaid() {
     try (HttpServer server =
-        HttpServer.start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline())) {
+        start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline())) {
       int port = server.address().getPort();
       HttpSettings same =
           new HttpSettings("127.0.0.1", port, Transport.NIO, 1, 4096, 8, Duration.ofSeconds(1));
       StatusException error =
           assertThrows(
-              StatusException.class,
-              () -> HttpServer.start(same, FakeCatalog.usual(), EchoService.inline()));
+              StatusException.class, () -> start(same, FakeCatalog.usual(), EchoService.inline()));
       assertTrue(
           String.valueOf(error.getMessage()).startsWith("cannot listen on 127.0.0.1:" + port));
     }

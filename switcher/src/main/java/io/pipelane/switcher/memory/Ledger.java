@@ -19,6 +19,7 @@ public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<En
    * One model's part.
    *
    * @param weightBytes all its streamed weights
+   * @param inPlaceBytes what it reads where it lies in host memory, on top of those
    * @param residentBytes its pages on the device, whole pages
    * @param arriving whether a transfer is under way
    * @param leases runs under way
@@ -27,6 +28,7 @@ public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<En
   public record Entry(
       ModelVersion model,
       long weightBytes,
+      long inPlaceBytes,
       long residentBytes,
       boolean arriving,
       int leases,

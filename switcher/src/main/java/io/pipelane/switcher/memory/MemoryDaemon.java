@@ -7,7 +7,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostWeights;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -16,7 +16,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
@@ -50,6 +49,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final PagePool pages;
   private final WeightMemory memory;
   private final long capacityBytes;
+  private final HostWeights hostWeights;
   private final Grouping grouping;
   private final Transfers transfers;
   private final Structures structures;
@@ -59,27 +59,28 @@ public final class MemoryDaemon implements AutoCloseable {
    * Takes charge of a device's pages.
    *
    * @param capacityBytes for weights, at most the device's pages
-   * @param hostTier opens a model's weights for a transfer
+   * @param hostWeights where weights come from, or are read
    * @param roomForRange whether the sessions that one more range of a structure needs would fit
    */
   public MemoryDaemon(
       Device device,
       long capacityBytes,
-      Function<ImportedModel, WeightSource> hostTier,
+      HostWeights hostWeights,
       Grouping grouping,
       Predicate<Structure> roomForRange,
       LongSupplier nanoClock) {
     this.pages = device.pages();
     this.capacityBytes = capacityBytes;
+    this.hostWeights = hostWeights;
     this.grouping = grouping;
     this.nanoClock = nanoClock;
     this.memory = new WeightMemory(pages, capacityBytes, nanoClock);
-    this.transfers = new Transfers(device.copies(), memory, hostTier, grouping, this::signal);
+    this.transfers = new Transfers(device.copies(), memory, hostWeights, grouping, this::signal);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
   }
 
   /**
-   * Makes a model known; nothing is transferred.
+   * Makes a model known, and holds in host memory what it reads there; nothing is transferred.
    *
    * @return a range that its weights will lie in, shared with the other models of its structure
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
@@ -98,6 +99,8 @@ public final class MemoryDaemon implements AutoCloseable {
               + new ByteSize(capacityBytes)
               + ", raise it to serve this model");
     }
+    InPlaceWeights inPlace = InPlaceWeights.of(model, hostWeights);
+    boolean registered = false;
     lock.lock();
     try {
       if (memory.residencies.containsKey(model.version())) {
@@ -106,11 +109,15 @@ public final class MemoryDaemon implements AutoCloseable {
       Usage usage = new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong());
       int groups = grouping.groups(model.plan(), 0).size();
       Structure structure = structures.join(model.plan());
-      Residency residency = new Residency(model, structure, groups, usage);
+      Residency residency = new Residency(model, structure, groups, usage, inPlace);
       memory.residencies.put(model.version(), residency);
+      registered = true;
       return structure.ranges.getFirst();
     } finally {
       lock.unlock();
+      if (!registered) {
+        inPlace.close();
+      }
     }
   }
 
@@ -126,6 +133,7 @@ public final class MemoryDaemon implements AutoCloseable {
       residency.retired = true;
       emptyOut(residency, 0);
       structures.leave(residency);
+      residency.inPlace.close();
       memory.residencies.remove(version);
       changed.signalAll();
     } finally {

@@ -19,6 +19,7 @@ final class Residency {
   final ImportedModel model;
   final Structure structure;
   final Usage usage;
+  final InPlaceWeights inPlace;
 
   /** Copies that bring the whole model in. */
   final int groups;
@@ -32,7 +33,9 @@ final class Residency {
   int leases;
   boolean retired;
 
-  Residency(ImportedModel model, Structure structure, int groups, Usage usage) {
+  Residency(
+      ImportedModel model, Structure structure, int groups, Usage usage, InPlaceWeights inPlace) {
+    this.inPlace = inPlace;
     this.groups = groups;
     this.model = model;
     this.structure = structure;

@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.RepackedWeight;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -41,6 +42,8 @@ public final class Structure {
       long weightBytes,
       List<Plan.StreamedWeight> weights,
       List<RepackedWeight> repacked,
+      List<InPlaceWeight> inPlace,
+      long inPlaceBytes,
       List<Plan.Segment> parts) {
     static Key of(Plan plan) {
       return new Key(
@@ -48,6 +51,8 @@ public final class Structure {
           plan.weightBytes(),
           plan.weights(),
           plan.repacked(),
+          plan.inPlace(),
+          plan.inPlaceBytes(),
           plan.segments());
     }
   }

@@ -43,8 +43,8 @@ public final class StructureRange {
   }
 
   /**
-   * Puts the pages that a variant has under the empty range; nothing is changed when that fails. On
-   * a device that maps later they arrive like copies.
+   * Puts the pages that a variant has under the empty range, and shows what it reads in place;
+   * nothing is changed when that fails. On a device that maps later pages arrive like copies.
    *
    * @param whenSettled called once they lie there
    */
@@ -58,6 +58,7 @@ public final class StructureRange {
       if (slot > 0) {
         settled = addresses.settled();
       }
+      residency.inPlace.showIn(addresses);
     } catch (RuntimeException e) {
       while (slot-- > 0) {
         addresses.unmap(slot);
@@ -86,6 +87,7 @@ public final class StructureRange {
       for (int slot = 0; slot < former.pages.size(); slot++) {
         addresses.unmap(slot);
       }
+      former.inPlace.hideFrom(addresses);
       former.mountedIn = null;
       mounted = null;
     }

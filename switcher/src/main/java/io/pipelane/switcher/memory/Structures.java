@@ -1,5 +1,6 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.Device;
 import io.pipelane.modelstore.Plan;
 import java.time.Duration;
@@ -75,7 +76,8 @@ final class Structures {
 
   private void addRange(Structure structure) {
     long bytes = Math.max(1, structure.key().weightBytes());
-    structure.ranges.add(new StructureRange(structure, device.reserve(bytes)));
+    AddressRange addresses = device.reserve(bytes, structure.key().inPlaceBytes());
+    structure.ranges.add(new StructureRange(structure, addresses));
   }
 
   /**

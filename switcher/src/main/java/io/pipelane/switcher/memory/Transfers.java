@@ -2,12 +2,11 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.switcher.memory.Grouping.Group;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
 
 /**
  * Starts the copies that bring a model's missing weights in, group by group.
@@ -17,32 +16,32 @@ import java.util.function.Function;
 final class Transfers {
   private final CopyEngine copies;
   private final WeightMemory memory;
-  private final Function<ImportedModel, WeightSource> hostTier;
+  private final HostWeights hostWeights;
   private final Grouping grouping;
   private final Runnable whenOver;
 
   /**
    * Starts nothing yet.
    *
-   * @param hostTier opens a model's weights for a transfer
+   * @param hostWeights opens a model's weights for a transfer
    * @param whenOver called when all copies of a transfer have ended, on any thread
    */
   Transfers(
       CopyEngine copies,
       WeightMemory memory,
-      Function<ImportedModel, WeightSource> hostTier,
+      HostWeights hostWeights,
       Grouping grouping,
       Runnable whenOver) {
     this.copies = copies;
     this.memory = memory;
-    this.hostTier = hostTier;
+    this.hostWeights = hostWeights;
     this.grouping = grouping;
     this.whenOver = whenOver;
   }
 
   /** Sends for everything that a mounted model misses; there is room for it. */
   void start(Residency residency) {
-    WeightSource source = hostTier.apply(residency.model);
+    WeightSource source = hostWeights.open(residency.model);
     long resident = memory.residentBytes(residency);
     try {
       for (Group group : grouping.groups(residency.model.plan(), resident)) {

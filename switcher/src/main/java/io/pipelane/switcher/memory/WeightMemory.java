@@ -57,6 +57,7 @@ final class WeightMemory {
     return new Ledger.Entry(
         residency.model.version(),
         residency.model.plan().weightBytes(),
+        residency.model.plan().inPlaceBytes(),
         residentBytes(residency),
         residency.isArriving(),
         residency.leases,

@@ -31,7 +31,7 @@ abstract class DaemonTest {
       new MemoryDaemon(
           device,
           (long) PAGES * PAGE,
-          models::open,
+          models,
           new EqualBytesGrouping(100, 1),
           structure -> roomForRange,
           clock::get);
@@ -45,8 +45,8 @@ abstract class DaemonTest {
     Ledger ledger = daemon.ledger();
     ledger.verify();
     assertTrue(ledger.isQuiet(), () -> "not quiet: " + ledger);
-    models.assertAllClosed();
     daemon.close();
+    models.assertAllClosed();
     assertEquals(0, daemon.ledger().lentBytes());
     assertEquals(0, device.openRanges());
   }

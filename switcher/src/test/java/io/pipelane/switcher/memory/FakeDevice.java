@@ -37,6 +37,7 @@ final class FakeDevice implements Device {
   private int maximumLent;
   private int mappingsLeft = Integer.MAX_VALUE;
   private int openRanges;
+  private boolean failingToShow;
   private boolean mapsLater;
   private @Nullable StatusException lateFailure;
   private final Deque<Settling> settling = new ArrayDeque<>();
@@ -50,6 +51,10 @@ final class FakeDevice implements Device {
   /** Lets so many mappings go well; the one after them fails. */
   synchronized void failMappingAfter(int mappings) {
     mappingsLeft = mappings;
+  }
+
+  synchronized void failToShow(boolean fail) {
+    failingToShow = fail;
   }
 
   /** From now on, mapping is done when {@link #completeMapping} says so. */
@@ -132,7 +137,12 @@ final class FakeDevice implements Device {
   }
 
   @Override
-  public synchronized AddressRange reserve(long bytes) {
+  public AddressRange reserve(long bytes) {
+    return reserve(bytes, 0);
+  }
+
+  @Override
+  public synchronized AddressRange reserve(long bytes, long windowBytes) {
     openRanges++;
     Range range = new Range((int) Math.ceilDiv(bytes, PAGE_BYTES), ranges.size() * 1_000_000L);
     ranges.put(range.address(), range);
@@ -214,6 +224,9 @@ final class FakeDevice implements Device {
     private int copies;
     private final AtomicInteger settlings = new AtomicInteger();
     private boolean closed;
+
+    /** What the window shows. */
+    @Nullable MemorySegment shown;
 
     Range(int slots, long address) {
       this.slots = new PagePool.Page[slots];
@@ -308,6 +321,21 @@ final class FakeDevice implements Device {
         settling.addLast(wait);
         return wait.event;
       }
+    }
+
+    @Override
+    public void show(MemorySegment hostMemory) {
+      require(shown == null, "something is shown already");
+      if (failingToShow) {
+        throw new StatusException(Status.INSUFFICIENT_MEMORY, "no mappings are left");
+      }
+      shown = hostMemory;
+    }
+
+    @Override
+    public void hide() {
+      require(shown != null, "nothing is shown");
+      shown = null;
     }
 
     @Override

@@ -6,8 +6,14 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostMemory;
+import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
@@ -21,8 +27,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Models that are nothing but weights, and the host tier they come from: counts what is opened, and
  * fails where it is told to. Safe for any thread.
  */
-final class FakeModels {
+final class FakeModels implements HostWeights {
+  static final int TABLE_BYTES = 8;
+
   private final Map<ModelVersion, AtomicInteger> opened = new ConcurrentHashMap<>();
+  private final Map<ModelVersion, MemorySegment> tables = new ConcurrentHashMap<>();
   private final AtomicInteger open = new AtomicInteger();
   private volatile long failingOffset = Long.MAX_VALUE;
   private volatile boolean failingToOpen;
@@ -54,6 +63,52 @@ final class FakeModels {
     return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere);
   }
 
+  /** A variant of one page that reads {@code tableBytes} in place. */
+  static ImportedModel withTable(String name, String structure, int tableBytes) {
+    ImportedModel model = variant(name, structure, FakeDevice.PAGE_BYTES);
+    Plan plan = model.plan();
+    return new ImportedModel(
+        model.version(),
+        new Plan(
+            structure,
+            List.of(),
+            List.of(),
+            List.of(),
+            List.of(),
+            List.of(new InPlaceWeight("t", TensorType.INT8, Shape.of(tableBytes), 0, tableBytes)),
+            plan.segments(),
+            plan.weightBytes(),
+            0,
+            0,
+            Padding.notApplicable("there is nothing to pad"),
+            false,
+            0,
+            List.of()),
+        model.gatedModel(),
+        model.weights());
+  }
+
+  /** The table that a model reads in place, of 8 bytes for every model. */
+  MemorySegment table(ModelVersion version) {
+    return tables.computeIfAbsent(version, key -> MemorySegment.ofArray(new byte[TABLE_BYTES]));
+  }
+
+  @Override
+  public HostMemory.Loaded inPlace(ImportedModel model) {
+    open.incrementAndGet();
+    return new HostMemory.Loaded() {
+      @Override
+      public MemorySegment memory() {
+        return table(model.version());
+      }
+
+      @Override
+      public void close() {
+        open.decrementAndGet();
+      }
+    };
+  }
+
   /** The content of a model's weights. */
   static byte content(ModelVersion version, long offset) {
     return (byte) (version.hashCode() + offset * 7 + offset / FakeDevice.PAGE_BYTES);
@@ -77,7 +132,8 @@ final class FakeModels {
     assertEquals(0, open.get(), "every source is closed, once");
   }
 
-  WeightSource open(ImportedModel model) {
+  @Override
+  public WeightSource open(ImportedModel model) {
     if (failingToOpen) {
       throw new StatusException(Status.INTERNAL, "the weights file is gone");
     }

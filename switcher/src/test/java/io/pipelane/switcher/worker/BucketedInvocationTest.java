@@ -35,6 +35,7 @@ class BucketedInvocationTest {
             List.of(),
             List.of(),
             List.of(),
+            List.of(),
             0,
             0,
             0,

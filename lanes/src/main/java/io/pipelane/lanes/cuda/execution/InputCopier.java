@@ -12,6 +12,12 @@ final class InputCopier implements AutoCloseable {
   /** A piece is on its way while the next one is staged. */
   private static final long PIECE_BYTES = 1L << 20;
 
+  /** Staging less takes no longer than asking the driver and a copy of its own. */
+  private static final long LEAST_IN_PLACE = 64L << 10;
+
+  /** A processor's cache line. */
+  private static final long ALIGNMENT_IN_PLACE = 64;
+
   private final CudaDevice device;
   private final CudaStream lane;
   private final StagingBuffer staging;
@@ -25,8 +31,8 @@ final class InputCopier implements AutoCloseable {
   }
 
   /**
-   * Enqueues the copies of all inputs to a block of device memory; small ones go together. Pinned
-   * inputs are read in place, until the lane's stream has come that far.
+   * Enqueues the copies of all inputs to a block of device memory; small ones go together. Large
+   * ones that are pinned are read in place, until the lane's stream has come that far.
    */
   void enqueue(InputLayout layout, long block) {
     Optional<CudaStream> busy = device.busyCopyStream();
@@ -41,30 +47,52 @@ final class InputCopier implements AutoCloseable {
   }
 
   private void enqueue(InputLayout layout, long device, CudaStream stream) {
-    if (layout.slots().size() == 1
-        && layout.byteSize() >= PIECE_BYTES
-        && stream.context().isPinned(layout.slots().getFirst().tensor().data().address())) {
-      MemorySegment data = layout.slots().getFirst().tensor().data();
-      stream.copyToDevice(device, data.address(), data.byteSize());
-      return;
-    }
-    MemorySegment staged = staging.take(layout.byteSize());
     long enqueued = 0;
     for (Slot slot : layout.slots()) {
-      MemorySegment data = slot.tensor().data();
-      for (long at = 0; at < data.byteSize(); at += PIECE_BYTES) {
-        long bytes = Math.min(PIECE_BYTES, data.byteSize() - at);
-        long end = slot.offset() + at + bytes;
-        MemorySegment.copy(data, at, staged, slot.offset() + at, bytes);
-        if (end - enqueued >= PIECE_BYTES || end == layout.byteSize()) {
-          stream.copyToDevice(device + enqueued, staged.address() + enqueued, end - enqueued);
-          enqueued = end;
-        }
+      if (isReadInPlace(slot, stream)) {
+        enqueueStaged(layout, enqueued, slot.offset(), device, stream);
+        MemorySegment data = slot.tensor().data();
+        stream.copyToDevice(device + slot.offset(), data.address(), data.byteSize());
+        enqueued = slot.end();
+      } else {
+        enqueued = stage(layout, slot, enqueued, device, stream);
       }
     }
-    if (enqueued < layout.byteSize() && !layout.slots().isEmpty()) {
-      stream.copyToDevice(
-          device + enqueued, staged.address() + enqueued, layout.byteSize() - enqueued);
+    enqueueStaged(layout, enqueued, layout.byteSize(), device, stream);
+  }
+
+  /** Large, aligned, and in memory that the device reads directly. */
+  private static boolean isReadInPlace(Slot slot, CudaStream stream) {
+    MemorySegment data = slot.tensor().data();
+    return data.byteSize() >= LEAST_IN_PLACE
+        && data.address() % ALIGNMENT_IN_PLACE == 0
+        && stream.context().isPinned(data.address())
+        && stream.context().isPinned(data.address() + data.byteSize() - 1);
+  }
+
+  /** Copies an input to the staging buffer; answers how far the block is enqueued. */
+  private long stage(
+      InputLayout layout, Slot slot, long enqueuedBefore, long device, CudaStream stream) {
+    long enqueued = enqueuedBefore;
+    MemorySegment staged = staging.take(layout.byteSize());
+    MemorySegment data = slot.tensor().data();
+    for (long at = 0; at < data.byteSize(); at += PIECE_BYTES) {
+      long bytes = Math.min(PIECE_BYTES, data.byteSize() - at);
+      long end = slot.offset() + at + bytes;
+      MemorySegment.copy(data, at, staged, slot.offset() + at, bytes);
+      if (end - enqueued >= PIECE_BYTES) {
+        enqueueStaged(layout, enqueued, end, device, stream);
+        enqueued = end;
+      }
+    }
+    return enqueued;
+  }
+
+  private void enqueueStaged(
+      InputLayout layout, long begin, long end, long device, CudaStream stream) {
+    if (begin < end && !layout.slots().isEmpty()) {
+      MemorySegment staged = staging.take(layout.byteSize());
+      stream.copyToDevice(device + begin, staged.address() + begin, end - begin);
     }
   }
 

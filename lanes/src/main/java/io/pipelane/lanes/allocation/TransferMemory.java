@@ -1,0 +1,60 @@
+package io.pipelane.lanes.allocation;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Host memory of a fixed size that requests and answers lie in on their way, lent in stretches: of
+ * a kind that the device copies from and to directly, and used over and over, so that the system
+ * fills it in once. Safe for any thread, and never waits for room.
+ */
+public final class TransferMemory implements AutoCloseable {
+  private final MemorySegment memory;
+  private final FreeList stretches = new FreeList();
+
+  /**
+   * Lends memory.
+   *
+   * @param memory the owner's, to be given back after this object's {@link #close}
+   */
+  public TransferMemory(MemorySegment memory) {
+    this.memory = memory;
+    stretches.resize(memory.byteSize());
+  }
+
+  /**
+   * Lends a stretch of undefined content, aligned to {@link
+   * io.pipelane.lanes.EphemeralRegion#ALIGNMENT}.
+   *
+   * @return null when there is none that large
+   */
+  public synchronized @Nullable MemorySegment take(long bytes) {
+    long offset = stretches.allocate(bytes);
+    return offset < 0 ? null : memory.asSlice(offset, bytes);
+  }
+
+  /** Takes back what {@link #take} has lent; nobody uses it any more. */
+  public synchronized void giveBack(MemorySegment stretch) {
+    if (!stretches.free(stretch.address() - memory.address())) {
+      throw new IllegalArgumentException("not lent: " + stretch);
+    }
+  }
+
+  /** What is lent, rounded up. */
+  public synchronized long lentBytes() {
+    return stretches.usedBytes();
+  }
+
+  /**
+   * Lends nothing any more.
+   *
+   * @throws IllegalStateException while anything is lent
+   */
+  @Override
+  public synchronized void close() {
+    if (!stretches.resize(0)) {
+      throw new IllegalStateException(
+          stretches.usedBytes() + " bytes of requests and answers are still in use");
+    }
+  }
+}

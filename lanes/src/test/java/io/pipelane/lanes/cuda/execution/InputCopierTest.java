@@ -1,0 +1,62 @@
+package io.pipelane.lanes.cuda.execution;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.lanes.cuda.driver.GpuTests;
+import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+@Tag("gpu")
+class InputCopierTest {
+  private static final int PINNED_BYTES = 16 << 20;
+
+  /** Small and large inputs, pinned or not, aligned or not, in any order. */
+  @Test
+  void enqueue_inputsOfAnyKind_bringsTheirBytesToTheirPlaces() {
+    try (GpuSessions gpu = new GpuSessions(GpuTests.driverOrSkip(), CaptureSettings.NEVER);
+        PinnedHostMemory pinned = PinnedHostMemory.allocate(gpu.device.context(), PINNED_BYTES);
+        PinnedHostMemory back = PinnedHostMemory.allocate(gpu.device.context(), PINNED_BYTES);
+        StagingBuffer staging = new StagingBuffer(gpu.device.context());
+        InputCopier copier = new InputCopier(gpu.device, gpu.region.stream(), staging);
+        Arena arena = Arena.ofConfined()) {
+      long seed = System.nanoTime();
+      Random random = new Random(seed);
+      byte[] noise = new byte[PINNED_BYTES];
+      random.nextBytes(noise);
+      pinned.segment().copyFrom(MemorySegment.ofArray(noise));
+      MemorySegment ordinary = arena.allocate(PINNED_BYTES, 64);
+      ordinary.copyFrom(MemorySegment.ofArray(noise));
+      for (int round = 0; round < 200; round++) {
+        List<InputTensor> inputs = new ArrayList<>();
+        for (int i = random.nextInt(5); i >= 0; i--) {
+          MemorySegment source = random.nextBoolean() ? pinned.segment() : ordinary;
+          long bytes = random.nextInt(random.nextBoolean() ? 1000 : 2_500_000);
+          long begin = random.nextInt(1000) * (random.nextBoolean() ? 64L : 1L);
+          inputs.add(
+              new InputTensor(
+                  "x" + i, TensorType.INT8, Shape.of(bytes), source.asSlice(begin, bytes)));
+        }
+        InputLayout layout = InputLayout.of(inputs);
+        long block = gpu.region.allocate(layout.byteSize());
+        copier.enqueue(layout, block);
+        gpu.region.stream().copyToHost(back.address(), block, layout.byteSize());
+        gpu.region.stream().synchronize();
+        gpu.region.free(block);
+        for (InputLayout.Slot slot : layout.slots()) {
+          MemorySegment data = slot.tensor().data();
+          MemorySegment arrived = back.segment().asSlice(slot.offset(), data.byteSize());
+          assertEquals(-1, data.mismatch(arrived), "seed " + seed + ", round " + round);
+        }
+      }
+    }
+  }
+}

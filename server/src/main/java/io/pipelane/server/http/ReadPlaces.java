@@ -1,0 +1,54 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.RecvByteBufAllocator.DelegatingHandle;
+import io.netty.channel.RecvByteBufAllocator.ExtendedHandle;
+import io.netty.util.UncheckedBooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a connection's bytes are read to: a body's to where it will stay, others to buffers of the
+ * size that was of use lately. Belongs to the connection's event loop.
+ */
+final class ReadPlaces extends AdaptiveRecvByteBufAllocator {
+  private final Supplier<@Nullable ByteBuf> bodyPlace;
+
+  /**
+   * Places for one connection.
+   *
+   * @param bodyPlace answers an empty buffer to read into, to be released by the reader; null where
+   *     there is none
+   */
+  ReadPlaces(Supplier<@Nullable ByteBuf> bodyPlace) {
+    this.bodyPlace = bodyPlace;
+  }
+
+  @Override
+  @SuppressWarnings("deprecation") // how Netty's own are declared
+  public Handle newHandle() {
+    return new PlacingHandle((ExtendedHandle) super.newHandle());
+  }
+
+  private final class PlacingHandle extends DelegatingHandle implements ExtendedHandle {
+    private final ExtendedHandle sizes;
+
+    PlacingHandle(ExtendedHandle sizes) {
+      super(sizes);
+      this.sizes = sizes;
+    }
+
+    @Override
+    public ByteBuf allocate(ByteBufAllocator allocator) {
+      ByteBuf place = bodyPlace.get();
+      return place == null ? sizes.allocate(allocator) : place;
+    }
+
+    @Override
+    public boolean continueReading(UncheckedBooleanSupplier maybeMoreData) {
+      return sizes.continueReading(maybeMoreData);
+    }
+  }
+}

@@ -1,0 +1,29 @@
+package io.pipelane.server.protocol;
+
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.protocol.InputReader.Input;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the JSON of a request says: all of it but the elements of binary tensors.
+ *
+ * @param id the caller's own name for the request, which the answer repeats
+ * @param inputs in the request's order
+ * @param outputs names of the outputs wanted, in the order wanted
+ * @param binaryOutputs by position in {@code outputs}, whether to answer it as binary data
+ * @param latestAnswer how it was answered before
+ */
+record InferDescription(
+    ServedModel model,
+    @Nullable String id,
+    List<Input> inputs,
+    List<String> outputs,
+    List<Boolean> binaryOutputs,
+    LatestAnswer latestAnswer) {
+  InferDescription {
+    inputs = List.copyOf(inputs);
+    outputs = List.copyOf(outputs);
+    binaryOutputs = List.copyOf(binaryOutputs);
+  }
+}

@@ -1,0 +1,64 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.host.HostMemory;
+import io.pipelane.modelstore.host.HostWeights;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a model reads where it lies in host memory, held there as long as the model is registered;
+ * of most models nothing. Guarded by the daemon's lock.
+ */
+final class InPlaceWeights implements AutoCloseable {
+  private final HostMemory.@Nullable Loaded held;
+
+  private InPlaceWeights(HostMemory.@Nullable Loaded held) {
+    this.held = held;
+  }
+
+  /**
+   * Has a model's put into host memory.
+   *
+   * @throws StatusException {@link Status#INTERNAL} when the file is not the one that the plan
+   *     tells of
+   * @throws java.io.UncheckedIOException when it cannot be read
+   */
+  static InPlaceWeights of(ImportedModel model, HostWeights host) {
+    long bytes = model.plan().inPlaceBytes();
+    if (bytes == 0) {
+      return new InPlaceWeights(null);
+    }
+    HostMemory.Loaded loaded = host.inPlace(model);
+    long found = loaded.memory().byteSize();
+    if (found != bytes) {
+      loaded.close();
+      throw new StatusException(
+          Status.INTERNAL,
+          "%s has %d bytes, the plan of %s says %d; delete its folder to have it imported again"
+              .formatted(model.inPlaceWeights(), found, model.version(), bytes));
+    }
+    return new InPlaceWeights(loaded);
+  }
+
+  void showIn(AddressRange range) {
+    if (held != null) {
+      range.show(held.memory());
+    }
+  }
+
+  void hideFrom(AddressRange range) {
+    if (held != null) {
+      range.hide();
+    }
+  }
+
+  @Override
+  public void close() {
+    if (held != null) {
+      held.close();
+    }
+  }
+}
