@@ -194,8 +194,10 @@ function overTime() {
 function answersOverTime() {
   const series = [];
   for (const item of shown()) {
+    // a last slice that is cut short makes no rate
+    const whole = item.run.slices.filter(s => s.seconds > 0.99 * item.run.slices[0].seconds);
     const line = (name, key, c, dash) => series.push({name: label(item, name), color: c, dash,
-      points: item.run.slices.map(s => [s.start_seconds + s.seconds / 2, s[key] / s.seconds])});
+      points: whole.map(s => [s.start_seconds + s.seconds / 2, s[key] / s.seconds])});
     line("answers/s", "answers", color(item.index));
     if (item.run.slices.some(s => s.errors > 0)) line("errors/s", "errors", "var(--bad)", "2 3");
   }
