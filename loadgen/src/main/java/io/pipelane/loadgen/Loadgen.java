@@ -113,8 +113,7 @@ public final class Loadgen implements Callable<Integer> {
           scenarioOptions.prepare(target, scenarioOptions.metadata(client));
       Machine machine = Machine.current();
       ConsoleObserver observer =
-          new ConsoleObserver(
-              commandLine.getOut(), commandLine.getErr(), server, machine, output.objective);
+          new ConsoleObserver(commandLine.getOut(), commandLine.getErr(), server, machine, output);
       Experiment experiment =
           Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
       if (experiment.steps().size() > 1
@@ -134,6 +133,7 @@ public final class Loadgen implements Callable<Integer> {
               machine,
               Build.current(),
               output.objective,
+              output.classes(),
               Math.max(1, scenarioOptions.input.batch)),
           experiment);
       return exitStatus(experiment);

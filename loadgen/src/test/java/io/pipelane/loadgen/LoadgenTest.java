@@ -58,6 +58,10 @@ class LoadgenTest {
               "7",
               "--shape",
               "ids:2,4",
+              "--class",
+              "a=online",
+              "--class",
+              "b=online",
               "--json",
               file.toString());
 
@@ -77,6 +81,9 @@ class LoadgenTest {
         answered,
         json.at("/steps/0/runs/0/models/0/answered").asLong()
             + json.at("/steps/0/runs/0/models/1/answered").asLong());
+    assertEquals("online", json.at("/steps/0/runs/0/classes/0/model").asText());
+    assertEquals(answered, json.at("/steps/0/runs/0/classes/0/answered").asLong());
+    assertTrue(out.toString().contains("[online]"), out.toString());
     assertTrue(json.at("/steps/0/runs/0/total/response_time_us/p99.9").asDouble() > 0);
   }
 

@@ -25,10 +25,12 @@ final class RunJson {
 
   private final ObjectMapper json;
   private final @Nullable Duration objective;
+  private final ModelClasses classes;
 
-  RunJson(ObjectMapper json, @Nullable Duration objective) {
+  RunJson(ObjectMapper json, @Nullable Duration objective, ModelClasses classes) {
     this.json = json;
     this.objective = objective;
+    this.classes = classes;
   }
 
   ObjectNode tree(MeasuredRun run) {
@@ -74,6 +76,10 @@ final class RunJson {
       }
       models.add(node);
     }
+    var classNodes = root.putArray("classes");
+    classes
+        .reports(report.models())
+        .forEach(members -> classNodes.add(model(members, report.window())));
     var slices = root.putArray("slices");
     report.slices().forEach(slice -> slices.add(slice(slice)));
     return root;

@@ -22,17 +22,21 @@ public final class TextReport {
   private final PrintWriter out;
   private final boolean openLoop;
   private final @Nullable Duration objective;
+  private final ModelClasses classes;
 
   /**
    * A table printer.
    *
    * @param openLoop whether response and service times differ, so that both are shown
    * @param objective the response time that answers should come within
+   * @param classes of models, which get lines of their own
    */
-  public TextReport(PrintWriter out, boolean openLoop, @Nullable Duration objective) {
+  public TextReport(
+      PrintWriter out, boolean openLoop, @Nullable Duration objective, ModelClasses classes) {
     this.out = out;
     this.openLoop = openLoop;
     this.objective = objective;
+    this.classes = classes;
   }
 
   /** Prints a run and flushes. */
@@ -44,6 +48,9 @@ public final class TextReport {
     if (report.models().size() > 1) {
       report.models().forEach(model -> printModel(table, model.model(), model));
     }
+    classes
+        .reports(report.models())
+        .forEach(members -> printModel(table, "[" + members.model() + "]", members));
     String name = report.models().size() > 1 ? "all" : report.models().getFirst().model();
     printModel(table, name, report.total());
     out.println();

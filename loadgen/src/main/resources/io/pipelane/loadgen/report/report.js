@@ -246,8 +246,9 @@ function summary() {
     ...(base ? ["answers", "p50", "p99"] : []), "verdict"], rows);
 }
 
-function models() {
-  const parts = shown();
+/** A table of models, or of classes of models. */
+function models(kind) {
+  const parts = shown().map(item => ({...item, run: {...item.run, models: item.run[kind] || []}}));
   const any = key => parts.some(p => p.run.models.some(m => m[key]));
   const server = any("server"), cold = any("cold_response_time_us");
   const rows = parts.flatMap(item => item.run.models.map(m => {
@@ -267,7 +268,7 @@ function models() {
     return cells;
   }));
   const slo = parts.some(p => p.run.models.some(m => m.attainment !== undefined));
-  return table(["<model", "answered", "errors", "answers/s", "mean ms", "p50", "p99", "p99.9", "max",
+  return table([kind === "models" ? "<model" : "<class", "answered", "errors", "answers/s", "mean ms", "p50", "p99", "p99.9", "max",
     ...(slo ? ["in time"] : []), ...(cold ? ["cold", "cold p50", "warm p50"] : []),
     ...(server ? ["queue ms", "execute ms"] : [])], rows);
 }
@@ -352,7 +353,9 @@ function draw() {
       percentiles()),
     section("Latency over time", "By the time that requests were meant to leave.", overTime()),
     section("Answers over time", null, answersOverTime()),
-    section("Models", null, models()),
+    section("Models", null, models("models")),
+    shown().some(item => (item.run.classes || []).length)
+      ? section("Classes of models", null, models("classes")) : "",
     section("Where this comes from", null, provenance()));
 }
 
