@@ -11,9 +11,11 @@ import io.pipelane.loadgen.result.WarmthSplit;
 import io.pipelane.loadgen.server.ModelStatistics;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -42,15 +44,18 @@ public final class TextReport {
   /** Prints a run and flushes. */
   public void print(MeasuredRun run) {
     LoadReport report = run.report();
-    int nameWidth = report.models().stream().mapToInt(m -> m.model().length()).max().orElse(0);
+    List<ModelReport> members = classes.reports(report.models());
+    int nameWidth =
+        Stream.concat(report.models().stream(), members.stream())
+            .mapToInt(model -> model.model().length() + 2)
+            .max()
+            .orElse(0);
     LatencyTable table = new LatencyTable(out, Math.clamp(nameWidth, 5, 40));
     table.header();
     if (report.models().size() > 1) {
       report.models().forEach(model -> printModel(table, model.model(), model));
     }
-    classes
-        .reports(report.models())
-        .forEach(members -> printModel(table, "[" + members.model() + "]", members));
+    members.forEach(model -> printModel(table, "[" + model.model() + "]", model));
     String name = report.models().size() > 1 ? "all" : report.models().getFirst().model();
     printModel(table, name, report.total());
     out.println();
