@@ -188,6 +188,24 @@ class LoadgenTest {
     assertTrue(out.toString().contains("95 % interval"), out.toString());
   }
 
+  @ParameterizedTest
+  @CsvSource({"10000, holds the limit: 100.0", "0.000001, not even the lowest load"})
+  void shouldSearchForTheHighestRate(String limitMillis, String found) throws Exception {
+    try (ScriptedServer server = new ScriptedServer(this::serve)) {
+      int status =
+          execute(
+              ("-m m -u "
+                      + server.url()
+                      + " --request-rate-range 50:100:25 --binary-search -l "
+                      + limitMillis
+                      + " --duration 100ms --warmup 0s")
+                  .split(" ", -1));
+
+      assertEquals(found.contains("100"), status == Loadgen.OK, out.toString());
+    }
+    assertTrue(out.toString().contains(found), out.toString());
+  }
+
   @Test
   void shouldExitWithOneWhenAnswersAreErrors() throws Exception {
     try (ScriptedServer server =
