@@ -11,6 +11,7 @@ import io.pipelane.loadgen.report.Build;
 import io.pipelane.loadgen.report.Context;
 import io.pipelane.loadgen.report.HtmlReport;
 import io.pipelane.loadgen.report.Machine;
+import io.pipelane.loadgen.report.ModelClasses;
 import io.pipelane.loadgen.report.ResultJson;
 import io.pipelane.loadgen.request.ModelMetadata;
 import io.pipelane.loadgen.server.ServerClient;
@@ -97,7 +98,7 @@ public final class CompareCommand implements Subcommand {
                     spec.commandLine().getErr(),
                     servers.get(i),
                     machine,
-                    null)));
+                    new OutputOptions())));
       }
       if (!(prepared.getFirst().plan() instanceof LoadPlan.Sweep sweep)) {
         throw new IllegalArgumentException("--binary-search is for one server");
@@ -146,6 +147,7 @@ public final class CompareCommand implements Subcommand {
               machine,
               Build.current(),
               null,
+              ModelClasses.NONE,
               Math.max(1, scenarioOptions.input.batch));
       trees.add(new ResultJson().tree(context, experiments.get(i)));
       if (json != null) {

@@ -22,7 +22,7 @@ final class ConsoleObserver implements RunObserver {
   private final @Nullable PrintWriter terminal;
   private final ServerDescription server;
   private final Machine machine;
-  private final @Nullable Duration objective;
+  private final OutputOptions output;
   private boolean begun;
   private boolean openLoop;
 
@@ -34,12 +34,12 @@ final class ConsoleObserver implements RunObserver {
       PrintWriter err,
       ServerDescription server,
       Machine machine,
-      @Nullable Duration objective) {
+      OutputOptions output) {
     this.out = out;
     this.terminal = isWatched() ? err : null;
     this.server = server;
     this.machine = machine;
-    this.objective = objective;
+    this.output = output;
   }
 
   @Override
@@ -76,7 +76,7 @@ final class ConsoleObserver implements RunObserver {
       terminal.print("\r" + " ".repeat(72) + "\r");
       terminal.flush();
     }
-    new TextReport(out, openLoop, objective).print(run);
+    new TextReport(out, openLoop, output.objective, output.classes()).print(run);
   }
 
   private void describe(LoadTest test) {

@@ -27,6 +27,7 @@ final class Flags {
       case null -> null;
       case Number number -> number;
       case Boolean flag -> flag;
+      case Map<?, ?> pairs -> pairs.toString();
       case Collection<?> several -> several.stream().map(String::valueOf).toList();
       default -> value.toString();
     };

@@ -92,7 +92,7 @@ public final class Loadgen implements Callable<Integer> {
         .toArray(String[]::new);
   }
 
-  private static CommandLine configure(CommandLine commandLine) {
+  static CommandLine configure(CommandLine commandLine) {
     commandLine.registerConverter(Duration.class, new DurationConverter());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setParameterExceptionHandler(
@@ -113,11 +113,12 @@ public final class Loadgen implements Callable<Integer> {
           scenarioOptions.prepare(target, scenarioOptions.metadata(client));
       Machine machine = Machine.current();
       ConsoleObserver observer =
-          new ConsoleObserver(
-              commandLine.getOut(), commandLine.getErr(), server, machine, output.objective);
+          new ConsoleObserver(commandLine.getOut(), commandLine.getErr(), server, machine, output);
       Experiment experiment =
           Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
-      if (experiment.steps().size() > 1 || prepared.scenario().runs() > 1) {
+      if (experiment.steps().size() > 1
+          || prepared.scenario().runs() > 1
+          || experiment.highest().isPresent()) {
         SummaryTable.print(commandLine.getOut(), experiment);
       }
       output.write(
@@ -132,6 +133,7 @@ public final class Loadgen implements Callable<Integer> {
               machine,
               Build.current(),
               output.objective,
+              output.classes(),
               Math.max(1, scenarioOptions.input.batch)),
           experiment);
       return exitStatus(experiment);
@@ -139,8 +141,11 @@ public final class Loadgen implements Callable<Integer> {
   }
 
   private static int exitStatus(Experiment experiment) {
-    if (experiment.highest().isPresent()) {
-      return experiment.highest().getAsDouble() > 0 ? OK : ERRORS;
+    if (experiment.highest().orElse(0) > 0) {
+      return OK;
+    }
+    if (experiment.highest().isPresent() && !experiment.steps().getFirst().isBottlenecked()) {
+      return ERRORS;
     }
     return exitStatus(experiment.steps());
   }

@@ -4,6 +4,7 @@ import io.pipelane.loadgen.experiment.Experiment;
 import io.pipelane.loadgen.report.Context;
 import io.pipelane.loadgen.report.CsvReport;
 import io.pipelane.loadgen.report.HtmlReport;
+import io.pipelane.loadgen.report.ModelClasses;
 import io.pipelane.loadgen.report.PercentileFile;
 import io.pipelane.loadgen.report.ResultJson;
 import java.io.IOException;
@@ -11,7 +12,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -59,6 +62,16 @@ final class OutputOptions {
       paramLabel = "TIME",
       description = "Count the answers within this response time: attainment and goodput.")
   @Nullable Duration objective;
+
+  @Option(
+      names = "--class",
+      paramLabel = "MODEL=CLASS",
+      description = "Models of a class, like online or offline, get figures of their own together.")
+  Map<String, String> classes = new LinkedHashMap<>();
+
+  ModelClasses classes() {
+    return new ModelClasses(classes);
+  }
 
   /** Writes what was asked for. */
   void write(Context context, Experiment experiment) throws IOException {

@@ -55,7 +55,14 @@ public final class ZooCommand implements Subcommand {
     PrintWriter console = spec.commandLine().getOut();
     if (list) {
       for (ZooModel model : ZooModel.values()) {
-        print(console, "%-14s%,13d parameters%n", model.label(), model.parameters());
+        print(
+            console,
+            "%-14s%,13d parameters%8.1f MB%5d layers  %s%n",
+            model.label(),
+            model.parameters(),
+            model.weightBytes() / 1e6,
+            model.layers(),
+            model.source());
       }
       return Loadgen.OK;
     }

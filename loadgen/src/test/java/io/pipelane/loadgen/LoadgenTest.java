@@ -1,6 +1,7 @@
 package io.pipelane.loadgen;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -8,9 +9,12 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -54,6 +58,10 @@ class LoadgenTest {
               "7",
               "--shape",
               "ids:2,4",
+              "--class",
+              "a=online",
+              "--class",
+              "b=online",
               "--json",
               file.toString());
 
@@ -73,6 +81,9 @@ class LoadgenTest {
         answered,
         json.at("/steps/0/runs/0/models/0/answered").asLong()
             + json.at("/steps/0/runs/0/models/1/answered").asLong());
+    assertEquals("online", json.at("/steps/0/runs/0/classes/0/model").asText());
+    assertEquals(answered, json.at("/steps/0/runs/0/classes/0/answered").asLong());
+    assertTrue(out.toString().contains("[online]"), out.toString());
     assertTrue(json.at("/steps/0/runs/0/total/response_time_us/p99.9").asDouble() > 0);
   }
 
@@ -101,6 +112,98 @@ class LoadgenTest {
     assertEquals(40, inferences.get());
     assertTrue(out.toString().contains("service"), out.toString());
     assertTrue(out.toString().contains("late sends"), out.toString());
+  }
+
+  @Test
+  void shouldWriteEveryFileAndRepeatItFromTheResult(@TempDir Path folder) throws Exception {
+    String csv = folder.resolve("r.csv").toString();
+    String json = folder.resolve("r.json").toString();
+    String html = folder.resolve("r.html").toString();
+    String hgrm = folder.resolve("r.hgrm").toString();
+    try (ScriptedServer server = new ScriptedServer(this::serve)) {
+      execute(
+          ("-m m -u "
+                  + server.url()
+                  + " --concurrency-range 1:2:1 --runs 2 --duration 100ms"
+                  + " --warmup 50ms --slo 1s --name here --json "
+                  + json
+                  + " -f "
+                  + csv
+                  + " --html "
+                  + html
+                  + " --hgrm "
+                  + hgrm)
+              .split(" ", -1));
+      assertTrue(out.toString().contains("concurrency 2"), out + "" + err);
+      assertTrue(out.toString().contains("±"), out.toString());
+      assertTrue(out.toString().contains("100.00 % of all requests within"), out.toString());
+      String again = folder.resolve("again.json").toString();
+
+      Loadgen.execute("rerun", json, "--json", again);
+
+      JsonNode first = new ObjectMapper().readTree(Path.of(json).toFile());
+      JsonNode second = new ObjectMapper().readTree(Path.of(again).toFile());
+      assertEquals(first.path("arguments"), second.path("arguments"));
+      assertEquals(first.at("/steps/1/runs/1/seed"), second.at("/steps/1/runs/1/seed"));
+      assertEquals(2, second.path("steps").size());
+      Loadgen.execute("report", json, again, "--html", folder.resolve("both.html").toString());
+    }
+    List<String> lines = Files.readAllLines(Path.of(csv));
+    assertTrue(lines.getFirst().startsWith("Concurrency,Inferences/Second,Client Send,Network+"));
+    assertEquals(3, lines.size());
+    assertEquals(lines.get(0).split(",", -1).length, lines.get(2).split(",", -1).length);
+    assertTrue(Files.readString(Path.of(hgrm)).contains("1/(1-Percentile)"));
+    String page = Files.readString(Path.of(html));
+    assertTrue(page.contains("\"name\":\"here\""), page);
+    assertFalse(page.contains("src=") || page.contains("href="), "the page stands alone");
+    assertTrue(Files.size(folder.resolve("both.html")) > page.length());
+  }
+
+  @Test
+  void shouldCompareServersInTurn(@TempDir Path folder) throws Exception {
+    List<String> turns = new CopyOnWriteArrayList<>();
+    try (ScriptedServer one = new ScriptedServer(request -> named("one", turns, request));
+        ScriptedServer other = new ScriptedServer(request -> named("other", turns, request))) {
+      String html = folder.resolve("c.html").toString();
+      int status =
+          executeSubcommand(
+              ("-m m --concurrency 1 --duration 60ms --warmup 0s --rounds 2 --html "
+                      + html
+                      + " "
+                      + one.url()
+                      + " djl+"
+                      + other.url())
+                  .split(" ", -1));
+
+      assertTrue(Set.of(Loadgen.OK, Loadgen.BOTTLENECK).contains(status), err.toString());
+      assertTrue(Files.size(Path.of(html)) > 10_000);
+    }
+    assertEquals(
+        List.of(
+            "one /v2/models/m/infer",
+            "other /predictions/m",
+            "one /v2/models/m/infer",
+            "other /predictions/m"),
+        turns);
+    assertTrue(out.toString().contains("95 % interval"), out.toString());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"10000, holds the limit: 100.0", "0.000001, not even the lowest load"})
+  void shouldSearchForTheHighestRate(String limitMillis, String found) throws Exception {
+    try (ScriptedServer server = new ScriptedServer(this::serve)) {
+      int status =
+          execute(
+              ("-m m -u "
+                      + server.url()
+                      + " --request-rate-range 50:100:25 --binary-search -l "
+                      + limitMillis
+                      + " --duration 100ms --warmup 0s")
+                  .split(" ", -1));
+
+      assertEquals(found.contains("100"), status == Loadgen.OK, out.toString());
+    }
+    assertTrue(out.toString().contains(found), out.toString());
   }
 
   @Test
@@ -187,6 +290,22 @@ class LoadgenTest {
 
     assertEquals(Loadgen.OTHER, execute("-u", nobody.toString(), "-m", "m", "--concurrency", "1"));
     assertTrue(err.toString().contains("does the server run?"), err.toString());
+  }
+
+  private Optional<String> named(String name, List<String> turns, ScriptedServer.Request request) {
+    String turn = name + " " + request.startLine().split(" ", -1)[1];
+    if (request.startLine().startsWith("POST")
+        && (turns.isEmpty() || !turns.getLast().equals(turn))) {
+      turns.add(turn);
+    }
+    return serve(request);
+  }
+
+  private int executeSubcommand(String... arguments) {
+    CommandLine commandLine = Loadgen.configure(new CommandLine(new CompareCommand()));
+    commandLine.setOut(new PrintWriter(out));
+    commandLine.setErr(new PrintWriter(err));
+    return commandLine.execute(arguments);
   }
 
   private int execute(String... arguments) {

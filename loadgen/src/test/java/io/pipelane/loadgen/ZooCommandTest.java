@@ -26,6 +26,7 @@ class ZooCommandTest {
       String parameters = String.format(Locale.ROOT, "%,d parameters", model.parameters());
       assertTrue(out.toString().contains(model.label()), out.toString());
       assertTrue(out.toString().contains(parameters), out.toString());
+      assertTrue(out.toString().contains(model.source()), out.toString());
     }
   }
 
@@ -41,9 +42,9 @@ class ZooCommandTest {
   @Test
   void shouldWriteNothingWhenANameIsWrong() throws Exception {
     assertEquals(
-        CommandLine.ExitCode.USAGE, execute("densenet201", "alexnet", "--out", folder.toString()));
+        CommandLine.ExitCode.USAGE, execute("densenet201", "lenet", "--out", folder.toString()));
 
-    assertTrue(err.toString().contains("there is no model \"alexnet\""), err.toString());
+    assertTrue(err.toString().contains("there is no model \"lenet\""), err.toString());
     try (var written = Files.list(folder)) {
       assertEquals(0, written.count());
     }

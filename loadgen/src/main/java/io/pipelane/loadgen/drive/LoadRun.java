@@ -261,7 +261,7 @@ public final class LoadRun {
   /** Sees how punctual the run's thread is, a hundred times a second. */
   private void probe(long due) {
     long now = timeline.nanoTime();
-    recorder.timer(due, now);
+    recorder.timer(due, now, PROBE_NANOS);
     long next = Math.max(due + PROBE_NANOS, now);
     at(next, () -> probe(next));
   }

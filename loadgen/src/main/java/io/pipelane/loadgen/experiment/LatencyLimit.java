@@ -1,8 +1,9 @@
 package io.pipelane.loadgen.experiment;
 
 /**
- * What a server has to hold: a percentile of the response time, errors no more than one request in
- * a hundred, and a measurement that shows the server rather than the generator.
+ * What a server has to hold: a percentile of the response time, with errors no more than one
+ * request in a hundred. Response times include what the generator itself was late, so a load that
+ * held the limit in spite of it was held by the server.
  *
  * @param percentile from 0 to 100
  */
@@ -25,7 +26,6 @@ public record LatencyLimit(double percentile, double millis) {
     double answers = step.estimate(report -> report.total().answered()).mean();
     return answers > 0
         && errors <= TOLERATED_ERRORS * (answers + errors)
-        && step.responseNanos(percentile).mean() <= millis * 1e6
-        && !step.isBottlenecked();
+        && step.responseNanos(percentile).mean() <= millis * 1e6;
   }
 }

@@ -20,4 +20,10 @@ final class Latencies {
   static void record(Histogram histogram, long nanos) {
     histogram.recordValue(Math.clamp(nanos, 0, MAXIMUM_NANOS));
   }
+
+  /** Records a value together with those that it kept from being recorded. */
+  static void record(Histogram histogram, long nanos, long expectedIntervalNanos) {
+    histogram.recordValueWithExpectedInterval(
+        Math.clamp(nanos, 0, MAXIMUM_NANOS), expectedIntervalNanos);
+  }
 }

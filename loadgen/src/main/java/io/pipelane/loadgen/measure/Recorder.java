@@ -148,11 +148,15 @@ public final class Recorder {
     reconnects++;
   }
 
-  /** A timer that should have gone off at a time did so later. */
-  public void timer(long due, long now) {
+  /**
+   * A timer that should have gone off at a time did so now.
+   *
+   * @param intervalNanos from one to the next
+   */
+  public void timer(long due, long now, long intervalNanos) {
     WindowTally window = windows.at(due);
-    if (window != null && now - due > LATE_NANOS) {
-      window.paused(now - due);
+    if (window != null) {
+      window.timer(now - due, intervalNanos);
     }
   }
 
@@ -181,7 +185,7 @@ public final class Recorder {
         Duration.ofNanos(windowNanos),
         new SendCounts(sum.sent, sum.late, sum.lateByGenerator, sum.unsent, reconnects),
         sum.lagNanos,
-        sum.pauses,
+        sum.pauses(),
         slices.until(end),
         cpu,
         rule == null ? null : new StabilityReport(stable, to),

@@ -17,7 +17,12 @@ final class WindowTally {
   final Histogram completedNanos = Latencies.histogram(3);
 
   final Histogram lagNanos = Latencies.histogram(3);
-  Pauses pauses = Pauses.NONE;
+
+  /** What something that happens at any time would have been delayed by. */
+  final Histogram delayNanos = Latencies.histogram(3);
+
+  long pauses;
+  long pausedNanos;
   long sent;
   long late;
   long lateByGenerator;
@@ -27,9 +32,25 @@ final class WindowTally {
     this.models = Stream.generate(Tally::new).limit(models).toList();
   }
 
-  void paused(long nanos) {
-    Duration pause = Duration.ofNanos(nanos);
-    pauses = pauses.plus(new Pauses(1, pause, pause));
+  /**
+   * A timer went off so late.
+   *
+   * @param intervalNanos from one to the next; while one is late, others are missing
+   */
+  void timer(long lateNanos, long intervalNanos) {
+    Latencies.record(delayNanos, lateNanos, intervalNanos);
+    if (lateNanos > Recorder.LATE_NANOS) {
+      pauses++;
+      pausedNanos += lateNanos;
+    }
+  }
+
+  Pauses pauses() {
+    return new Pauses(
+        pauses,
+        Duration.ofNanos(pausedNanos),
+        Duration.ofNanos(pauses == 0 ? 0 : delayNanos.getMaxValue()),
+        Duration.ofNanos(delayNanos.getValueAtPercentile(99)));
   }
 
   /** Models and unattributed errors together. */
@@ -47,7 +68,9 @@ final class WindowTally {
     unattributed.add(other.unattributed);
     completedNanos.add(other.completedNanos);
     lagNanos.add(other.lagNanos);
-    pauses = pauses.plus(other.pauses);
+    delayNanos.add(other.delayNanos);
+    pauses += other.pauses;
+    pausedNanos += other.pausedNanos;
     sent += other.sent;
     late += other.late;
     lateByGenerator += other.lateByGenerator;

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param arguments of the command line
  * @param flags every option with its value, given or not
  * @param objective the response time that answers should come within; null without one
+ * @param classes of models that are looked at together
  * @param batch rows of each request, as far as one number says it
  */
 public record Context(
@@ -28,6 +29,7 @@ public record Context(
     Machine machine,
     Build build,
     @Nullable Duration objective,
+    ModelClasses classes,
     int batch) {
   public Context {
     arguments = List.copyOf(arguments);

@@ -54,7 +54,7 @@ public final class ResultJson {
       root.put("objective_us", context.objective().toNanos() / 1e3);
     }
     experiment.highest().ifPresent(highest -> root.put("highest_load", highest));
-    RunJson runs = new RunJson(json, context.objective());
+    RunJson runs = new RunJson(json, context.objective(), context.classes());
     var steps = root.putArray("steps");
     for (Step step : experiment.steps()) {
       steps.add(step(step, runs));

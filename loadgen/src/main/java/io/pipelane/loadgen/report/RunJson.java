@@ -25,10 +25,12 @@ final class RunJson {
 
   private final ObjectMapper json;
   private final @Nullable Duration objective;
+  private final ModelClasses classes;
 
-  RunJson(ObjectMapper json, @Nullable Duration objective) {
+  RunJson(ObjectMapper json, @Nullable Duration objective, ModelClasses classes) {
     this.json = json;
     this.objective = objective;
+    this.classes = classes;
   }
 
   ObjectNode tree(MeasuredRun run) {
@@ -49,7 +51,8 @@ final class RunJson {
     root.putObject("pauses")
         .put("count", report.pauses().count())
         .put("total_seconds", seconds(report.pauses().total()))
-        .put("longest_seconds", seconds(report.pauses().longest()));
+        .put("longest_seconds", seconds(report.pauses().longest()))
+        .put("delay_p99_seconds", seconds(report.pauses().delay()));
     SendCounts sends = report.sends();
     root.putObject("sends")
         .put("sent", sends.sent())
@@ -73,6 +76,10 @@ final class RunJson {
       }
       models.add(node);
     }
+    var classNodes = root.putArray("classes");
+    classes
+        .reports(report.models())
+        .forEach(members -> classNodes.add(model(members, report.window())));
     var slices = root.putArray("slices");
     report.slices().forEach(slice -> slices.add(slice(slice)));
     return root;

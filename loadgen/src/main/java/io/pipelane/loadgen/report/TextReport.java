@@ -11,9 +11,11 @@ import io.pipelane.loadgen.result.WarmthSplit;
 import io.pipelane.loadgen.server.ModelStatistics;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -22,28 +24,38 @@ public final class TextReport {
   private final PrintWriter out;
   private final boolean openLoop;
   private final @Nullable Duration objective;
+  private final ModelClasses classes;
 
   /**
    * A table printer.
    *
    * @param openLoop whether response and service times differ, so that both are shown
    * @param objective the response time that answers should come within
+   * @param classes of models, which get lines of their own
    */
-  public TextReport(PrintWriter out, boolean openLoop, @Nullable Duration objective) {
+  public TextReport(
+      PrintWriter out, boolean openLoop, @Nullable Duration objective, ModelClasses classes) {
     this.out = out;
     this.openLoop = openLoop;
     this.objective = objective;
+    this.classes = classes;
   }
 
   /** Prints a run and flushes. */
   public void print(MeasuredRun run) {
     LoadReport report = run.report();
-    int nameWidth = report.models().stream().mapToInt(m -> m.model().length()).max().orElse(0);
+    List<ModelReport> members = classes.reports(report.models());
+    int nameWidth =
+        Stream.concat(report.models().stream(), members.stream())
+            .mapToInt(model -> model.model().length() + 2)
+            .max()
+            .orElse(0);
     LatencyTable table = new LatencyTable(out, Math.clamp(nameWidth, 5, 40));
     table.header();
     if (report.models().size() > 1) {
       report.models().forEach(model -> printModel(table, model.model(), model));
     }
+    members.forEach(model -> printModel(table, "[" + model.model() + "]", model));
     String name = report.models().size() > 1 ? "all" : report.models().getFirst().model();
     printModel(table, name, report.total());
     out.println();
@@ -132,9 +144,10 @@ public final class TextReport {
         report.cpu().loadThread().toNanos() / 1e9);
     Pauses pauses = report.pauses();
     print(
-        "client lag   p99 %s ms; stood still %d times, %s ms in all, %s ms at most; collections %s"
-            + " ms%n",
+        "client lag   p99 %s ms sending, %s ms at any time; stood still %d times, %s ms in all, %s ms"
+            + " at most; collections %s ms%n",
         millis(Duration.ofNanos(report.lagNanos().getValueAtPercentile(99))),
+        millis(pauses.delay()),
         pauses.count(),
         millis(pauses.total()),
         millis(pauses.longest()),

@@ -93,9 +93,10 @@ final class NumpyFile {
                         Status.UNIMPLEMENTED,
                         "input \"%s\": NumPy files have no %s"
                             .formatted(tensor.name(), tensor.type())));
-    String shape = tensor.shape().stream().map(size -> size + ",").collect(Collectors.joining(" "));
+    String shape = tensor.shape().stream().map(String::valueOf).collect(Collectors.joining(", "));
     String header =
-        "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }".formatted(typeName, shape);
+        "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }"
+            .formatted(typeName, tensor.shape().size() == 1 ? shape + "," : shape);
     int prefix = MAGIC.length + 4;
     int padding = ALIGNMENT - (prefix + header.length() + 1) % ALIGNMENT;
     byte[] padded = (header + " ".repeat(padding) + "\n").getBytes(StandardCharsets.ISO_8859_1);

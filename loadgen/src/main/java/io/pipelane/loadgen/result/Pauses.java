@@ -3,17 +3,11 @@ package io.pipelane.loadgen.result;
 import java.time.Duration;
 
 /**
- * How often the generator itself stood still: a timer that goes off every few milliseconds went off
+ * How often the generator itself stood still: a timer that goes off every few milliseconds did so
  * more than a millisecond late. Collections, other work on the machine and too much of its own do
  * that.
+ *
+ * @param delay what something that happens at any time would have been delayed by, at its 99th
+ *     percentile
  */
-public record Pauses(long count, Duration total, Duration longest) {
-  public static final Pauses NONE = new Pauses(0, Duration.ZERO, Duration.ZERO);
-
-  public Pauses plus(Pauses other) {
-    return new Pauses(
-        count + other.count,
-        total.plus(other.total),
-        longest.compareTo(other.longest) > 0 ? longest : other.longest);
-  }
-}
+public record Pauses(long count, Duration total, Duration longest, Duration delay) {}

@@ -24,7 +24,7 @@ public sealed interface LoadMode {
 
     @Override
     public String description() {
-      return "closed loop, %d connections".formatted(concurrency);
+      return "closed loop, " + connectionsText(concurrency);
     }
   }
 
@@ -39,8 +39,12 @@ public sealed interface LoadMode {
 
     @Override
     public String description() {
-      return "open loop, %s, %d connections".formatted(arrivals.description(), connections);
+      return "open loop, " + arrivals.description() + ", " + connectionsText(connections);
     }
+  }
+
+  private static String connectionsText(int connections) {
+    return connections == 1 ? "1 connection" : connections + " connections";
   }
 
   private static void requirePositive(String name, int connections) {

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.zoo;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
+import com.google.protobuf.ByteString;
 import java.util.stream.LongStream;
 
 /** An attribute of a node. */
@@ -17,6 +18,15 @@ record Attribute(AttributeProto proto) {
             .setName(name)
             .setType(AttributeType.FLOAT)
             .setF((float) value)
+            .build());
+  }
+
+  static Attribute text(String name, String value) {
+    return new Attribute(
+        AttributeProto.newBuilder()
+            .setName(name)
+            .setType(AttributeType.STRING)
+            .setS(ByteString.copyFromUtf8(value))
             .build());
   }
 

@@ -24,16 +24,12 @@ final class Bert {
 
   private final GraphBuilder graph;
   private final TextLayers layers;
-  private final String one;
-  private final String half;
-  private final String rootOfTwo;
+  private final Gelu gelu;
 
   private Bert(GraphBuilder graph) {
     this.graph = graph;
     layers = new TextLayers(graph, HIDDEN, HEADS, EPSILON);
-    one = graph.real("one", 1);
-    half = graph.real("half", 0.5);
-    rootOfTwo = graph.real("root_of_two", Math.sqrt(2));
+    gelu = new Gelu(graph);
   }
 
   static void build(GraphBuilder graph) {
@@ -61,7 +57,7 @@ final class Bert {
     String heads = graph.node("Unsqueeze", "mask.heads", List.of(rows), integers("axes", 2));
     Attribute real = integer("to", DataType.FLOAT.getNumber());
     String present = graph.node("Cast", "mask.present", List.of(heads), real);
-    String absent = graph.node("Sub", "mask.absent", List.of(one, present));
+    String absent = graph.node("Sub", "mask.absent", List.of(gelu.one(), present));
     return layers.multiply("mask.added", absent, graph.real("masked", MASKED));
   }
 
@@ -97,17 +93,8 @@ final class Bert {
     String wide = layers.linear(name + ".intermediate.dense", states, HIDDEN, INTERMEDIATE);
     String narrow =
         layers.linear(
-            name + ".output.dense", gelu(name + ".intermediate", wide), INTERMEDIATE, HIDDEN);
+            name + ".output.dense", gelu.apply(name + ".intermediate", wide), INTERMEDIATE, HIDDEN);
     return layers.normalize(
         name + ".output.LayerNorm", output, layers.add(name + ".output.sum", narrow, states));
-  }
-
-  /** Hendrycks and Gimpel, Gaussian Error Linear Units, section 2: by the error function. */
-  private String gelu(String name, String input) {
-    String scaled = graph.node("Div", name + ".scaled", List.of(input, rootOfTwo));
-    String error = graph.node("Erf", name + ".erf", List.of(scaled));
-    String shifted = layers.add(name + ".shifted", error, one);
-    String product = layers.multiply(name + ".product", input, shifted);
-    return layers.multiply(name + ".gelu", product, half);
   }
 }

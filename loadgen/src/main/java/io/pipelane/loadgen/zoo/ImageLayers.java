@@ -42,8 +42,12 @@ final class ImageLayers {
   }
 
   Features image(int size) {
+    return image(size, COLOURS);
+  }
+
+  Features image(int size, int channels) {
     return new Features(
-        graph.input("input", DataType.FLOAT, GraphBuilder.BATCH, COLOURS, size, size), COLOURS);
+        graph.input("input", DataType.FLOAT, GraphBuilder.BATCH, channels, size, size), channels);
   }
 
   Features convolution(String name, Features input, int channels, Kernel kernel) {
@@ -104,6 +108,14 @@ final class ImageLayers {
     return new Features(name, input.channels());
   }
 
+  /** A maximum whose last windows may reach beyond the image, so that nothing is left over. */
+  Features maximumPoolUpwards(String name, Features input, int size, int stride) {
+    Attribute[] form = attributes(Kernel.square(size, stride, 0));
+    graph.node(
+        "MaxPool", name, List.of(input.name()), form[0], form[1], form[2], integer("ceil_mode", 1));
+    return new Features(name, input.channels());
+  }
+
   /** A mean that counts the zeros around the image as well. */
   Features averagePool(String name, Features input, int size, int stride, int pad) {
     Attribute[] form = attributes(Kernel.square(size, stride, pad));
@@ -140,6 +152,11 @@ final class ImageLayers {
             graph.weight(name + ".weight", Range.afterRectifier(inputs), outputs, inputs),
             graph.weight(name + ".bias", BIAS, outputs));
     return graph.node("Gemm", output, tensors, integer("transB", 1));
+  }
+
+  /** A fully connected layer and a rectifier. */
+  String hidden(String name, String input, int inputs, int outputs) {
+    return graph.node("Relu", name + ".relu", List.of(connect(name, name, input, inputs, outputs)));
   }
 
   /** The last layer: a score for each class. */

@@ -2,6 +2,8 @@ package io.pipelane.loadgen.zoo;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * A model without the values of its weights.
@@ -11,9 +13,20 @@ import java.util.List;
  * @param weights initializers that the graph lacks
  */
 record ZooGraph(int operatorSet, GraphProto graph, List<Weight> weights) {
+  private static final Set<String> OPERATORS = Set.of("Conv", "Gemm", "MatMul");
+
   /** The number of parameters as papers and libraries count them. */
   long parameters() {
     return weights.stream().filter(Weight::trained).mapToLong(Weight::elements).sum();
+  }
+
+  /** Convolutions and matrix products by weights. */
+  long layers() {
+    Set<String> names = weights.stream().map(Weight::name).collect(Collectors.toSet());
+    return graph.getNodeList().stream()
+        .filter(node -> OPERATORS.contains(node.getOpType()))
+        .filter(node -> node.getInputList().stream().anyMatch(names::contains))
+        .count();
   }
 
   /** The bytes of all weights, statistics included. */

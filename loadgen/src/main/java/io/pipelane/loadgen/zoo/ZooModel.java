@@ -7,30 +7,58 @@ import java.util.Optional;
 
 /** The models of the zoo. */
 public enum ZooModel {
-  RESNET50("resnet50", 25_557_032, graph -> ResNet.build(graph, 3, 4, 6, 3)),
-  RESNET152("resnet152", 60_192_808, graph -> ResNet.build(graph, 3, 8, 36, 3)),
-  INCEPTION_V3("inception_v3", 23_834_568, InceptionV3::build),
-  VGG16("vgg16", 138_357_544, graph -> Vgg.build(graph, 2, 2, 3, 3, 3)),
-  DENSENET201("densenet201", 20_013_928, graph -> DenseNet.build(graph, 6, 12, 48, 32)),
-  BERT_BASE("bert_base", 108_891_648, TextLayers.OPERATOR_SET, Bert::build),
-  GPT2_SMALL("gpt2_small", 124_439_808, TextLayers.OPERATOR_SET, Gpt2::build);
+  ALEXNET("alexnet", 61_100_840, "Krizhevsky 2014", AlexNet::build),
+  GOOGLENET("googlenet", 6_624_904, "Szegedy et al. 2015", GoogLeNet::build),
+  INCEPTION_V3("inception_v3", 23_834_568, "Szegedy et al. 2016", InceptionV3::build),
+  OVERFEAT("overfeat", 145_920_872, "Sermanet et al. 2014, fast", OverFeat::build),
+  RESNET50("resnet50", 25_557_032, Source.RESNET, graph -> ResNet.build(graph, 3, 4, 6, 3)),
+  RESNET101("resnet101", 44_549_160, Source.RESNET, graph -> ResNet.build(graph, 3, 4, 23, 3)),
+  RESNET152("resnet152", 60_192_808, Source.RESNET, graph -> ResNet.build(graph, 3, 8, 36, 3)),
+  VGG11("vgg11", 132_863_336, Source.VGG, graph -> Vgg.build(graph, 1, 1, 2, 2, 2)),
+  VGG16("vgg16", 138_357_544, Source.VGG, graph -> Vgg.build(graph, 2, 2, 3, 3, 3)),
+  VGG19("vgg19", 143_667_240, Source.VGG, graph -> Vgg.build(graph, 2, 2, 4, 4, 4)),
+  DENSENET201(
+      "densenet201",
+      20_013_928,
+      "Huang et al. 2017",
+      graph -> DenseNet.build(graph, 6, 12, 48, 32)),
+  SUPERRES("superres", 59_657, "Shi et al. 2016", SuperResolution::build),
+  VAE("vae", 652_824, "Kingma and Welling 2014", VariationalAutoEncoder::build),
+  VIT_B_16(
+      "vit_b_16",
+      86_567_656,
+      TextLayers.OPERATOR_SET,
+      "Dosovitskiy et al. 2021",
+      VisionTransformer::build),
+  BERT_BASE("bert_base", 108_891_648, TextLayers.OPERATOR_SET, "Devlin et al. 2019", Bert::build),
+  GPT2_SMALL(
+      "gpt2_small", 124_439_808, TextLayers.OPERATOR_SET, "Radford et al. 2019", Gpt2::build);
 
   private static final int OPERATOR_SET = 17;
 
   private final String label;
   private final long parameters;
   private final int operatorSet;
+  private final String source;
   private final Architecture architecture;
 
-  ZooModel(String label, long parameters, Architecture architecture) {
-    this(label, parameters, OPERATOR_SET, architecture);
+  ZooModel(String label, long parameters, String source, Architecture architecture) {
+    this(label, parameters, OPERATOR_SET, source, architecture);
   }
 
-  ZooModel(String label, long parameters, int operatorSet, Architecture architecture) {
+  ZooModel(
+      String label, long parameters, int operatorSet, String source, Architecture architecture) {
     this.label = label;
     this.parameters = parameters;
     this.operatorSet = operatorSet;
+    this.source = source;
     this.architecture = architecture;
+  }
+
+  /** Papers with several models. */
+  private static final class Source {
+    static final String RESNET = "He et al. 2016";
+    static final String VGG = "Simonyan and Zisserman 2015";
   }
 
   /** Finds the model of a name, {@code resnet50} for instance. */
@@ -44,11 +72,26 @@ public enum ZooModel {
   }
 
   /**
-   * The published number of parameters: inception_v3 without the auxiliary classifier, bert_base
-   * without the pooler, gpt2_small with one table for both embeddings.
+   * The published number of parameters: googlenet and inception_v3 without auxiliary classifiers,
+   * bert_base without the pooler, gpt2_small with one table for both embeddings.
    */
   public long parameters() {
     return parameters;
+  }
+
+  /** Who published the architecture, and when. */
+  public String source() {
+    return source;
+  }
+
+  /** Bytes of all weights, the statistics of normalisations included. */
+  public long weightBytes() {
+    return graph().weightBytes();
+  }
+
+  /** Convolutions and matrix products by weights, shortcuts' included. */
+  public long layers() {
+    return graph().layers();
   }
 
   /** Where its version 1 lies in a repository. */

@@ -33,7 +33,7 @@ function table(headings, rows) {
 
 function named(index, text) {
   if (results.length < 2) return text;
-  return node("span", {}, node("span", {class: "swatch", style: `background:${color(index)}`}), text);
+  return node("span", {class: "name"}, node("span", {class: "swatch", style: `background:${color(index)}`}), text);
 }
 
 // ---- charts
@@ -49,6 +49,8 @@ function niceTicks(low, high, count) {
 
 function logTicks(low, high) {
   const ticks = [];
+  if (high - low < 1.2)
+    return niceTicks(Math.pow(10, low), Math.pow(10, high), 5).filter(t => t > 0).map(Math.log10);
   for (let e = Math.floor(low); e <= Math.ceil(high); e++)
     for (const m of high - low > 2.5 ? [1] : [1, 2, 5]) {
       const t = e + Math.log10(m);
@@ -143,7 +145,8 @@ function chart(series, x, y, marks) {
   return holder;
 }
 
-const latencyAxis = {label: "latency, ms", log: true, text: v => number(v, v < 1 ? 2 : v < 10 ? 1 : 0),
+const latencyAxis = {label: "latency, ms", log: true, room: 0.04,
+  text: v => number(v, v < 0.1 ? 3 : v < 1 ? 2 : v < 10 ? 1 : 0),
   tip: v => number(v) + " ms"};
 
 // ---- what is shown
@@ -178,10 +181,10 @@ function overTime() {
     const slices = item.run.slices.filter(s => s.count > 0);
     const line = (text, key, dash) => series.push({name: label(item, text), color: color(item.index),
       dash, points: slices.map(s => [middle(s), ms(s[key])])});
-    line("p99", "p99"); line("median", "p50", "5 4");
     if (results.length === 1) {
       series.push({name: "maximum", color: color(1), points: slices.map(s => [middle(s), ms(s.max)])});
     }
+    line("p99", "p99"); line("median", "p50", "5 4");
     for (const s of slices) if (s.cold > 0)
       marks.push([middle(s), `${s.cold} of ${s.count} answers waited for weights`]);
   }
@@ -191,8 +194,10 @@ function overTime() {
 function answersOverTime() {
   const series = [];
   for (const item of shown()) {
+    // a last slice that is cut short makes no rate
+    const whole = item.run.slices.filter(s => s.seconds > 0.99 * item.run.slices[0].seconds);
     const line = (name, key, c, dash) => series.push({name: label(item, name), color: c, dash,
-      points: item.run.slices.map(s => [s.start_seconds + s.seconds / 2, s[key] / s.seconds])});
+      points: whole.map(s => [s.start_seconds + s.seconds / 2, s[key] / s.seconds])});
     line("answers/s", "answers", color(item.index));
     if (item.run.slices.some(s => s.errors > 0)) line("errors/s", "errors", "var(--bad)", "2 3");
   }
@@ -220,6 +225,7 @@ function interval(estimate, divisor) {
 function summary() {
   const slo = results.some(r => r.objective_us !== undefined);
   const base = results.length > 1;
+  const keys = base ? ["p50", "p99"] : ["p50", "p90", "p99", "p99.9"];
   const first = name => results[0].steps.find(s => s.load === name) || results[0].steps[0];
   const rows = results.flatMap((result, index) => result.steps.map(step => {
     const s = step.summary, reference = first(step.load).summary;
@@ -227,8 +233,7 @@ function summary() {
     const ratio = key => number(s[key].mean / reference[key].mean, 2) + " ×";
     const cells = [named(index, results.length > 1 ? result.name : step.load)];
     if (base) cells.push(step.load);
-    cells.push(interval(s.answers_per_second, 1), interval(s["p50_us"], 1000),
-      interval(s["p90_us"], 1000), interval(s["p99_us"], 1000), interval(s["p99.9_us"], 1000),
+    cells.push(interval(s.answers_per_second, 1), ...keys.map(key => interval(s[key + "_us"], 1000)),
       number(errors, 0));
     if (slo) cells.push(percent(step.runs[0].total.attainment), number(step.runs[0].total.goodput));
     if (base) cells.push(ratio("answers_per_second"), ratio("p50_us"), ratio("p99_us"));
@@ -236,13 +241,14 @@ function summary() {
       .filter(t => t).join(", ") || "sound");
     return cells;
   }));
-  return table([base ? "<result" : "<load", ...(base ? ["<load"] : []), "answers/s", "p50 ms",
-    "p90 ms", "p99 ms", "p99.9 ms", "errors", ...(slo ? ["in time", "goodput/s"] : []),
+  return table([base ? "<result" : "<load", ...(base ? ["<load"] : []), "answers/s",
+    ...keys.map(key => key + " ms"), "errors", ...(slo ? ["in time", "goodput/s"] : []),
     ...(base ? ["answers", "p50", "p99"] : []), "verdict"], rows);
 }
 
-function models() {
-  const parts = shown();
+/** A table of models, or of classes of models. */
+function models(kind) {
+  const parts = shown().map(item => ({...item, run: {...item.run, models: item.run[kind] || []}}));
   const any = key => parts.some(p => p.run.models.some(m => m[key]));
   const server = any("server"), cold = any("cold_response_time_us");
   const rows = parts.flatMap(item => item.run.models.map(m => {
@@ -262,7 +268,7 @@ function models() {
     return cells;
   }));
   const slo = parts.some(p => p.run.models.some(m => m.attainment !== undefined));
-  return table(["<model", "answered", "errors", "answers/s", "mean ms", "p50", "p99", "p99.9", "max",
+  return table([kind === "models" ? "<model" : "<class", "answered", "errors", "answers/s", "mean ms", "p50", "p99", "p99.9", "max",
     ...(slo ? ["in time"] : []), ...(cold ? ["cold", "cold p50", "warm p50"] : []),
     ...(server ? ["queue ms", "execute ms"] : [])], rows);
 }
@@ -347,7 +353,9 @@ function draw() {
       percentiles()),
     section("Latency over time", "By the time that requests were meant to leave.", overTime()),
     section("Answers over time", null, answersOverTime()),
-    section("Models", null, models()),
+    section("Models", null, models("models")),
+    shown().some(item => (item.run.classes || []).length)
+      ? section("Classes of models", null, models("classes")) : "",
     section("Where this comes from", null, provenance()));
 }
 

@@ -7,11 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.pipelane.loadgen.result.Warmth;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ResponseDecoderTest {
@@ -48,6 +50,18 @@ class ResponseDecoderTest {
             "200 json=3 closing=false abc0123456789",
             "200 json=-1 closing=true "),
         responses);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"'', UNTOLD", "Pipelane-Stall-Us: 0, WARM", "pipelane-stall-us:1250, COLD"})
+  void decode_stallHeader_saysWhetherTheModelWasCold(String header, Warmth expected)
+      throws Exception {
+    ResponseDecoder decoder = new ResponseDecoder(false);
+    String head = header.isEmpty() ? "" : header + "\r\n";
+
+    assertTrue(decoder.decode(bytes("HTTP/1.1 200 OK\r\n" + head + "Content-Length: 0\r\n\r\n")));
+
+    assertEquals(expected, decoder.warmth());
   }
 
   @Test

@@ -29,7 +29,9 @@ class ZooModelTest {
     "RESNET152,    155, 75_712",
     "INCEPTION_V3, 94,  17_216",
     "VGG16,        0,   0",
-    "DENSENET201,  201, 114_528"
+    "DENSENET201,  201, 114_528",
+    "RESNET101,    104, 52_672",
+    "GOOGLENET,    57,  7_280"
   })
   void graph_hasThePublishedNormalizations(ZooModel model, int count, String channels) {
     ZooGraph graph = model.graph();
@@ -40,7 +42,7 @@ class ZooModelTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"BERT_BASE", "GPT2_SMALL"})
+  @EnumSource(names = {"BERT_BASE", "GPT2_SMALL", "VIT_B_16"})
   void graph_hasTwelveLayersOfAttention(ZooModel model) {
     ZooGraph graph = model.graph();
 
@@ -50,7 +52,17 @@ class ZooModelTest {
 
   /** Layers as the networks' names count them: convolutions without shortcuts, and products. */
   @ParameterizedTest
-  @CsvSource({"RESNET50,    50", "RESNET152,   152", "VGG16,       16", "DENSENET201, 201"})
+  @CsvSource({
+    "RESNET50,    50",
+    "RESNET152,   152",
+    "VGG11, 11",
+    "VGG16,       16",
+    "VGG19, 19",
+    "DENSENET201, 201",
+    "RESNET101, 101",
+    "ALEXNET, 8",
+    "OVERFEAT, 8"
+  })
   void graph_hasTheLayersInItsName(ZooModel model, int layers) {
     ZooGraph graph = model.graph();
     long shortcuts =

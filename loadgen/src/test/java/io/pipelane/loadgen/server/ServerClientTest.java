@@ -1,0 +1,100 @@
+package io.pipelane.loadgen.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.server.ModelStatistics.Time;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class ServerClientTest {
+  private final Map<String, String> answers = new HashMap<>();
+  private final HttpServer server;
+  private final ServerClient client;
+
+  ServerClientTest() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          String answer = answers.get(exchange.getRequestURI().getRawPath());
+          byte[] body = (answer == null ? "{}" : answer).getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(answer == null ? 404 : 200, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    server.start();
+    client = new ServerClient(URI.create("http://localhost:" + server.getAddress().getPort()));
+  }
+
+  @AfterEach
+  void stop() {
+    client.close();
+    server.stop(0);
+  }
+
+  @Test
+  void statistics_twoReadings_differenceOverAllVersions() throws Exception {
+    answers.put("/v2/models/a%20b/stats", statistics(10, 5, 1000));
+    ModelStatistics before = client.statistics("a b").orElseThrow();
+    answers.put("/v2/models/a%20b/stats", statistics(30, 15, 9000));
+
+    ModelStatistics since = client.statistics("a b").orElseThrow().minus(before);
+
+    assertEquals(new ModelStatistics(20, 10, Map.of("queue", new Time(20, 8000))), since);
+    assertEquals(400, since.times().getOrDefault("queue", new Time(0, 0)).meanNanos());
+  }
+
+  @Test
+  void statistics_noSuchRoute_empty() throws Exception {
+    assertEquals(Optional.empty(), client.statistics("m"));
+  }
+
+  @Test
+  void readyModels_index_namesOfReadyVersionsOnce() throws Exception {
+    answers.put(
+        "/v2/repository/index",
+        """
+        [{"name":"b","version":"1","state":"READY"}, {"name":"b","version":"2","state":"READY"},
+         {"name":"c","version":"1","state":"UNAVAILABLE"}, {"name":"a"}]
+        """);
+
+    assertEquals(List.of("a", "b"), client.readyModels());
+  }
+
+  @Test
+  void readyModels_noIndex_saysWhatToDo() {
+    StatusException refused = assertThrows(StatusException.class, client::readyModels);
+
+    assertEquals(Status.UNIMPLEMENTED, refused.status());
+    assertTrue(refused.toString().contains("--model"));
+  }
+
+  @Test
+  void description_serverDoesNotSay_unknown() throws Exception {
+    assertEquals(ServerDescription.UNKNOWN, client.description());
+    answers.put("/v2", "{\"name\":\"triton\",\"version\":\"2.5\",\"extensions\":[\"statistics\"]}");
+    assertEquals("triton 2.5", client.description().toString());
+  }
+
+  private static String statistics(int inferences, int executions, int queueNanos) {
+    return """
+        {"model_stats":[{"name":"a b","version":"1","inference_count":%d,"execution_count":%d,
+          "inference_stats":{"queue":{"count":%d,"ns":%d}}}]}
+        """
+        .formatted(inferences, executions, inferences, queueNanos);
+  }
+}
