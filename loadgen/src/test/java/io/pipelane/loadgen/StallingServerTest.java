@@ -1,8 +1,6 @@
 package io.pipelane.loadgen;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
@@ -33,14 +31,13 @@ class StallingServerTest {
 
   private final long origin = System.nanoTime();
 
+  /** That it is not more either is {@code StallTest}'s, in time that nobody else takes. */
   @Test
-  void run_openLoop_p99IsTheAnalyticOne() throws Exception {
+  void run_openLoop_p99ShowsTheStall() throws Exception {
     LoadReport report = run(new LoadMode.Open(new ArrivalPattern.Constant(500), 64));
 
     double p99 = report.total().responseNanos().getValueAtPercentile(99) / 1e6;
     assertTrue(p99 > 0.95 * P99_MILLIS, "p99 " + p99 + " ms");
-    assumeTrue(report.bottlenecks().isEmpty(), () -> "busy machine: " + report.bottlenecks());
-    assertEquals(P99_MILLIS, p99, 0.05 * P99_MILLIS);
   }
 
   @Test
