@@ -1,4 +1,4 @@
-/** Events that a thread of this process completes. */
+/** Events that a thread of this process completes, and ends of threads. */
 @NullMarked
 package io.pipelane.lanes.completion;
 

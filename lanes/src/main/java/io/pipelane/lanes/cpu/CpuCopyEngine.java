@@ -6,6 +6,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.completion.Completion;
+import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.modelstore.WeightSource;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -132,16 +133,6 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       assert woken || pending.remainingCapacity() == 0;
     }
     LockSupport.unpark(thread);
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    ThreadEnd.await(thread);
   }
 }

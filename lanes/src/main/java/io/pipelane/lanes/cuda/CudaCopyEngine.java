@@ -6,6 +6,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.completion.Completion;
+import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cuda.CompletionThread.Issued;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaStream;
@@ -154,27 +155,13 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
       closed = true;
       commands.give(new Command.Stop());
     }
-    join(copying);
-    join(completing);
+    ThreadEnd.await(copying);
+    ThreadEnd.await(completing);
     try (Releases releases = new Releases()) {
       releases.add(stream);
       releases.add(staging);
       releases.add(marks);
       releases.add(progress);
-    }
-  }
-
-  private static void join(Thread thread) {
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
   }
 }

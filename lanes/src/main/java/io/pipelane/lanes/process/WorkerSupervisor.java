@@ -2,6 +2,7 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cpu.CpuExport;
 import io.pipelane.lanes.execution.WorkerLostException;
 import java.lang.System.Logger.Level;
@@ -284,16 +285,6 @@ final class WorkerSupervisor implements AutoCloseable {
   @Override
   public void close() {
     commands.add(new Command.Close());
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    ThreadEnd.await(thread);
   }
 }
