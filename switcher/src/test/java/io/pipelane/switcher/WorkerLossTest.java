@@ -157,6 +157,7 @@ class WorkerLossTest {
   }
 
   @Test
+  @Tag("long")
   void stopped_isEndedAfterTheTimeLimitAndTheRequestAnsweredElsewhere() throws Exception {
     try (WorkersFixture workers = new WorkersFixture(1, Duration.ofMillis(500))) {
       ImportedModel model = chain("m", 1);

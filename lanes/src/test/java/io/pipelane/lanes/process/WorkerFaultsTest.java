@@ -26,6 +26,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -79,6 +80,7 @@ class WorkerFaultsTest {
   }
 
   @Test
+  @Tag("long")
   void run_workerThatAnswersGarbage_endsItAndTheNextRunIsRight() throws Exception {
     try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
       float[] expected = workers.run(session, X);
