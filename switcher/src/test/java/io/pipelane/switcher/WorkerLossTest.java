@@ -14,6 +14,7 @@ import com.google.protobuf.ByteString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ImportedModel;
@@ -150,21 +151,20 @@ class WorkerLossTest {
       ImportedModel model = chain("m", 1);
       workers.switcher.register(model);
       float[] expected = workers.infer(model, WorkersFixture.input(1));
-      WorkersFixture.signal("KILL", workers.await(WorkerState.STANDBY, 0).pid());
+      Signals.send("KILL", workers.await(WorkerState.STANDBY, 0).pid());
       workers.killActive();
       assertArrayEquals(expected, workers.infer(model, WorkersFixture.input(1)));
     }
   }
 
   @Test
-  @Tag("long")
   void stopped_isEndedAfterTheTimeLimitAndTheRequestAnsweredElsewhere() throws Exception {
     try (WorkersFixture workers = new WorkersFixture(1, Duration.ofMillis(500))) {
       ImportedModel model = chain("m", 1);
       workers.switcher.register(model);
       float[] expected = workers.infer(model, WorkersFixture.input(1));
       workers.await(WorkerState.STANDBY, 1);
-      WorkersFixture.signal("STOP", workers.await(WorkerState.ACTIVE, 0).pid());
+      Signals.stop(workers.await(WorkerState.ACTIVE, 0).pid());
       assertArrayEquals(expected, workers.infer(model, WorkersFixture.input(1)));
       String loss = workers.workers.workers().lastLoss();
       assertTrue(loss.contains("hangs"), loss);

@@ -7,6 +7,7 @@ import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ImportedModel;
@@ -87,20 +88,9 @@ final class WorkersFixture implements AutoCloseable {
     }
   }
 
-  /** Sends a signal to a process. */
-  static void signal(String name, long pid) {
-    try {
-      assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
-  }
-
   /** Ends the active worker at once. */
   void killActive() {
-    signal("KILL", await(WorkerState.ACTIVE, 0).pid());
+    Signals.send("KILL", await(WorkerState.ACTIVE, 0).pid());
   }
 
   /** Checks that the accounts are exact and nothing is left. */

@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.cpu.SharedMemory;
@@ -26,7 +27,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -80,16 +80,16 @@ class WorkerFaultsTest {
   }
 
   @Test
-  @Tag("long")
   void run_workerThatAnswersGarbage_endsItAndTheNextRunIsRight() throws Exception {
     try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
       float[] expected = workers.run(session, X);
       workers.awaitStandby(1);
       WorkersOverview.Entry active = workers.active();
-      WorkerFixture.signal("STOP", active.pid());
+      Signals.stop(active.pid());
       CompletableFuture<float[]> run = CompletableFuture.supplyAsync(() -> workers.run(session, X));
       fillWithGarbage(active.id());
-      assertRetriable(run, expected, "does not keep to the protocol");
+      assertLost(
+          assertThrows(CompletionException.class, run::join), "does not keep to the protocol");
       assertArrayEquals(expected, workers.run(session, X));
       assertEquals(1, workers.sessions.workers().lost());
     }
@@ -101,25 +101,28 @@ class WorkerFaultsTest {
       float[] expected = workers.run(session, X);
       workers.awaitStandby(1);
       long pid = workers.active().pid();
-      WorkerFixture.signal("STOP", pid);
+      Signals.stop(pid);
       CompletableFuture<float[]> run = CompletableFuture.supplyAsync(() -> workers.run(session, X));
-      WorkerFixture.signal("KILL", pid);
-      assertRetriable(run, expected, "signal 9");
+      Signals.send("KILL", pid);
+      assertRetriable(run, expected);
       assertArrayEquals(expected, workers.run(session, X));
       workers.awaitStandby(1);
     }
   }
 
-  /** Whether it was too early or not for the run to be lost. */
-  private static void assertRetriable(
-      CompletableFuture<float[]> run, float[] expected, String why) {
+  /** Lost, or right where it began after the worker's end. */
+  private static void assertRetriable(CompletableFuture<float[]> run, float[] expected) {
     try {
       assertArrayEquals(expected, run.join());
     } catch (CompletionException e) {
-      String reason = String.valueOf(e.getCause());
-      assertTrue(e.getCause() instanceof WorkerLostException, reason);
-      assertTrue(reason.contains(why), reason);
+      assertLost(e, "signal 9");
     }
+  }
+
+  private static void assertLost(CompletionException error, String why) {
+    String reason = String.valueOf(error.getCause());
+    assertTrue(error.getCause() instanceof WorkerLostException, reason);
+    assertTrue(reason.contains(why), reason);
   }
 
   @Test

@@ -1,7 +1,5 @@
 package io.pipelane.lanes.process;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.EphemeralRegion;
@@ -87,11 +85,6 @@ final class WorkerFixture implements AutoCloseable {
   /** ONNX Runtime's. */
   static Path library() {
     return TestDevices.library();
-  }
-
-  /** Sends a signal to a process. */
-  static void signal(String name, long pid) throws Exception {
-    assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor());
   }
 
   /** The active worker. */
