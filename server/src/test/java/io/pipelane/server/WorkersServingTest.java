@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.pipelane.lanes.process.Signals;
 import io.pipelane.modelstore.ChildJvm;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.cli.Pipelane;
@@ -95,7 +96,7 @@ class WorkersServingTest {
   void workers_killedRecycledAndOrphaned_answersGoOnAndNothingIsLeft() throws Exception {
     String expected = infer();
     awaitTrue("a standby has the session", () -> !ids("STANDBY", 1).isEmpty());
-    signal("KILL", pids().getFirst());
+    Signals.send("KILL", pids().getFirst());
     for (int i = 0; i < 20; i++) {
       assertEquals(expected, infer());
     }
@@ -109,14 +110,14 @@ class WorkersServingTest {
     assertEquals(404, post("v2/workers/" + active + "/recycle", "").statusCode());
     assertEquals(404, post("v2/workers/99999999999/recycle", "").statusCode());
     List<Long> workers = pids();
-    signal("KILL", server().pid());
+    Signals.send("KILL", server().pid());
     awaitTrue("the workers end with the server", () -> workers.stream().noneMatch(this::lives));
   }
 
   @Test
   void server_toldToEnd_endsWithZeroAndItsWorkersToo() throws Exception {
     List<Long> workers = pids();
-    signal("TERM", server().pid());
+    Signals.send("TERM", server().pid());
     assertTrue(server().waitFor(30, TimeUnit.SECONDS));
     assertEquals(0, server().exitValue());
     awaitTrue("the workers end with the server", () -> workers.stream().noneMatch(this::lives));
@@ -164,10 +165,6 @@ class WorkersServingTest {
             .POST(BodyPublishers.ofString(body))
             .build(),
         BodyHandlers.ofString());
-  }
-
-  private static void signal(String name, long pid) throws Exception {
-    assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor());
   }
 
   private void awaitTrue(String what, Condition condition) throws Exception {

@@ -74,7 +74,7 @@ public final class SharedMemory implements AutoCloseable {
 
   /** Gives memory from an offset on back to the system; it reads as zero afterwards. */
   void discardFrom(long offset) {
-    long kept = Math.ceilDiv(offset, LibC.SYSTEM_PAGE_BYTES) * LibC.SYSTEM_PAGE_BYTES;
+    long kept = LibC.wholePages(offset);
     if (kept < segment.byteSize()) {
       LibC.madvise(segment.address() + kept, segment.byteSize() - kept, LibC.ADVICE_REMOVE);
     }
