@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.residency.Usage;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
