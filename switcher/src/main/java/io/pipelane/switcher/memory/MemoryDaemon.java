@@ -9,6 +9,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.switcher.residency.Usage;
+import io.pipelane.switcher.grouping.Grouping;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
