@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
@@ -89,7 +90,7 @@ public final class Holdings {
   }
 
   /** Who gives way next of those that may. */
-  public Optional<Holding> next(Predicate<Holding> may) {
+  Optional<Holding> next(Predicate<Holding> may) {
     for (Holding holding : holders) {
       if (may.test(holding)) {
         return Optional.of(holding);
@@ -98,9 +99,30 @@ public final class Holdings {
     return Optional.empty();
   }
 
-  /** Pages that a model gives up as it gives way; its owner takes them and says so. */
-  public int giveWay(Holding holding) {
-    policy.gaveWay(holding);
-    return policy.givesWay(holding);
+  /** Takes a number of a model's last pages, and tells {@link #setPages}. */
+  @FunctionalInterface
+  public interface Taker {
+    void take(Holding holding, int pages);
+  }
+
+  /**
+   * Has models give way until so many pages are free.
+   *
+   * @param freePages how many are, asked again and again
+   * @param may whether pages can be taken from a model now
+   * @return false when those that may not hold the rest
+   */
+  public boolean makeRoom(
+      long pages, LongSupplier freePages, Predicate<Holding> may, Taker taker) {
+    while (freePages.getAsLong() < pages) {
+      Optional<Holding> next = next(may);
+      if (next.isEmpty()) {
+        return false;
+      }
+      Holding holding = next.get();
+      policy.gaveWay(holding);
+      taker.take(holding, policy.givesWay(holding));
+    }
+    return true;
   }
 }

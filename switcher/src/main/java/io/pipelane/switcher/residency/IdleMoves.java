@@ -1,8 +1,10 @@
 package io.pipelane.switcher.residency;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -29,7 +31,7 @@ public final class IdleMoves {
   private final int capacityPages;
   private final double nanosPerPage;
   private final double ratesLastSeconds;
-  private List<Aim> aims = List.of();
+  private Deque<Aim> aims = new ArrayDeque<>();
   private long plannedNanos;
   private long plannedUses = -1;
   private int movesLeft;
@@ -68,18 +70,19 @@ public final class IdleMoves {
       return Optional.empty();
     }
     planAnew(nowNanos);
-    if (movesLeft == 0) {
-      return Optional.empty();
+    while (!aims.isEmpty() && aims.getFirst().isMet()) {
+      aims.removeFirst();
     }
-    for (Aim aim : aims) {
-      Holding into = aim.holding;
-      if (!aim.isMet() && mayGain.test(into)) {
-        boolean worth = isWorthIt(into, freePages, mayGiveWay, nowNanos);
-        movesLeft -= worth ? 1 : 0;
-        return worth ? Optional.of(into) : Optional.empty();
-      }
-    }
-    return Optional.empty();
+    Optional<Holding> best =
+        movesLeft == 0
+            ? Optional.empty()
+            : aims.stream()
+                .filter(aim -> !aim.isMet() && mayGain.test(aim.holding))
+                .findFirst()
+                .map(Aim::holding)
+                .filter(into -> isWorthIt(into, freePages, mayGiveWay, nowNanos));
+    movesLeft -= best.isPresent() ? 1 : 0;
+    return best;
   }
 
   private boolean isWorthIt(
@@ -124,7 +127,7 @@ public final class IdleMoves {
       }
     }
     unmet.sort(Comparator.comparingDouble(Aim::gain).reversed());
-    aims = unmet;
+    aims = new ArrayDeque<>(unmet);
   }
 
   private long plannedPages(List<Holding> all) {
