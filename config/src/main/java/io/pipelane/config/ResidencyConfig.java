@@ -7,7 +7,8 @@ import java.util.Locale;
 public record ResidencyConfig(
     @Key(
             about =
-                "Who gives way: the pages that save least waiting, or whole models; nothing-stays empties the device after each run",
+                "Who gives way: the pages that save least waiting, or whole models; nothing-stays"
+                    + " empties the device after each run",
             standard = "expected-stall")
         Policy policy,
     @Key(

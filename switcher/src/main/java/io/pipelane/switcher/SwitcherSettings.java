@@ -1,6 +1,8 @@
 package io.pipelane.switcher;
 
+import io.pipelane.config.ResidencyConfig;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.memory.ResidencySettings;
 
 /**
  * What a switcher may use.
@@ -11,6 +13,7 @@ import io.pipelane.switcher.grouping.Grouping;
  * @param queuedRequests requests that may wait
  * @param queuedBytes bytes of their inputs
  * @param grouping how transfers are cut
+ * @param residency which weights stay
  */
 public record SwitcherSettings(
     long weightBytes,
@@ -18,4 +21,24 @@ public record SwitcherSettings(
     int lanes,
     int queuedRequests,
     long queuedBytes,
-    Grouping grouping) {}
+    Grouping grouping,
+    ResidencySettings residency) {
+
+  /** Settings of a switcher that brings nothing in ahead of requests. */
+  public SwitcherSettings(
+      long weightBytes,
+      long workingBytes,
+      int lanes,
+      int queuedRequests,
+      long queuedBytes,
+      Grouping grouping) {
+    this(
+        weightBytes,
+        workingBytes,
+        lanes,
+        queuedRequests,
+        queuedBytes,
+        grouping,
+        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL));
+  }
+}

@@ -24,8 +24,8 @@ record RecordedPlans(String device, String how, List<Structure> structures) {
   /**
    * A structure.
    *
-   * @param measuredMillis the latency of its runs by the share of weights resident, in percent; warm
-   *     ones under 100
+   * @param measuredMillis the latency of its runs by the share of weights resident, in percent;
+   *     warm ones under 100
    */
   record Structure(String name, SimulatedModel model, Map<Double, Double> measuredMillis) {
     /** A model of this structure with weights of its own. */

@@ -24,6 +24,7 @@ import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.memory.ResidencySettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -121,7 +122,8 @@ public final class DeviceOpening {
     if (config.workers().isolation() == WorkersConfig.Isolation.PROCESS) {
       throw new StatusException(
           Status.UNIMPLEMENTED,
-          "workers.isolation is process, which the CPU alone can do so far; set it to thread, or device.kind to cpu");
+          "workers.isolation is process, which the CPU alone can do so far; set it to thread, or"
+              + " device.kind to cpu");
     }
   }
 
@@ -180,7 +182,8 @@ public final class DeviceOpening {
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
-        grouping(device));
+        grouping(device),
+        ResidencySettings.of(config.residency()));
   }
 
   private static Grouping grouping(ServingDevice device) {

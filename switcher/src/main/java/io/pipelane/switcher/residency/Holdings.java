@@ -112,8 +112,7 @@ public final class Holdings {
    * @param may whether pages can be taken from a model now
    * @return false when those that may not hold the rest
    */
-  public boolean makeRoom(
-      long pages, LongSupplier freePages, Predicate<Holding> may, Taker taker) {
+  public boolean makeRoom(long pages, LongSupplier freePages, Predicate<Holding> may, Taker taker) {
     while (freePages.getAsLong() < pages) {
       Optional<Holding> next = next(may);
       if (next.isEmpty()) {

@@ -6,16 +6,20 @@ import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineModel;
 import java.util.List;
-import java.util.function.ToDoubleFunction;
 
 /** Stall curves of models, from what is known of their segments and of the link. */
 public final class StallCurves {
   /*
-   * A copy that is hidden from its own run still keeps the link busy, and other runs wait for it. So
-   * a part of each copy's time counts as well. That part also orders pages that save no waiting:
-   * those whose return would take longer are worth more.
+   * A copy that is hidden from its own run still keeps the link busy, and others wait for it: those
+   * that come meanwhile, half of it on the average. So a part of a transfer's time counts as well, a
+   * larger one the longer it is. That orders pages that save no waiting of their own, too, and takes
+   * them from several models evenly: were all worth the same, models in turns would each find gone
+   * what was used longest ago, as with LRU.
    */
   private static final double LINK_SHARE = 0.1;
+
+  /** What a link does of which nothing is known; alike for all models, so it decides nothing. */
+  private static final double NANOS_PER_BYTE = 0.1;
 
   private final Grouping grouping;
   private final long pageBytes;
@@ -32,27 +36,39 @@ public final class StallCurves {
    * @param transferNanos what a run loses by any transfer, however short
    */
   public StallCurve of(Plan plan, PipelineModel pipeline, long transferNanos) {
-    return curve(
-        plan,
-        pipeline.link(),
-        missing -> transferNanos + pipeline.predict(missing).stallNanos());
-  }
-
-  /** The curve of a model of which sizes alone are known: a run waits for all that is missing. */
-  public StallCurve of(Plan plan, LinkModel link) {
-    return curve(plan, link, missing -> copyNanos(link, missing));
-  }
-
-  private StallCurve curve(Plan plan, LinkModel link, ToDoubleFunction<List<Group>> stall) {
-    int pages = Math.toIntExact(Math.ceilDiv(plan.weightBytes(), pageBytes));
+    int pages = pages(plan);
+    double whole = copyNanos(pipeline.link(), grouping.groups(plan, 0));
     return StallCurve.of(
         pages,
         there -> {
-          List<Group> missing =
-              there == pages ? List.of() : grouping.groups(plan, there * pageBytes);
-          double copies = LINK_SHARE * copyNanos(link, missing);
-          return missing.isEmpty() ? 0 : stall.applyAsDouble(missing) + copies;
+          if (there == pages) {
+            return 0;
+          }
+          List<Group> missing = grouping.groups(plan, there * pageBytes);
+          double copies = copyNanos(pipeline.link(), missing);
+          double stall = transferNanos + pipeline.predict(missing).stallNanos();
+          return stall + othersNanos(copies, whole);
         });
+  }
+
+  /** The curve of a model of which sizes alone are known: a run waits for all that is missing. */
+  public StallCurve of(Plan plan) {
+    double whole = NANOS_PER_BYTE * plan.weightBytes();
+    return StallCurve.of(
+        pages(plan),
+        there -> {
+          double copies = Math.max(0, whole - NANOS_PER_BYTE * there * pageBytes);
+          return copies + othersNanos(copies, whole);
+        });
+  }
+
+  /** What a transfer costs others. */
+  private static double othersNanos(double copyNanos, double wholeModelNanos) {
+    return LINK_SHARE * copyNanos * (1 + copyNanos / wholeModelNanos) / 2;
+  }
+
+  private int pages(Plan plan) {
+    return Math.toIntExact(Math.ceilDiv(plan.weightBytes(), pageBytes));
   }
 
   private static double copyNanos(LinkModel link, List<Group> groups) {

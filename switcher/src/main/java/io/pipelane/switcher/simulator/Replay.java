@@ -12,6 +12,7 @@ import java.util.Map;
  * @param models that they asked
  * @param bytes moved, by reason
  */
+@SuppressWarnings("ArrayRecordComponent")
 public record Replay(
     long[] stallNanos, long[] latencyNanos, int[] models, Map<CopyReason, Long> bytes) {
   /** A stall that nobody notices. */

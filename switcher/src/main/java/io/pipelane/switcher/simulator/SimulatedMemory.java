@@ -11,9 +11,9 @@ import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.StallCurves;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** A simulated device's memory: who holds which pages, and when what was sent for arrives. */
@@ -22,7 +22,7 @@ final class SimulatedMemory {
   private final Holdings holdings;
   private final IdleMoves idleMoves;
   private final List<Resident> residents = new ArrayList<>();
-  private final Map<Holding, Resident> byHolding = new IdentityHashMap<>();
+  private final Map<Holding, Resident> byHolding = new HashMap<>();
   private final Map<String, Resident> mounted = new HashMap<>();
   private long freePages;
 
@@ -103,7 +103,7 @@ final class SimulatedMemory {
   }
 
   private Resident resident(Holding holding) {
-    return byHolding.get(holding);
+    return Objects.requireNonNull(byHolding.get(holding), "nobody's pages");
   }
 
   private void setPages(Resident resident, int pages) {

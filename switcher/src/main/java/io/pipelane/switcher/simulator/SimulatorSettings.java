@@ -10,11 +10,7 @@ import io.pipelane.switcher.grouping.Grouping;
  * @param lanes runs at a time; they do not slow each other down
  */
 public record SimulatorSettings(
-    long capacityBytes,
-    long pageBytes,
-    int lanes,
-    Grouping grouping,
-    ResidencyConfig residency) {
+    long capacityBytes, long pageBytes, int lanes, Grouping grouping, ResidencyConfig residency) {
 
   int capacityPages() {
     return Math.toIntExact(capacityBytes / pageBytes);
