@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
 
 /**
@@ -13,7 +14,8 @@ import io.pipelane.switcher.memory.ResidencySettings;
  * @param queuedRequests requests that may wait
  * @param queuedBytes bytes of their inputs
  * @param grouping how transfers are cut
- * @param residency which weights stay
+ * @param profiles told how long segments compute
+ * @param residency which weights stay, and what is brought in ahead
  */
 public record SwitcherSettings(
     long weightBytes,
@@ -22,9 +24,30 @@ public record SwitcherSettings(
     int queuedRequests,
     long queuedBytes,
     Grouping grouping,
+    SegmentProfiles profiles,
     ResidencySettings residency) {
 
   /** Settings of a switcher that brings nothing in ahead of requests. */
+  public SwitcherSettings(
+      long weightBytes,
+      long workingBytes,
+      int lanes,
+      int queuedRequests,
+      long queuedBytes,
+      Grouping grouping,
+      SegmentProfiles profiles) {
+    this(
+        weightBytes,
+        workingBytes,
+        lanes,
+        queuedRequests,
+        queuedBytes,
+        grouping,
+        profiles,
+        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL));
+  }
+
+  /** The same, whose runs nobody is told about. */
   public SwitcherSettings(
       long weightBytes,
       long workingBytes,
@@ -39,6 +62,6 @@ public record SwitcherSettings(
         queuedRequests,
         queuedBytes,
         grouping,
-        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL));
+        SegmentProfiles.inMemory());
   }
 }

@@ -42,6 +42,7 @@ final class FetchAhead {
   private final IdleMoves idleMoves;
   private final StagedPage staged;
   private final Runnable whenOver;
+  private final Wishes wishes = new Wishes();
   private DeviceEvent underWay = Completion.DONE;
 
   /**
@@ -70,10 +71,9 @@ final class FetchAhead {
    * Sends for one page, if there is one to send for and the link is idle.
    *
    * @param queued models of requests that wait, the first to run first
-   * @param wished models that are wanted soon
    * @return whether one is on its way now
    */
-  boolean next(List<Residency> queued, List<Residency> wished, long nowNanos) {
+  boolean next(List<Residency> queued, long nowNanos) {
     if (!underWay.isDone()) {
       return true;
     }
@@ -82,9 +82,20 @@ final class FetchAhead {
     }
     staged.clear();
     memory.settleAll();
+    List<Residency> wished = wishes.open(nowNanos);
     return fetchFirst(queued, Set.copyOf(queued))
         || fetchFirst(wished, union(queued, wished))
         || fetchPlanned(Set.copyOf(queued), nowNanos);
+  }
+
+  /** Notes that a model is wanted soon. */
+  void wish(Residency residency, long deadlineNanos) {
+    wishes.add(residency, deadlineNanos);
+  }
+
+  /** A model is going. */
+  void forget(Residency residency) {
+    wishes.forget(residency);
   }
 
   private static Set<Residency> union(List<Residency> first, List<Residency> second) {

@@ -14,7 +14,6 @@ import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Policies;
-import io.pipelane.switcher.residency.StallCurves;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -62,10 +61,9 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Transfers transfers;
   private final Structures structures;
   private final Holdings holdings;
-  private final StallCurves curves;
+  private final Stalls stalls;
   private final StagedPage staged;
   private final FetchAhead fetchAhead;
-  private final Wishes wishes = new Wishes();
   private final LongSupplier nanoClock;
   private volatile Runnable linkListener = () -> {};
 
@@ -93,7 +91,7 @@ public final class MemoryDaemon implements AutoCloseable {
     ResidencyConfig config = residency.config();
     this.holdings =
         new Holdings(Policies.of(config.policy(), nanoClock.getAsLong()), config.halfLife());
-    this.curves = new StallCurves(grouping, pages.pageBytes());
+    this.stalls = new Stalls(grouping, pages.pageBytes(), residency);
     this.staged = new StagedPage(device);
     this.memory = new WeightMemory(pages, capacityBytes, holdings, staged);
     this.transfers = new Transfers(device.copies(), memory, hostWeights, grouping, this::signal);
@@ -102,7 +100,7 @@ public final class MemoryDaemon implements AutoCloseable {
         new IdleMoves(
             holdings,
             Math.toIntExact(capacityBytes / pages.pageBytes()),
-            residency.link().copyNanos(pages.pageBytes()),
+            stalls.pageNanos(),
             config.halfLife());
     this.fetchAhead =
         new FetchAhead(
@@ -138,8 +136,10 @@ public final class MemoryDaemon implements AutoCloseable {
       }
       int groups = grouping.groups(model.plan(), 0).size();
       Structure structure = structures.join(model.plan());
-      Holding holding = holdings.add(curves.of(model.plan()), nanoClock.getAsLong());
-      memory.add(new Residency(model, structure, groups, holding, inPlace));
+      Holding holding = holdings.add(stalls.bySize(model.plan()), nanoClock.getAsLong());
+      Residency residency = new Residency(model, structure, groups, holding, inPlace);
+      memory.add(residency);
+      stalls.refresh(residency, holdings);
       registered = true;
       return structure.ranges.getFirst();
     } finally {
@@ -164,7 +164,7 @@ public final class MemoryDaemon implements AutoCloseable {
       memory.remove(residency);
       structures.leave(residency);
       residency.inPlace.close();
-      wishes.forget(residency);
+      fetchAhead.forget(residency);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -257,6 +257,7 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       residency.leases--;
       memory.settle(residency);
+      stalls.refresh(residency, holdings);
       if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
         memory.takeBack(residency, residency.pages.size());
       }
@@ -279,7 +280,7 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       long now = nanoClock.getAsLong();
       holdings.used(residency.holding, now);
-      wishes.add(residency, now + within.orElse(Wishes.NO_DEADLINE).toNanos());
+      fetchAhead.wish(residency, now + within.orElse(Wishes.NO_DEADLINE).toNanos());
     } finally {
       lock.unlock();
     }
@@ -301,7 +302,7 @@ public final class MemoryDaemon implements AutoCloseable {
       List<Residency> upcoming =
           queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
       long now = nanoClock.getAsLong();
-      return fetchAhead.next(upcoming, wishes.open(now), now);
+      return fetchAhead.next(upcoming, now);
     } finally {
       lock.unlock();
     }

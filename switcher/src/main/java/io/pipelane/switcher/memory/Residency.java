@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
 import io.pipelane.switcher.residency.Holding;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +31,9 @@ final class Residency {
 
   /** Where the pages lie; null while another variant has the range. */
   @Nullable StructureRange mountedIn;
+
+  /** What its stalls were told from; null where sizes alone are known. */
+  @Nullable ShapeTimes curveOf;
 
   int leases;
   boolean retired;

@@ -2,28 +2,29 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
-import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import java.util.Optional;
 
 /**
  * How it is decided which weights stay on a device.
  *
- * @param link what copies take, as far as it is known
+ * @param profiles how long segments compute
+ * @param costs of transfers, if the link was measured; without them, and for models without a
+ *     profile, a missing byte costs the same whatever the model
  */
-public record ResidencySettings(ResidencyConfig config, LinkModel link) {
-  /** What a link does of which nothing is known: about a slow one, so that little is moved. */
-  private static final LinkModel SOME_LINK = LinkModel.line(5_000, 10e9);
-
-  /** As configured, with a link of which nothing is known. */
-  public static ResidencySettings of(ResidencyConfig config) {
-    return new ResidencySettings(config, SOME_LINK);
-  }
+public record ResidencySettings(
+    ResidencyConfig config, SegmentProfiles profiles, Optional<PipelineCosts> costs) {
 
   /**
-   * With a certain policy, and nothing brought in ahead: what is on the device depends on requests
-   * alone.
+   * A policy that knows sizes alone, and nothing brought in ahead: what is on the device depends on
+   * requests alone.
    */
   public static ResidencySettings onDemand(ResidencyConfig.Policy policy) {
     ResidencyConfig standard = PipelaneConfig.defaults().residency();
-    return of(new ResidencyConfig(policy, standard.halfLife(), false));
+    return new ResidencySettings(
+        new ResidencyConfig(policy, standard.halfLife(), false),
+        SegmentProfiles.inMemory(),
+        Optional.empty());
   }
 }

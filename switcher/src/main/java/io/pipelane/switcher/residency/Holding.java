@@ -6,8 +6,8 @@ package io.pipelane.switcher.residency;
  */
 public final class Holding {
   final int id;
-  final StallCurve curve;
   final Usage usage;
+  StallCurve curve;
   int pages;
 
   /** A policy's own note of the latest use. */

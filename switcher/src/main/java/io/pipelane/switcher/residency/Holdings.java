@@ -82,6 +82,13 @@ public final class Holdings {
     rank(holding);
   }
 
+  /** Notes that more is known of what a model's pages save, of which there are as many. */
+  public void setCurve(Holding holding, StallCurve curve) {
+    holders.remove(holding);
+    holding.curve = curve;
+    rank(holding);
+  }
+
   private void rank(Holding holding) {
     if (holding.pages > 0) {
       holding.worth = policy.worth(holding);
