@@ -23,7 +23,9 @@ public record PipelaneConfig(
         ResidencyConfig residency,
     @Section(name = "workers", about = "What models run in, and how it is replaced when it dies")
         WorkersConfig workers,
-    @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue) {
+    @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue,
+    @Section(name = "scheduling", about = "Which of the waiting requests runs next")
+        SchedulingConfig scheduling) {
 
   /** The configuration when nothing is set. */
   public static PipelaneConfig defaults() {

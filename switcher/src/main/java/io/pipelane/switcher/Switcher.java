@@ -14,10 +14,11 @@ import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.FetchAheadThread;
-import io.pipelane.switcher.schedule.FirstComeFirstServed;
 import io.pipelane.switcher.schedule.LaneThreads;
 import io.pipelane.switcher.schedule.RequestQueue;
+import io.pipelane.switcher.schedule.SchedulingPolicies;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
@@ -43,6 +44,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final Lanes lanes;
   private final MemoryDaemon daemon;
   private final Worker worker;
+  private final Estimates estimates;
   private final RequestQueue queue;
   private final SegmentProfiles profiles;
   private final LaneThreads threads;
@@ -84,14 +86,19 @@ public final class Switcher implements InferenceService, AutoCloseable {
             worker::hasRoomForRange,
             settings.residency(),
             clock);
+    estimates = new Estimates(daemon::stallNanos);
     queue =
         new RequestQueue(
-            new FirstComeFirstServed(), settings.queuedRequests(), settings.queuedBytes(), clock);
+            SchedulingPolicies.of(settings.scheduling(), estimates),
+            estimates,
+            settings.queuedRequests(),
+            settings.queuedBytes(),
+            clock);
     fetchAhead =
         settings.residency().config().prefetch()
             ? new FetchAheadThread(daemon, queue::upcoming)
             : null;
-    threads = new LaneThreads(settings.lanes(), queue, daemon, lanes, worker, clock);
+    threads = new LaneThreads(settings.lanes(), queue, estimates, daemon, lanes, worker, clock);
   }
 
   /**
@@ -191,11 +198,25 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (services.get(request.model()) != Service.OPEN) {
       throw notRegistered(request.model());
     }
-    Ticket ticket = queue.submit(request, handler);
+    Ticket ticket = admitted(request, handler);
     if (fetchAhead != null && daemon.lacksAnything() && queue.waiting() > 0) {
       fetchAhead.wake();
     }
     return ticket;
+  }
+
+  /**
+   * Has weights come that are missing for a request's deadline, so that the next one finds them.
+   */
+  private Ticket admitted(InferenceRequest request, ResultHandler handler) {
+    try {
+      return queue.submit(request, handler);
+    } catch (StatusException e) {
+      if (fetchAhead != null && request.deadlineNanos().isPresent()) {
+        fetchAhead.missed(request.model());
+      }
+      throw e;
+    }
   }
 
   private static StatusException notRegistered(ModelVersion version) {
@@ -242,6 +263,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   public TransferCounters transfers() {
     return daemon.counters();
+  }
+
+  /** The median over the latest runs of |estimate - actual| / actual; see {@link Estimates}. */
+  public double estimateError() {
+    return estimates.medianError();
   }
 
   /** Requests that wait for a lane. */

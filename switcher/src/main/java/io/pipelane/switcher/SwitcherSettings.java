@@ -1,6 +1,8 @@
 package io.pipelane.switcher;
 
+import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.SchedulingConfig;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
@@ -16,6 +18,7 @@ import io.pipelane.switcher.memory.ResidencySettings;
  * @param grouping how transfers are cut
  * @param profiles told how long segments compute
  * @param residency which weights stay, and what is brought in ahead
+ * @param scheduling what runs next
  */
 public record SwitcherSettings(
     long weightBytes,
@@ -25,7 +28,8 @@ public record SwitcherSettings(
     long queuedBytes,
     Grouping grouping,
     SegmentProfiles profiles,
-    ResidencySettings residency) {
+    ResidencySettings residency,
+    SchedulingConfig scheduling) {
 
   /** Settings of a switcher that brings nothing in ahead of requests. */
   public SwitcherSettings(
@@ -44,7 +48,8 @@ public record SwitcherSettings(
         queuedBytes,
         grouping,
         profiles,
-        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL));
+        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+        PipelaneConfig.defaults().scheduling());
   }
 
   /** The same, whose runs nobody is told about. */

@@ -212,6 +212,7 @@ public final class DeviceOpening {
         config.queue().maxBytes().bytes(),
         DeviceGrouping.of(config.switching().grouping(), graph, costs, profiles),
         profiles,
-        new ResidencySettings(config.residency(), profiles, costs));
+        new ResidencySettings(config.residency(), profiles, costs),
+        config.scheduling());
   }
 }

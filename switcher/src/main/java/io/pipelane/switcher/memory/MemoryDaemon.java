@@ -18,15 +18,18 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides which weights are on the device (PipeSwitch §4.3): makes a model resident group by group,
@@ -65,6 +68,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final StagedPage staged;
   private final FetchAhead fetchAhead;
   private final LongSupplier nanoClock;
+  private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
   private volatile Runnable linkListener = () -> {};
 
   /**
@@ -139,6 +143,7 @@ public final class MemoryDaemon implements AutoCloseable {
       Holding holding = holdings.add(stalls.bySize(model.plan()), nanoClock.getAsLong());
       Residency residency = new Residency(model, structure, groups, holding, inPlace);
       memory.add(residency);
+      published.put(model.version(), holding);
       stalls.refresh(residency, holdings);
       registered = true;
       return structure.ranges.getFirst();
@@ -162,6 +167,7 @@ public final class MemoryDaemon implements AutoCloseable {
       residency.retired = true;
       emptyOut(residency, 0);
       memory.remove(residency);
+      published.remove(version);
       structures.leave(residency);
       residency.inPlace.close();
       fetchAhead.forget(residency);
@@ -306,6 +312,15 @@ public final class MemoryDaemon implements AutoCloseable {
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * What a run of a model would lose by missing weights if it began now, as far as that is known; 0
+   * for a model that is not registered. For any thread, and at once.
+   */
+  public long stallNanos(ModelVersion version) {
+    @Nullable Holding holding = published.get(version);
+    return holding == null ? 0 : holding.stallNanos();
   }
 
   /** Whether there is anything to fetch; for any thread, and at once. */

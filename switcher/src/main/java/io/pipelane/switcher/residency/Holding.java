@@ -10,6 +10,9 @@ public final class Holding {
   StallCurve curve;
   int pages;
 
+  /** Read by any thread. */
+  private volatile long stallNanos;
+
   /** A policy's own note of the latest use. */
   double noted;
 
@@ -20,6 +23,17 @@ public final class Holding {
     this.id = id;
     this.curve = curve;
     this.usage = usage;
+    publish();
+  }
+
+  /** Has other threads see what has changed. */
+  void publish() {
+    stallNanos = (long) curve.nanos(pages);
+  }
+
+  /** What a run would lose by missing pages if it began now; for any thread. */
+  public long stallNanos() {
+    return stallNanos;
   }
 
   /** What its pages save. */

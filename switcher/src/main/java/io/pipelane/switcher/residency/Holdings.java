@@ -79,6 +79,7 @@ public final class Holdings {
   public void setPages(Holding holding, int pages) {
     holders.remove(holding);
     holding.pages = pages;
+    holding.publish();
     rank(holding);
   }
 
@@ -86,6 +87,7 @@ public final class Holdings {
   public void setCurve(Holding holding, StallCurve curve) {
     holders.remove(holding);
     holding.curve = curve;
+    holding.publish();
     rank(holding);
   }
 

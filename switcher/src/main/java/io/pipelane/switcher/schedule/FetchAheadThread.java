@@ -1,13 +1,18 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Has weights brought in ahead of runs: tells the memory daemon what waits in the queue, page by
@@ -19,12 +24,16 @@ public final class FetchAheadThread implements AutoCloseable {
   /** Beyond this many requests too much may happen. */
   private static final int LOOK_AHEAD = 4;
 
+  /** Those beyond that many come again. */
+  private static final int MOST_MISSED = 256;
+
   /** Rates change without anybody saying so. */
   private static final long IDLE_NANOS = Duration.ofSeconds(1).toNanos();
 
   private final MemoryDaemon daemon;
   private final IntFunction<List<ModelVersion>> upcoming;
   private final Thread thread;
+  private final Queue<ModelVersion> missed = new ArrayBlockingQueue<>(MOST_MISSED);
   private volatile boolean closed;
 
   /**
@@ -45,14 +54,35 @@ public final class FetchAheadThread implements AutoCloseable {
     LockSupport.unpark(thread);
   }
 
+  /**
+   * Says that a request was refused because a model's weights cannot come in time; for any thread,
+   * and at once. They come now, so that others find them.
+   */
+  public void missed(ModelVersion model) {
+    if (missed.offer(model)) {
+      wake();
+    }
+  }
+
   private void work() {
     while (!closed) {
       try {
+        wishForMissed();
         boolean underWay = daemon.fetchAhead(upcoming.apply(LOOK_AHEAD));
         LockSupport.parkNanos(this, underWay ? Long.MAX_VALUE : IDLE_NANOS);
       } catch (RuntimeException e) { // Requests bring in what they need, and say what is wrong.
         LOG.log(Level.WARNING, "fetching weights ahead failed", e);
         LockSupport.parkNanos(this, IDLE_NANOS);
+      }
+    }
+  }
+
+  private void wishForMissed() {
+    for (@Nullable ModelVersion model = missed.poll(); model != null; model = missed.poll()) {
+      try {
+        daemon.wish(model, Optional.empty());
+      } catch (StatusException e) {
+        LOG.log(Level.DEBUG, model + " was missed, and is gone", e);
       }
     }
   }

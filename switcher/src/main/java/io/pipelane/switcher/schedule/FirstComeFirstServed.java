@@ -15,12 +15,12 @@ public final class FirstComeFirstServed implements SchedulingPolicy {
   }
 
   @Override
-  public @Nullable QueuedRequest poll() {
+  public @Nullable QueuedRequest poll(long nowNanos) {
     return requests.pollFirst();
   }
 
   @Override
-  public List<QueuedRequest> first(int count) {
+  public List<QueuedRequest> first(int count, long nowNanos) {
     return requests.stream().limit(count).toList();
   }
 

@@ -39,10 +39,11 @@ final class LaneRuns {
   /**
    * Runs a request.
    *
+   * @param key the request's
    * @param placed see {@link Worker#run}
    */
-  void run(InferenceRequest request, Lease lease, ResultHandler handler, Runnable placed) {
-    EphemeralProfile.Key key = profile.keyOf(request);
+  void run(
+      InferenceRequest request, RunKey key, Lease lease, ResultHandler handler, Runnable placed) {
     boolean ran = false;
     while (!ran) {
       try {
@@ -56,11 +57,7 @@ final class LaneRuns {
 
   /** Returns false when the session has turned out larger than its room. */
   private boolean runWithRoom(
-      InferenceRequest request,
-      EphemeralProfile.Key key,
-      Lease lease,
-      ResultHandler handler,
-      Runnable placed) {
+      InferenceRequest request, RunKey key, Lease lease, ResultHandler handler, Runnable placed) {
     try (SessionRoom _ = worker.makeRoom(lease, profile.expected(key))) {
       runInLane(request, key, lease, handler, placed);
       return true;
@@ -70,11 +67,7 @@ final class LaneRuns {
   }
 
   private void runInLane(
-      InferenceRequest request,
-      EphemeralProfile.Key key,
-      Lease lease,
-      ResultHandler handler,
-      Runnable placed) {
+      InferenceRequest request, RunKey key, Lease lease, ResultHandler handler, Runnable placed) {
     long expected = profile.expected(key);
     long needed = expected;
     boolean ran = false;

@@ -26,20 +26,27 @@ public final class LaneThreads {
   private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
 
   private final RequestQueue queue;
+  private final Estimates estimates;
   private final MemoryDaemon daemon;
   private final LongSupplier nanoClock;
   private final LaneRuns runs;
   private final List<Thread> threads;
 
-  /** Starts the threads. */
+  /**
+   * Starts the threads.
+   *
+   * @param estimates told how long runs take
+   */
   public LaneThreads(
       int count,
       RequestQueue queue,
+      Estimates estimates,
       MemoryDaemon daemon,
       Lanes lanes,
       Worker worker,
       LongSupplier nanoClock) {
     this.queue = queue;
+    this.estimates = estimates;
     this.daemon = daemon;
     this.runs = new LaneRuns(lanes, worker);
     this.nanoClock = nanoClock;
@@ -72,6 +79,7 @@ public final class LaneThreads {
   /** Forgets what a model's runs took: it is registered no longer. */
   public void forget(ModelVersion version) {
     runs.forget(version);
+    estimates.forget(version);
   }
 
   private void serve() {
@@ -100,15 +108,20 @@ public final class LaneThreads {
   /** Gives the answer only where a run goes on after it. */
   private InferenceTimings run(QueuedRequest queued, Answer answer) {
     InferenceRequest request = queued.request();
+    RunKey key = queued.key();
     long begin = nanoClock.getAsLong();
+    long expectedStall = estimates.stallNanos(key);
+    long expected = expectedStall + estimates.executionNanos(key);
     try (Lease lease = daemon.acquire(request.model())) {
       Runnable placed =
           () -> {
             InferenceTimings timings = timings(queued, begin, lease);
             answer.give(handler -> handler.completed(timings));
           };
-      runs.run(request, lease, queued.handler(), placed);
-      return timings(queued, begin, lease);
+      runs.run(request, key, lease, queued.handler(), placed);
+      InferenceTimings timings = timings(queued, begin, lease);
+      estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
+      return timings;
     }
   }
 

@@ -12,6 +12,7 @@ public final class QueuedRequest implements Ticket {
   private final AtomicReference<State> state = new AtomicReference<>(State.QUEUED);
   private final RequestQueue queue;
   private final InferenceRequest request;
+  private final RunKey key;
   private final ResultHandler handler;
   private final long inputBytes;
   private final long submittedNanos;
@@ -20,6 +21,7 @@ public final class QueuedRequest implements Ticket {
       RequestQueue queue, InferenceRequest request, ResultHandler handler, long submittedNanos) {
     this.queue = queue;
     this.request = request;
+    this.key = RunKey.of(request);
     this.handler = handler;
     this.inputBytes = request.inputBytes();
     this.submittedNanos = submittedNanos;
@@ -33,6 +35,11 @@ public final class QueuedRequest implements Ticket {
 
   public InferenceRequest request() {
     return request;
+  }
+
+  /** What runs like this one are known by. */
+  RunKey key() {
+    return key;
   }
 
   public ResultHandler handler() {

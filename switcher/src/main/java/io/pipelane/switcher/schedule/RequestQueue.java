@@ -23,6 +23,7 @@ public final class RequestQueue {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition filled = lock.newCondition();
   private final SchedulingPolicy policy;
+  private final Estimates estimates;
   private final int maximumRequests;
   private final long maximumBytes;
   private final LongSupplier nanoClock;
@@ -30,9 +31,20 @@ public final class RequestQueue {
   private long bytes;
   private boolean closed;
 
+  /**
+   * An empty queue.
+   *
+   * @param estimates tell which requests cannot be answered in time
+   * @param nanoClock as the requests' deadlines are
+   */
   public RequestQueue(
-      SchedulingPolicy policy, int maximumRequests, long maximumBytes, LongSupplier nanoClock) {
+      SchedulingPolicy policy,
+      Estimates estimates,
+      int maximumRequests,
+      long maximumBytes,
+      LongSupplier nanoClock) {
     this.policy = policy;
+    this.estimates = estimates;
     this.maximumRequests = maximumRequests;
     this.maximumBytes = maximumBytes;
     this.nanoClock = nanoClock;
@@ -41,10 +53,15 @@ public final class RequestQueue {
   /**
    * Puts a request in line.
    *
-   * @throws StatusException {@link Status#UNAVAILABLE} when the queue is full or closed
+   * @throws StatusException {@link Status#UNAVAILABLE} when the queue is full or closed, or the
+   *     request's deadline cannot be met
    */
   public QueuedRequest submit(InferenceRequest request, ResultHandler handler) {
-    QueuedRequest queued = new QueuedRequest(this, request, handler, nanoClock.getAsLong());
+    long now = nanoClock.getAsLong();
+    QueuedRequest queued = new QueuedRequest(this, request, handler, now);
+    if (estimates.isTooLate(queued, now)) {
+      throw estimates.tooLate(queued, now);
+    }
     lock.lock();
     try {
       admit(queued);
@@ -79,15 +96,27 @@ public final class RequestQueue {
   }
 
   /**
-   * Takes the request that runs next, claimed for running; blocks while there is none.
+   * Takes the request that runs next, claimed for running; blocks while there is none. Those that
+   * cannot be answered in time any more are refused when their turn comes.
    *
    * @return null once the queue is closed and empty
    */
   @Nullable QueuedRequest take() {
+    while (true) {
+      @Nullable QueuedRequest next = claim();
+      long now = nanoClock.getAsLong();
+      if (next == null || !estimates.isTooLate(next, now)) {
+        return next;
+      }
+      next.handler().failed(estimates.tooLate(next, now));
+    }
+  }
+
+  private @Nullable QueuedRequest claim() {
     lock.lock();
     try {
       while (true) {
-        QueuedRequest next = policy.poll();
+        QueuedRequest next = policy.poll(nanoClock.getAsLong());
         if (next == null) {
           if (closed) {
             return null;
@@ -134,7 +163,9 @@ public final class RequestQueue {
   public List<ModelVersion> upcoming(int count) {
     lock.lock();
     try {
-      return policy.first(count).stream().map(queued -> queued.request().model()).toList();
+      return policy.first(count, nanoClock.getAsLong()).stream()
+          .map(queued -> queued.request().model())
+          .toList();
     } finally {
       lock.unlock();
     }

@@ -8,11 +8,11 @@ public interface SchedulingPolicy {
   void add(QueuedRequest request);
 
   /** Takes the request that runs next; null when there is none. */
-  @Nullable QueuedRequest poll();
+  @Nullable QueuedRequest poll(long nowNanos);
 
   /** Forgets a request that was withdrawn; it may have been polled already. */
   void remove(QueuedRequest request);
 
-  /** The first {@code count} requests, in the order in which they would run now. */
-  List<QueuedRequest> first(int count);
+  /** The first {@code count} requests or fewer, about in the order in which they would run now. */
+  List<QueuedRequest> first(int count, long nowNanos);
 }

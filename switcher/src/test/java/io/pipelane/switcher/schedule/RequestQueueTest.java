@@ -31,7 +31,8 @@ class RequestQueueTest {
   private static final InferenceTimings NO_TIME = new InferenceTimings(0, 0, 0);
 
   private final FirstComeFirstServed policy = new FirstComeFirstServed();
-  private final RequestQueue queue = new RequestQueue(policy, 3, 100, () -> 42);
+  private final RequestQueue queue =
+      new RequestQueue(policy, new Estimates(_ -> 0), 3, 100, () -> 42);
 
   /** Counts the answers of one request. */
   private static final class Answers implements ResultHandler {

@@ -1,0 +1,55 @@
+package io.pipelane.switcher.schedule;
+
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The request runs next whose deadline is nearest; one without a deadline counts as if it were due
+ * a second after it came, so that it is answered whatever comes later.
+ */
+final class EarliestDeadlineFirst implements SchedulingPolicy {
+  private static final long WITHOUT_DEADLINE_NANOS = 1_000_000_000L;
+
+  private record Due(long nanos, long number, QueuedRequest request) {}
+
+  private final TreeSet<Due> line =
+      new TreeSet<>(Comparator.comparingLong(Due::nanos).thenComparingLong(Due::number));
+  private final Map<QueuedRequest, Due> dues = new HashMap<>();
+  private long numbers;
+
+  @Override
+  public void add(QueuedRequest request) {
+    long nanos =
+        request.request().deadlineNanos().orElse(request.submittedNanos() + WITHOUT_DEADLINE_NANOS);
+    Due due = new Due(nanos, numbers++, request);
+    dues.put(request, due);
+    line.add(due);
+  }
+
+  @Override
+  public @Nullable QueuedRequest poll(long nowNanos) {
+    if (line.isEmpty()) {
+      return null;
+    }
+    QueuedRequest next = line.getFirst().request;
+    remove(next);
+    return next;
+  }
+
+  @Override
+  public void remove(QueuedRequest request) {
+    @Nullable Due due = dues.remove(request);
+    if (due != null) {
+      line.remove(due);
+    }
+  }
+
+  @Override
+  public List<QueuedRequest> first(int count, long nowNanos) {
+    return line.stream().limit(count).map(Due::request).toList();
+  }
+}

@@ -1,0 +1,109 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.OptionalLong;
+import java.util.function.ToLongFunction;
+
+/**
+ * How long requests still need: their wait for weights, as things stand now, and their run. Safe
+ * for any thread; nothing here waits.
+ */
+public final class Estimates {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+  private static final double NANOS_PER_MILLI = 1e6;
+
+  private final ToLongFunction<ModelVersion> stallNanos;
+  private final RunTimes times = new RunTimes();
+  private final EstimateErrors errors = new EstimateErrors();
+
+  /**
+   * Knows nothing of runs yet.
+   *
+   * @param stallNanos what a run of a model would lose by missing weights if it began now; asked
+   *     often
+   */
+  public Estimates(ToLongFunction<ModelVersion> stallNanos) {
+    this.stallNanos = stallNanos;
+  }
+
+  /** What a run would lose by missing weights if it began now. */
+  long stallNanos(RunKey key) {
+    return stallNanos.applyAsLong(key.model());
+  }
+
+  /** The usual time of a run, without its stall; 0 for one that is not known. */
+  long executionNanos(RunKey key) {
+    return times.usualNanos(key);
+  }
+
+  /** Stall and run. */
+  long remainingNanos(RunKey key) {
+    return stallNanos(key) + executionNanos(key);
+  }
+
+  /**
+   * Whether a request cannot be answered in time even if it ran now, and everything went well.
+   *
+   * <p>The best time counts, not the usual one: a request that is refused says nothing new, so an
+   * estimate that is too long for a model's requests must not keep them out for good.
+   */
+  boolean isTooLate(QueuedRequest queued, long nowNanos) {
+    OptionalLong deadline = queued.request().deadlineNanos();
+    return deadline.isPresent()
+        && deadline.getAsLong() - nowNanos
+            < stallNanos(queued.key()) + times.leastNanos(queued.key());
+  }
+
+  /** Why a request that {@link #isTooLate} is not run. */
+  StatusException tooLate(QueuedRequest queued, long nowNanos) {
+    long left = queued.request().deadlineNanos().orElseThrow() - nowNanos;
+    String needed = milliseconds(remainingNanos(queued.key()));
+    String message =
+        left > 0
+            ? "%s needs about %s ms, and its timeout leaves %s ms"
+                .formatted(queued.key().model(), needed, milliseconds(left))
+            : "the timeout of this request for %s has passed, %s ms ago; it needs about %s ms"
+                .formatted(queued.key().model(), milliseconds(-left), needed);
+    return StatusException.unavailable(
+        message + "; raise the timeout, or send it when there is less to do", RETRY_AFTER);
+  }
+
+  /**
+   * Learns from a run that has ended well.
+   *
+   * @param estimatedNanos what was expected of it when it began
+   * @param expectedStallNanos the part of that for weights
+   * @param executeNanos what it took, stall included
+   * @param stallNanos how much of that it is known to have waited
+   */
+  void ran(
+      RunKey key,
+      long estimatedNanos,
+      long expectedStallNanos,
+      long executeNanos,
+      long stallNanos) {
+    long usual = executionNanos(key);
+    if (usual > 0 && executeNanos > 0) {
+      errors.observed(estimatedNanos, executeNanos);
+    }
+    if (usual == 0 || expectedStallNanos == 0) {
+      times.observed(key, Math.max(1, executeNanos - stallNanos));
+    }
+  }
+
+  /** The median of |estimate - actual| / actual over the latest runs. */
+  public double medianError() {
+    return errors.median();
+  }
+
+  void forget(ModelVersion model) {
+    times.forget(model);
+  }
+
+  private static String milliseconds(long nanos) {
+    return String.format(Locale.ROOT, "%.1f", nanos / NANOS_PER_MILLI);
+  }
+}

@@ -1,0 +1,133 @@
+package io.pipelane.switcher.schedule;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Latency-aware shortest remaining time first (Salus §4.2, with deadlines): the request runs next
+ * that is done soonest, its wait for weights included, but for two things. One that would miss its
+ * deadline behind that one, and makes it now, goes ahead. And waiting counts: {@code ageing} times
+ * the time a request has waited is taken off what remains.
+ */
+final class ShortestRemainingFirst implements SchedulingPolicy {
+  /*
+   * No request starves, if ageing is above 0: one with remaining time R has, having waited for
+   * R / ageing, a rank of 0 or less, which nobody who comes later can have before it has run. So
+   * only those go ahead that came before, and those few that would miss their deadlines otherwise.
+   *
+   * Requests of one key have the same time left, so the oldest of them is first: `lines` holds a
+   * line for each key, and only heads are compared. `deadlines` holds those that have one, by the
+   * last moment at which their run must begin.
+   */
+  private record Due(long latestStartNanos, long number, QueuedRequest request) {}
+
+  private record Ranked(QueuedRequest request, double rank) {}
+
+  private final Estimates estimates;
+  private final double ageing;
+  private final Map<RunKey, Deque<QueuedRequest>> lines = new HashMap<>();
+  private final TreeSet<Due> deadlines =
+      new TreeSet<>(Comparator.comparingLong(Due::latestStartNanos).thenComparingLong(Due::number));
+  private final Map<QueuedRequest, Due> dues = new HashMap<>();
+  private long numbers;
+
+  /** Takes nothing off for waiting where {@code ageing} is 0; requests may starve then. */
+  ShortestRemainingFirst(Estimates estimates, double ageing) {
+    this.estimates = estimates;
+    this.ageing = ageing;
+  }
+
+  @Override
+  public void add(QueuedRequest request) {
+    lines.computeIfAbsent(request.key(), _ -> new ArrayDeque<>()).addLast(request);
+    request
+        .request()
+        .deadlineNanos()
+        .ifPresent(
+            deadline -> {
+              long latestStart = deadline - estimates.executionNanos(request.key());
+              Due due = new Due(latestStart, numbers++, request);
+              dues.put(request, due);
+              deadlines.add(due);
+            });
+  }
+
+  @Override
+  public @Nullable QueuedRequest poll(long nowNanos) {
+    @Nullable QueuedRequest next = shortest(nowNanos);
+    if (next != null) {
+      @Nullable QueuedRequest urgent = urgent(next, nowNanos);
+      next = urgent == null ? next : urgent;
+      remove(next);
+    }
+    return next;
+  }
+
+  private @Nullable QueuedRequest shortest(long nowNanos) {
+    @Nullable QueuedRequest best = null;
+    double least = Double.POSITIVE_INFINITY;
+    for (Deque<QueuedRequest> line : lines.values()) {
+      QueuedRequest head = line.getFirst();
+      double rank = rank(head, nowNanos);
+      if (best == null || rank < least || (rank == least && isOlder(head, best))) {
+        best = head;
+        least = rank;
+      }
+    }
+    return best;
+  }
+
+  private double rank(QueuedRequest request, long nowNanos) {
+    return estimates.remainingNanos(request.key()) - ageing * (nowNanos - request.submittedNanos());
+  }
+
+  private static boolean isOlder(QueuedRequest one, QueuedRequest other) {
+    return one.submittedNanos() < other.submittedNanos();
+  }
+
+  /** The request with least slack, if it cannot wait for {@code next} to run. */
+  private @Nullable QueuedRequest urgent(QueuedRequest next, long nowNanos) {
+    if (deadlines.isEmpty()) {
+      return null;
+    }
+    Due due = deadlines.getFirst();
+    long slack = due.latestStartNanos - estimates.stallNanos(due.request.key()) - nowNanos;
+    return slack < estimates.remainingNanos(next.key()) ? due.request : null;
+  }
+
+  @Override
+  public void remove(QueuedRequest request) {
+    @Nullable Deque<QueuedRequest> line = lines.get(request.key());
+    if (line != null) {
+      line.remove(request);
+      if (line.isEmpty()) {
+        lines.remove(request.key());
+      }
+    }
+    @Nullable Due due = dues.remove(request);
+    if (due != null) {
+      deadlines.remove(due);
+    }
+  }
+
+  @Override
+  public List<QueuedRequest> first(int count, long nowNanos) {
+    List<Ranked> ranked = new ArrayList<>();
+    for (Deque<QueuedRequest> line : lines.values()) {
+      QueuedRequest head = line.getFirst();
+      ranked.add(new Ranked(head, rank(head, nowNanos)));
+    }
+    return ranked.stream()
+        .sorted(Comparator.comparingDouble(Ranked::rank))
+        .limit(count)
+        .map(Ranked::request)
+        .toList();
+  }
+}

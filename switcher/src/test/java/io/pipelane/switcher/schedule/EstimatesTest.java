@@ -1,0 +1,95 @@
+package io.pipelane.switcher.schedule;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class EstimatesTest {
+  private final AtomicLong stall = new AtomicLong();
+  private final AtomicLong now = new AtomicLong();
+  private final Estimates estimates = new Estimates(_ -> stall.get());
+  private final FirstComeFirstServed policy = new FirstComeFirstServed();
+  private final Requests requests = new Requests(policy, estimates);
+  private final RequestQueue queue = new RequestQueue(policy, estimates, 10, 100, now::get);
+
+  private QueuedRequest due(long deadlineNanos) {
+    return requests.submitted("m", 0, OptionalLong.of(deadlineNanos));
+  }
+
+  @Test
+  void isTooLate_firstRunWasSlow_nothingIsRefusedBeforeMoreIsKnown() {
+    RunKey key = due(0).key();
+    estimates.ran(key, 0, 0, 1_000_000, 0);
+    assertFalse(estimates.isTooLate(due(10_000), 0));
+
+    estimates.ran(key, 0, 0, 8_000, 0);
+    estimates.ran(key, 0, 0, 9_000, 0);
+
+    assertFalse(estimates.isTooLate(due(10_000), 0));
+    assertTrue(estimates.isTooLate(due(7_000), 0));
+  }
+
+  @Test
+  void ran_coldRun_doesNotCountAsTimeOfTheRun() {
+    RunKey key = due(0).key();
+    Requests.learn(estimates, "m", 1_000);
+
+    estimates.ran(key, 5_000, 4_000, 5_000, 0);
+
+    assertEquals(1_000, estimates.executionNanos(key));
+  }
+
+  @Test
+  void medianError_estimatesTenPercentShort_isThat() {
+    RunKey key = due(0).key();
+    estimates.ran(key, 0, 0, 1_000, 0);
+    for (int i = 0; i < 5; i++) {
+      estimates.ran(key, 900, 0, 1_000, 0);
+    }
+
+    assertEquals(0.1, estimates.medianError(), 1e-9);
+  }
+
+  @Test
+  void submit_deadlineBeforeTheWeightsCanCome_isRefusedWithTheEstimate() {
+    Requests.learn(estimates, "m", 2_000_000);
+    stall.set(3_000_000);
+
+    StatusException refusal =
+        assertThrows(
+            StatusException.class,
+            () ->
+                queue.submit(Requests.request("m", OptionalLong.of(4_000_000)), due(0).handler()));
+
+    assertEquals(Status.UNAVAILABLE, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.contains("needs about 5.0 ms") && message.contains("4.0 ms"), message);
+    assertTrue(refusal.retryAfter() != null, "it says when to come back");
+    assertEquals(0, queue.waiting());
+  }
+
+  @Test
+  void take_deadlineThatPassedInTheQueue_isRefusedAndNotRun() {
+    queue.submit(Requests.request("m", OptionalLong.of(5_000)), due(0).handler());
+    QueuedRequest next =
+        queue.submit(Requests.request("m", OptionalLong.empty()), due(0).handler());
+    now.set(6_000);
+
+    assertEquals(next, queue.take());
+    assertEquals(Status.UNAVAILABLE, requireFailure().status());
+    assertEquals(0, queue.waiting());
+  }
+
+  private StatusException requireFailure() {
+    StatusException failure = requests.failure;
+    assertTrue(failure != null, "the late one was answered");
+    return failure;
+  }
+}

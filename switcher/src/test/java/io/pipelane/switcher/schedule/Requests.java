@@ -1,0 +1,69 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** Requests whose runs take what a test says, in a time that it says. */
+final class Requests {
+  final Estimates estimates;
+  private final RequestQueue queue;
+
+  /** What failed last. */
+  @Nullable StatusException failure;
+
+  Requests(SchedulingPolicy policy, Estimates estimates) {
+    this.estimates = estimates;
+    this.queue = new RequestQueue(policy, estimates, 1_000_000, Long.MAX_VALUE, () -> 0);
+  }
+
+  /** Has runs of a model be known to take so long. */
+  static void learn(Estimates estimates, String model, long nanos) {
+    RunKey key = RunKey.of(request(model, OptionalLong.empty()));
+    for (int i = 0; i < 3; i++) {
+      estimates.ran(key, nanos, 0, nanos, 0);
+    }
+  }
+
+  /** A request that is in no line yet. */
+  QueuedRequest submitted(String model, long nowNanos, OptionalLong deadlineNanos) {
+    return new QueuedRequest(queue, request(model, deadlineNanos), new Answer(), nowNanos);
+  }
+
+  QueuedRequest submitted(String model, long nowNanos) {
+    return submitted(model, nowNanos, OptionalLong.empty());
+  }
+
+  static InferenceRequest request(String model, OptionalLong deadlineNanos) {
+    MemorySegment data = MemorySegment.ofArray(new byte[1]);
+    return new InferenceRequest(
+        new ModelVersion(model, 1),
+        List.of(new InputTensor("x", TensorType.UINT8, Shape.of(1), data)),
+        List.of(),
+        deadlineNanos);
+  }
+
+  private final class Answer implements ResultHandler {
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      throw new AssertionError("nothing is run here");
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {}
+
+    @Override
+    public void failed(StatusException error) {
+      failure = error;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+package io.pipelane.switcher.schedule;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.SchedulingConfig;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class SchedulingPoliciesTest {
+  private static final List<String> MODELS = List.of("a", "b", "c", "d");
+  private static final int SCHEDULES = 10_000;
+
+  private final Estimates estimates = new Estimates(model -> model.model().equals("c") ? 700 : 0);
+
+  private SchedulingPolicy policy(SchedulingConfig.Policy name) {
+    return SchedulingPolicies.of(
+        PipelaneConfig.of(Map.of("scheduling.policy", name.toString())).scheduling(), estimates);
+  }
+
+  @ParameterizedTest
+  @EnumSource(SchedulingConfig.Policy.class)
+  void poll_anySchedule_givesEachRequestOnceUnlessItIsWithdrawn(SchedulingConfig.Policy name) {
+    for (int i = 0; i < MODELS.size(); i++) {
+      Requests.learn(estimates, MODELS.get(i), 100L << (2 * i));
+    }
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int schedule = 0; schedule < SCHEDULES; schedule++) {
+      SchedulingPolicy policy = policy(name);
+      Requests requests = new Requests(policy, estimates);
+      Set<QueuedRequest> waiting = new HashSet<>();
+      long now = 0;
+      for (int step = 0; step < 12; step++) {
+        now += random.nextInt(2_000);
+        switch (random.nextInt(4)) {
+          case 0, 1 -> {
+            QueuedRequest request = arrival(requests, now, random);
+            policy.add(request);
+            waiting.add(request);
+          }
+          case 2 -> {
+            if (!waiting.isEmpty()) {
+              QueuedRequest withdrawn = waiting.iterator().next();
+              policy.remove(withdrawn);
+              waiting.remove(withdrawn);
+            }
+          }
+          default -> requireOneOf(waiting, policy, now, seed);
+        }
+        assertTrue(waiting.containsAll(policy.first(3, now)), () -> "seed " + seed);
+      }
+      while (!waiting.isEmpty()) {
+        requireOneOf(waiting, policy, now, seed);
+      }
+      assertEquals(null, policy.poll(now), () -> "seed " + seed);
+    }
+  }
+
+  private static QueuedRequest arrival(Requests requests, long now, Random random) {
+    OptionalLong deadline =
+        random.nextBoolean() ? OptionalLong.empty() : OptionalLong.of(now + random.nextInt(5_000));
+    return requests.submitted(MODELS.get(random.nextInt(MODELS.size())), now, deadline);
+  }
+
+  private static void requireOneOf(
+      Set<QueuedRequest> waiting, SchedulingPolicy policy, long now, long seed) {
+    @Nullable QueuedRequest next = policy.poll(now);
+    assertEquals(waiting.isEmpty(), next == null, () -> "seed " + seed);
+    if (next != null) {
+      assertTrue(waiting.remove(next), () -> "given twice, or withdrawn; seed " + seed);
+    }
+  }
+
+  @Test
+  void fair_modelsOfDifferentLength_areServedForAsLong() {
+    Requests.learn(estimates, "a", 1_000);
+    Requests.learn(estimates, "b", 4_000);
+    SchedulingPolicy policy = policy(SchedulingConfig.Policy.FAIR);
+    Requests requests = new Requests(policy, estimates);
+    policy.add(requests.submitted("b", 0));
+    policy.add(requests.submitted("a", 0));
+    long served = 0;
+    long servedA = 0;
+    while (served < 1_000_000) {
+      @Nullable QueuedRequest next = policy.poll(served);
+      assertTrue(next != null, "both wait all the time");
+      long nanos = estimates.executionNanos(next.key());
+      served += nanos;
+      servedA += next.key().model().model().equals("a") ? nanos : 0;
+      policy.add(requests.submitted(next.key().model().model(), served));
+    }
+    assertEquals(0.5, servedA / (double) served, 0.01);
+  }
+
+  @Test
+  void edf_requestWithoutDeadline_runsAsIfItHadASecond() {
+    SchedulingPolicy policy = policy(SchedulingConfig.Policy.EDF);
+    Requests requests = new Requests(policy, estimates);
+    QueuedRequest patient = requests.submitted("a", 0);
+    QueuedRequest later = requests.submitted("a", 10, OptionalLong.of(2_000_000_000L));
+    QueuedRequest sooner = requests.submitted("a", 10, OptionalLong.of(500_000_000L));
+    policy.add(patient);
+    policy.add(later);
+    policy.add(sooner);
+
+    assertEquals(List.of(sooner, patient, later), policy.first(3, 10));
+  }
+}
