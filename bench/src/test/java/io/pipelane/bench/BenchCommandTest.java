@@ -42,6 +42,17 @@ class BenchCommandTest {
   }
 
   @Test
+  void grouping_comparesWaysToChooseGroups() throws Exception {
+    JsonNode result = run("grouping", "--limit", "0.01").at("/cases/0");
+
+    assertEquals(464, result.at("/layers/median").asInt());
+    assertTrue(
+        result.at("/optimal_ms/median").asDouble()
+            <= result.at("/equal_bytes_ms/median").asDouble(),
+        result.toString());
+  }
+
+  @Test
   void noop_measuresPipelaneAndNettyWithoutErrors() throws Exception {
     JsonNode result = run("noop", "--connections", "2").at("/cases/0");
 
