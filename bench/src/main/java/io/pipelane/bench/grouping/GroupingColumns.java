@@ -42,9 +42,13 @@ final class GroupingColumns {
   private GroupingColumns() {}
 
   /** How to read the table. */
-  static List<String> notes(RecordedPlans plans) {
+  static List<String> notes(RecordedPlans plans, double computation) {
     return List.of(
-        "Plans: " + plans.device() + ". " + plans.how(),
+        "Plans: "
+            + plans.device()
+            + ". "
+            + plans.how()
+            + (computation == 1 ? "" : " Times of layers, times " + computation + "."),
         "Layers: all, those without weights too. A second row for each model is what runs: its"
             + " layers in at most 32 segments.",
         "ours: the time to solve a plan for every resident prefix at once; prefix: to choose the"

@@ -38,21 +38,34 @@ public final class GroupingCommand implements Callable<Integer> {
       description = "Seconds after which a search of Algorithm 1 is given up (${DEFAULT-VALUE}).")
   private double limit = 10;
 
+  @Option(
+      names = "--computation",
+      paramLabel = "FACTOR",
+      description = "How many times as long layers compute as was recorded (${DEFAULT-VALUE}).")
+  private double computation = 1;
+
   @Override
   public Integer call() throws Exception {
     if (!(limit > 0 && limit <= 86_400)) {
       throw new IllegalArgumentException("--limit must be above 0, at most 86400: " + limit);
     }
+    if (!(computation > 0 && computation <= 1_000)) {
+      throw new IllegalArgumentException(
+          "--computation must be above 0, at most 1000: " + computation);
+    }
     PrintWriter out = spec.commandLine().getOut();
     RecordedPlans recorded = plans == null ? RecordedPlans.h200() : RecordedPlans.read(plans);
     Results results =
-        new Results(GroupingColumns.TITLE, GroupingColumns.ALL, GroupingColumns.notes(recorded));
+        new Results(
+            GroupingColumns.TITLE,
+            GroupingColumns.ALL,
+            GroupingColumns.notes(recorded, computation));
     Duration searching = Duration.ofNanos(Math.round(limit * 1e9));
     GroupingRounds rounds = new GroupingRounds(options.rounds(), searching, results);
     for (RecordedPlans.Model model : recorded.models()) {
       out.println("measuring " + model.name());
       out.flush();
-      rounds.measure(model.name(), recorded.pipeline(model));
+      rounds.measure(model.name(), recorded.pipeline(model, computation));
     }
     options.publish(spec, results, "none");
     return 0;

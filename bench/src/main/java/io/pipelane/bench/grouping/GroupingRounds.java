@@ -80,7 +80,7 @@ final class GroupingRounds {
       results.add(name, column, found.time().toNanos() / 1e9);
     }
     if (byBound && byDelay) {
-      long total = model.leadNanos() + found.totalNanos();
+      long total = model.predict(found.groups()).totalNanos();
       results.add(name, GroupingColumns.SEARCHED, total / 1e6);
     }
   }

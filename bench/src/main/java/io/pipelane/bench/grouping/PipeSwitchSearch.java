@@ -1,9 +1,13 @@
 package io.pipelane.bench.grouping;
 
+import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.PipelineModel;
 import io.pipelane.switcher.grouping.PipelineModel.Segment;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * PipeSwitch's search for the best groups, as printed (§4.2, Algorithm 1): the reference that ours
@@ -31,11 +35,11 @@ final class PipeSwitchSearch {
   /**
    * The outcome.
    *
-   * @param totalNanos of the best groups found, from the first copy's begin
+   * @param groups the best found
    * @param finished whether the search ended by itself
    * @param calls of the recursive function
    */
-  record Found(long totalNanos, boolean finished, long calls, Duration time) {}
+  record Found(List<Group> groups, boolean finished, long calls, Duration time) {}
 
   /**
    * A search.
@@ -65,9 +69,33 @@ final class PipeSwitchSearch {
     stopped = false;
     long begin = nanoClock.getAsLong();
     deadlineNanos = begin + limit.toNanos();
-    long best = find(0, 0);
-    return new Found(best, !stopped, calls, Duration.ofNanos(nanoClock.getAsLong() - begin));
+    Choice best = find(0, 0);
+    Duration time = Duration.ofNanos(nanoClock.getAsLong() - begin);
+    return new Found(groups(best), !stopped, calls, time);
   }
+
+  /** Without those of no bytes, which nothing is copied for. */
+  private List<Group> groups(Choice choice) {
+    List<Group> groups = new ArrayList<>();
+    int first = 0;
+    for (@Nullable Choice next = choice; first < layers; next = next == null ? null : next.rest) {
+      int behind = next == null ? Math.min(layers, first + BOOTSTRAP_LAYERS) : next.behind;
+      if (bytesBefore[behind] > bytesBefore[first]) {
+        groups.add(new Group(bytesBefore[first], bytesBefore[behind]));
+      }
+      first = behind;
+    }
+    return groups;
+  }
+
+  /**
+   * Groups from some layer on.
+   *
+   * @param nanos their time from the end of the transmission before them
+   * @param behind the first layer behind the first group
+   * @param rest what comes then; null for groups of ten
+   */
+  private record Choice(long nanos, int behind, @Nullable Choice rest) {}
 
   /**
    * FindOptGrouping: the least time from the end of B's transmission on.
@@ -75,25 +103,28 @@ final class PipeSwitchSearch {
    * @param delay B.delay: what is left to compute of B then
    * @param x the first layer behind B
    */
-  private long find(long delay, int x) {
+  private Choice find(long delay, int x) {
     if (x == layers) {
-      return delay;
+      return new Choice(delay, layers, null);
     }
     if (++calls % CALLS_BETWEEN_LOOKS == 0) {
       stopped |= nanoClock.getAsLong() >= deadlineNanos;
     }
-    long best = inGroupsOfTen(delay, x);
+    Choice best = new Choice(inGroupsOfTen(delay, x), Math.min(layers, x + BOOTSTRAP_LAYERS), null);
     int last = layers - 1;
     for (int i = delayPruning ? firstWorthTrying(delay, x) : x; i <= last && !stopped; i++) {
       long copy = copyNanos(x, i);
       if (boundPruning) {
         long transmission = copy + copyNanos(i + 1, last);
         long execution = Math.max(copy, delay) + executionNanos(x, last);
-        if (Math.min(transmission, execution) > best) {
+        if (Math.min(transmission, execution) > best.nanos) {
           continue;
         }
       }
-      best = Math.min(best, copy + find(delayBehind(delay, x, i), i + 1));
+      Choice rest = find(delayBehind(delay, x, i), i + 1);
+      if (copy + rest.nanos < best.nanos) {
+        best = new Choice(copy + rest.nanos, i + 1, rest);
+      }
     }
     return best;
   }

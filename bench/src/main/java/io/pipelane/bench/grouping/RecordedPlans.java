@@ -83,12 +83,18 @@ public record RecordedPlans(
     JSON.writeValue(file.toFile(), this);
   }
 
-  /** What decides how long a cold start of a model takes. */
-  PipelineModel pipeline(Model model) {
+  /**
+   * What decides how long a cold start of a model takes.
+   *
+   * @param computation how many times as long its layers compute as was recorded
+   */
+  PipelineModel pipeline(Model model, double computation) {
     LinkProfile profile =
         new LinkProfile(link.stream().map(c -> new Copy(c.getFirst(), c.getLast())).toList());
     List<Segment> layers =
-        model.layers.stream().map(l -> new Segment(l.getFirst(), l.getLast())).toList();
+        model.layers.stream()
+            .map(l -> new Segment(l.getFirst(), Math.round(l.getLast() * computation)))
+            .toList();
     return new PipelineModel(new LinkModel(profile), layers, leadNanos, waitNanos);
   }
 }
