@@ -3,8 +3,8 @@ package io.pipelane.lanes.cuda.execution;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
+import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaMark;
@@ -21,7 +21,7 @@ import java.util.function.Supplier;
  * and answers pass through. Belongs to the thread that has the lane.
  */
 final class CudaLane implements AutoCloseable {
-  private final CudaDevice device;
+  private final SessionDevice device;
   private final DeviceMemory memory;
   private final RunningStream running;
   private final EphemeralRegion region;
@@ -39,7 +39,7 @@ final class CudaLane implements AutoCloseable {
   private long beginNanos;
 
   CudaLane(
-      CudaDevice device,
+      SessionDevice device,
       DeviceMemory memory,
       RunningStream running,
       CudaEphemeralRegion region,

@@ -2,7 +2,7 @@ package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.lanes.cuda.CudaEvent;
+import io.pipelane.lanes.cuda.StreamEvent;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.execution.WeightArrivals;
@@ -32,7 +32,7 @@ final class WeightWaits implements GateListener {
   public void reached(int segment) {
     try {
       for (DeviceEvent arrival : weights.before(segment)) {
-        ((CudaEvent) arrival).before(stream);
+        ((StreamEvent) arrival).before(stream);
         waited = true;
       }
       if (marks != null) {
