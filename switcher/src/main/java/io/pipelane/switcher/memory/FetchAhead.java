@@ -88,6 +88,15 @@ final class FetchAhead {
         || fetchPlanned(Set.copyOf(queued), nowNanos);
   }
 
+  /** A plan to be solved without the daemon's lock, and followed. */
+  Optional<IdleMoves.Planning> planDue(long nowNanos) {
+    return idleMoves.due(nowNanos);
+  }
+
+  void follow(IdleMoves.Planning solved, long nowNanos) {
+    idleMoves.follow(solved, nowNanos);
+  }
+
   /** Notes that a model is wanted soon. */
   void wish(Residency residency, long deadlineNanos) {
     wishes.add(residency, deadlineNanos);

@@ -192,6 +192,13 @@ final class SimulatedMemory {
             : Optional.empty();
       }
     }
+    idleMoves
+        .due(now)
+        .ifPresent(
+            plan -> {
+              plan.solve();
+              idleMoves.follow(plan, now);
+            });
     return idleMoves
         .next(freePages, h -> resident(h).isIdle(now), h -> resident(h).isIdle(now), now)
         .map(this::resident)
