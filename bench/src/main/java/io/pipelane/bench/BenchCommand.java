@@ -4,6 +4,7 @@ import io.pipelane.bench.forms.FormsCommand;
 import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.bench.residency.ResidencyCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.loadgen.Subcommand;
 import picocli.CommandLine.Command;
@@ -22,6 +23,7 @@ import picocli.CommandLine.Spec;
       GroupingCommand.class,
       HttpCommand.class,
       NoopCommand.class,
+      ResidencyCommand.class,
       SwitchCommand.class
     })
 public final class BenchCommand implements Subcommand {
@@ -30,6 +32,6 @@ public final class BenchCommand implements Subcommand {
   @Override
   public Integer call() {
     throw new ParameterException(
-        spec.commandLine(), "say which: forms, grouping, http, noop or switch");
+        spec.commandLine(), "say which: forms, grouping, http, noop, residency or switch");
   }
 }

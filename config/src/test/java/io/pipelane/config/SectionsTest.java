@@ -69,6 +69,25 @@ class SectionsTest {
   }
 
   @Test
+  void residency_defaults() {
+    assertEquals(
+        new ResidencyConfig(ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), true),
+        DEFAULTS.residency());
+  }
+
+  @Test
+  void residency_everyValueChanged() {
+    assertEquals(
+        new ResidencyConfig(ResidencyConfig.Policy.GREEDY_DUAL_SIZE, Duration.ofSeconds(30), false),
+        changed(
+                Map.of(
+                    "residency.policy", "greedy-dual-size",
+                    "residency.half-life", "30s",
+                    "residency.prefetch", "false"))
+            .residency());
+  }
+
+  @Test
   void workers_defaults() {
     assertEquals(
         new WorkersConfig(
