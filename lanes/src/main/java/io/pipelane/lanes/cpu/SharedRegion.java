@@ -13,6 +13,7 @@ public final class SharedRegion extends BlockRegion {
   private final int lane;
   private final SharedMemory memory;
   private final Consumer<SharedRegion> onClose;
+  private String owner = "";
 
   SharedRegion(int lane, long maximumBytes, Consumer<SharedRegion> onClose) {
     super(maximumBytes);
@@ -34,6 +35,14 @@ public final class SharedRegion extends BlockRegion {
   /** A part of the memory. */
   public MemorySegment at(long offset, long bytes) {
     return memory.segment().asSlice(offset, bytes);
+  }
+
+  /** Discards what runs of another owner have left; belongs to the lane's thread. */
+  public void cleanFor(String runOwner) {
+    if (!owner.isEmpty() && !runOwner.equals(owner)) {
+      memory.discardFrom(0);
+    }
+    owner = runOwner;
   }
 
   /** Notes how far a worker's allocations have reached. */

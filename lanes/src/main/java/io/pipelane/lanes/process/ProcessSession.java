@@ -35,8 +35,10 @@ final class ProcessSession implements ModelSession {
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
     SharedRegion lane = (SharedRegion) region;
-    WorkerProcess worker = factory.enter();
-    try (RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights)) {
+    lane.cleanFor(invocation.owner());
+    WorkerProcess worker = factory.enter(invocation.owner());
+    try (UnderWay.Ended _ = worker.underWay().begin();
+        RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights)) {
       long _ = worker.builds().require(known);
       run.in(worker, known.number(), factory.settings());
     } catch (OutOfDeviceMemoryException | WorkerLostException e) {

@@ -37,6 +37,7 @@ public final class SessionWorker implements Worker {
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
+  private final LongSupplier nanoClock;
   private final Retries retries = new Retries();
   private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
 
@@ -49,6 +50,7 @@ public final class SessionWorker implements Worker {
       SessionFactory sessions, PersistentMemory persistent, Lanes lanes, LongSupplier nanoClock) {
     this.sessions = sessions;
     this.lanes = lanes;
+    this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
     this.rooms = new SessionRooms(table, lanes);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
@@ -118,7 +120,10 @@ public final class SessionWorker implements Worker {
       ResultHandler handler,
       Runnable placed) {
     ImportedModel model = known(request.model());
-    retries.attempt(request.model(), () -> runOnce(model, request, lease, lane, handler, placed));
+    retries.attempt(
+        request.model(),
+        () -> request.isLate(nanoClock.getAsLong()),
+        () -> runOnce(model, request, lease, lane, handler, placed));
   }
 
   private void runOnce(
@@ -129,7 +134,7 @@ public final class SessionWorker implements Worker {
       ResultHandler handler,
       Runnable placed) {
     PooledSession session = take(model, lease, lane);
-    Invocation invocation = new RequestInvocation(request, handler, placed);
+    Invocation invocation = new RequestInvocation(request, sessions.owner(model), handler, placed);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {
@@ -243,7 +248,8 @@ public final class SessionWorker implements Worker {
 
   /** A request as a session sees it. */
   private record RequestInvocation(
-      InferenceRequest request, ResultHandler handler, Runnable whenPlaced) implements Invocation {
+      InferenceRequest request, String owner, ResultHandler handler, Runnable whenPlaced)
+      implements Invocation {
     @Override
     public List<InputTensor> inputs() {
       return request.inputs();

@@ -12,12 +12,14 @@ final class LaneRuns {
   private final ChannelEnd end;
   private final WorkerMemory memory;
   private final WorkerSessions sessions;
+  private final WorkerSteps steps;
   private @Nullable WorkerRegion region;
 
-  LaneRuns(ChannelEnd end, WorkerMemory memory, WorkerSessions sessions) {
+  LaneRuns(ChannelEnd end, WorkerMemory memory, WorkerSessions sessions, WorkerSteps steps) {
     this.end = end;
     this.memory = memory;
     this.sessions = sessions;
+    this.steps = steps;
   }
 
   /** Runs once; what it throws is what the session has thrown. */
@@ -26,10 +28,13 @@ final class LaneRuns {
     WorkerRegion lane = region(run);
     lane.limit(run.limitBytes());
     lane.resetPeak();
-    Arrivals arrivals = new Arrivals(end, session);
+    String structure = session.plan().structureHash();
+    steps.reached(WorkerSteps.Step.RUNNING, structure);
+    Arrivals arrivals = new Arrivals(end, session, steps);
     try (PlacedInvocation invocation =
         new PlacedInvocation(session.plan(), run, lane, bytes -> grow(lane, bytes))) {
       session.session().run(invocation, lane, bytes -> grow(lane, bytes), arrivals);
+      steps.reached(WorkerSteps.Step.RAN, structure);
       return new Message.Ran(lane.peakBytes(), arrivals.stallNanos(), invocation.results());
     }
   }

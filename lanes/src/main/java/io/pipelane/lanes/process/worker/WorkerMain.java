@@ -27,9 +27,14 @@ public final class WorkerMain {
 
   /** Runs a worker; see {@link WorkerArguments}. */
   public static void main(String[] arguments) throws InterruptedException {
+    run(arguments, WorkerSteps.UNOBSERVED);
+  }
+
+  /** The same, telling how far it comes. */
+  static void run(String[] arguments, WorkerSteps steps) throws InterruptedException {
     endWithServer();
     try {
-      List<Thread> threads = start(WorkerArguments.of(arguments));
+      List<Thread> threads = start(WorkerArguments.of(arguments), steps);
       for (Thread thread : threads) {
         thread.join();
       }
@@ -39,7 +44,8 @@ public final class WorkerMain {
     }
   }
 
-  private static List<Thread> start(WorkerArguments arguments) {
+  private static List<Thread> start(WorkerArguments arguments, WorkerSteps steps) {
+    steps.reached(WorkerSteps.Step.OPENING, "");
     long server = arguments.export().process();
     WorkerArea area = WorkerArea.open(server, arguments.area(), arguments.channels());
     try {
@@ -51,14 +57,15 @@ public final class WorkerMain {
     offerToEndFirst();
     WorkerMemory memory = new WorkerMemory(arguments.export());
     SessionFactory factory = memory.sessions(arguments.library(), arguments.threadsPerRun());
-    WorkerSessions sessions = new WorkerSessions(server, memory, factory);
+    WorkerSessions sessions = new WorkerSessions(server, memory, factory, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(end, memory, sessions));
+      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(end, memory, sessions, steps));
       String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));
     }
+    steps.reached(WorkerSteps.Step.HELLO, "");
     area.sayHello(WorkerArea.READY, factory.runtimeVersion());
     return threads;
   }

@@ -21,12 +21,14 @@ final class WorkerSessions {
   private final long server;
   private final WorkerMemory memory;
   private final SessionFactory factory;
+  private final WorkerSteps steps;
   private final Map<Long, WorkerSession> sessions = new ConcurrentHashMap<>();
 
-  WorkerSessions(long server, WorkerMemory memory, SessionFactory factory) {
+  WorkerSessions(long server, WorkerMemory memory, SessionFactory factory, WorkerSteps steps) {
     this.server = server;
     this.memory = memory;
     this.factory = factory;
+    this.steps = steps;
   }
 
   /** The session of a number. */
@@ -41,6 +43,8 @@ final class WorkerSessions {
   /** Builds a session; nothing is left when that fails. */
   Message.Built build(Message.Build build) {
     ImportedModel model = description(build);
+    String structure = model.plan().structureHash();
+    steps.reached(WorkerSteps.Step.BUILDING, structure);
     Account constants = memory.persistent().open("session " + build.session(), build.limitBytes());
     WorkerRange range = memory.range(build.slots());
     boolean built = false;
@@ -52,6 +56,7 @@ final class WorkerSessions {
           new WorkerSession(session, model.plan(), range, build.slots(), constants));
       constants.limit(constants.usedBytes());
       built = true;
+      steps.reached(WorkerSteps.Step.BUILT, structure);
       return new Message.Built(constants.usedBytes());
     } finally {
       if (!built) {
@@ -71,6 +76,7 @@ final class WorkerSessions {
   /** Closes a session that nothing runs in. */
   Message.Closed close(Message.Close close) {
     WorkerSession session = get(close.session());
+    steps.reached(WorkerSteps.Step.CLOSING, session.plan().structureHash());
     sessions.remove(close.session());
     session.session().close();
     session.constants().close();
