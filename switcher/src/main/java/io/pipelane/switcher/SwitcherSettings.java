@@ -1,6 +1,6 @@
 package io.pipelane.switcher;
 
-import io.pipelane.switcher.memory.Grouping;
+import io.pipelane.switcher.grouping.Grouping;
 
 /**
  * What a switcher may use.

@@ -14,7 +14,7 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

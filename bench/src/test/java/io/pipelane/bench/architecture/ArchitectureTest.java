@@ -13,13 +13,15 @@ import com.tngtech.archunit.lang.ArchRule;
 
 @AnalyzeClasses(packages = "io.pipelane", importOptions = DoNotIncludeTests.class)
 class ArchitectureTest {
-  /** Each module uses those before it; the load generator stands aside, on config alone. */
+  /** Each module uses those before it; the load generator stands aside, on config and protocol. */
   @ArchTest
   static final ArchRule modulesDependOneWay =
       layeredArchitecture()
           .consideringOnlyDependenciesInAnyPackage("io.pipelane..")
           .layer("config")
           .definedBy("io.pipelane.config..")
+          .layer("protocol")
+          .definedBy("io.pipelane.protocol..")
           .layer("runtime")
           .definedBy("io.pipelane.runtime..")
           .layer("model-store")
@@ -45,10 +47,12 @@ class ArchitectureTest {
           .whereLayer("switcher")
           .mayOnlyAccessLayers("config", "runtime", "model-store", "lanes")
           .whereLayer("server")
-          .mayOnlyAccessLayers("config", "runtime", "model-store", "lanes", "switcher")
+          .mayOnlyAccessLayers("config", "protocol", "runtime", "model-store", "lanes", "switcher")
           .whereLayer("loadgen")
-          .mayOnlyAccessLayers("config")
+          .mayOnlyAccessLayers("config", "protocol")
           .whereLayer("config")
+          .mayNotAccessAnyLayer()
+          .whereLayer("protocol")
           .mayNotAccessAnyLayer()
           .whereLayer("demo")
           .mayOnlyBeAccessedByLayers("bench")
@@ -81,6 +85,15 @@ class ArchitectureTest {
                   "io.pipelane.bench.noop.."))
           .should()
           .dependOnClassesThat(resideInAPackage("io.netty.."));
+
+  @ArchTest
+  static final ArchRule grpcStaysInTheFrontEnds =
+      noClasses()
+          .that(
+              resideOutsideOfPackages(
+                  "io.pipelane.protocol..", "io.pipelane.server.grpc..", "io.pipelane.loadgen.."))
+          .should()
+          .dependOnClassesThat(resideInAPackage("io.grpc.."));
 
   @ArchTest
   static final ArchRule commandLinesStayInTheirPackages =
