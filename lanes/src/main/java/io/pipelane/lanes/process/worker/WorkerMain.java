@@ -20,6 +20,9 @@ public final class WorkerMain {
 
   private static final int FAILED = 1;
 
+  /** The exit code of a worker that has no memory left, or may map nothing more. */
+  private static final int UNFIT = 5;
+
   /** Of all processes the system is to end one of these first when it has no memory left. */
   private static final String OUT_OF_MEMORY_SCORE = "500";
 
@@ -84,6 +87,24 @@ public final class WorkerMain {
               }
               Runtime.getRuntime().halt(0);
             });
+  }
+
+  /**
+   * Does what a worker is of no use without. One that cannot ends, as another may be able to: what
+   * it was asked for is not to blame.
+   */
+  static void orEnd(Runnable work) {
+    try {
+      work.run();
+    } catch (RuntimeException e) {
+      unfit(e);
+    }
+  }
+
+  /** Ends the process for want of memory. */
+  static void unfit(Exception reason) {
+    System.err.println("a worker ends for want of memory: " + reason);
+    Runtime.getRuntime().halt(UNFIT);
   }
 
   private static void offerToEndFirst() {
