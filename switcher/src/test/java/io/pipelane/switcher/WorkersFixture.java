@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.Signals;
@@ -33,7 +33,7 @@ final class WorkersFixture implements AutoCloseable {
 
   private static final int LANES = 2;
 
-  final CpuDevice device = TestDevices.openForWorkers(WEIGHTS, 16 << 10);
+  final SharedDevice device = TestDevices.openForWorkers(WEIGHTS, 16 << 10);
   final ProcessSessionFactory workers;
   final Switcher switcher;
 

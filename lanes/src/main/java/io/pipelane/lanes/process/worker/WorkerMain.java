@@ -1,7 +1,5 @@
 package io.pipelane.lanes.process.worker;
 
-import io.pipelane.lanes.cpu.WorkerMemory;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.WorkerArea;
@@ -18,10 +16,13 @@ public final class WorkerMain {
   /** The exit code of a worker that was told what it does not understand. */
   public static final int MISUNDERSTOOD = 4;
 
+  /** The exit code of a worker that its device does no more for. */
+  public static final int DEVICE_LOST = 5;
+
   private static final int FAILED = 1;
 
   /** The exit code of a worker that has no memory left, or may map nothing more. */
-  private static final int UNFIT = 5;
+  private static final int UNFIT = 6;
 
   /** Of all processes the system is to end one of these first when it has no memory left. */
   private static final String OUT_OF_MEMORY_SCORE = "500";
@@ -58,18 +59,18 @@ public final class WorkerMain {
       throw e;
     }
     offerToEndFirst();
-    WorkerMemory memory = new WorkerMemory(arguments.export());
-    SessionFactory factory = memory.sessions(arguments.library(), arguments.threadsPerRun());
-    WorkerSessions sessions = new WorkerSessions(server, memory, factory, steps);
+    WorkerDevice device =
+        WorkerDevice.open(arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
+    WorkerSessions sessions = new WorkerSessions(server, device, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(end, memory, sessions, steps));
+      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(i, end, device, sessions, steps));
       String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));
     }
     steps.reached(WorkerSteps.Step.HELLO, "");
-    area.sayHello(WorkerArea.READY, factory.runtimeVersion());
+    area.sayHello(WorkerArea.READY, device.sessions().runtimeVersion());
     return threads;
   }
 
