@@ -16,6 +16,7 @@ import io.pipelane.loadgen.report.ResultJson;
 import io.pipelane.loadgen.request.ModelMetadata;
 import io.pipelane.loadgen.server.ServerClient;
 import io.pipelane.loadgen.server.ServerDescription;
+import io.pipelane.loadgen.settings.Endpoint;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -51,6 +52,7 @@ public final class CompareCommand implements Subcommand {
       description = "The servers; others are compared with the first.")
   private List<Target> targets = new ArrayList<>();
 
+  @Mixin private ConnectionOptions connection = new ConnectionOptions();
   @Mixin private ScenarioOptions scenarioOptions = new ScenarioOptions();
 
   @Option(
@@ -80,7 +82,8 @@ public final class CompareCommand implements Subcommand {
     scenarioOptions.check();
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     Machine machine = Machine.current();
-    List<ServerClient> clients = targets.stream().map(t -> new ServerClient(t.url())).toList();
+    List<Endpoint> endpoints = targets.stream().map(connection::endpoint).toList();
+    List<ServerClient> clients = endpoints.stream().map(Servers::client).toList();
     try {
       List<ModelMetadata> models = scenarioOptions.metadata(clients.get(describing()));
       List<Measurement> measurements = new ArrayList<>();
@@ -88,7 +91,7 @@ public final class CompareCommand implements Subcommand {
       List<ScenarioOptions.Prepared> prepared = new ArrayList<>();
       for (int i = 0; i < targets.size(); i++) {
         servers.add(clients.get(i).description());
-        prepared.add(scenarioOptions.prepare(targets.get(i), models));
+        prepared.add(scenarioOptions.prepare(endpoints.get(i), targets.get(i).isDjl(), models));
         measurements.add(
             new Measurement(
                 prepared.get(i).scenario(),
@@ -142,7 +145,7 @@ public final class CompareCommand implements Subcommand {
               arguments,
               Flags.of(spec),
               scenarioOptions.window.seed,
-              targets.get(i).url(),
+              connection.endpoint(targets.get(i)).url(),
               servers.get(i),
               machine,
               Build.current(),

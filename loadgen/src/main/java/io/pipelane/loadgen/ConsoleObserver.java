@@ -80,7 +80,7 @@ final class ConsoleObserver implements RunObserver {
   }
 
   private void describe(LoadTest test) {
-    out.printf("server       %s, %s%n", test.url(), server);
+    out.printf("server       %s, %s%n", test.endpoint(), server);
     String windows =
         test.window().stability() == null
             ? ""

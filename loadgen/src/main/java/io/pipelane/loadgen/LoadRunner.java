@@ -4,6 +4,7 @@ import com.sun.management.OperatingSystemMXBean;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.drive.LoadRun;
+import io.pipelane.loadgen.drive.Transport;
 import io.pipelane.loadgen.http.HttpTransport;
 import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.LoadReport;
@@ -43,7 +44,7 @@ public final class LoadRunner {
    */
   public static LoadReport run(LoadTest test, Consumer<Progress> progress)
       throws InterruptedException {
-    try (HttpTransport transport = new HttpTransport(test)) {
+    try (Transport transport = new HttpTransport(test)) {
       LoadRun run = new LoadRun(test, transport, transport, LoadRunner::cpuTime);
       transport.execute(run::start);
       while (true) {

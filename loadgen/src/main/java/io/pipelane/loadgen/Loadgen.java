@@ -11,6 +11,7 @@ import io.pipelane.loadgen.report.Machine;
 import io.pipelane.loadgen.report.SummaryTable;
 import io.pipelane.loadgen.server.ServerClient;
 import io.pipelane.loadgen.server.ServerDescription;
+import io.pipelane.loadgen.settings.Endpoint;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -19,6 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -52,10 +54,13 @@ public final class Loadgen implements Callable<Integer> {
   @Option(
       names = {"-u", "--url"},
       paramLabel = "URL",
-      defaultValue = "http://127.0.0.1:8000",
       converter = Target.Converter.class,
-      description = "The server (${DEFAULT-VALUE}).")
-  private Target target = Target.parse("http://127.0.0.1:8000");
+      description = {
+        "The server: http, https, grpc or grpcs (127.0.0.1:8000, of gRPC 127.0.0.1:8001)."
+      })
+  private @Nullable Target asked;
+
+  @Mixin private ConnectionOptions connection = new ConnectionOptions();
 
   @Mixin private ScenarioOptions scenarioOptions = new ScenarioOptions();
   @Mixin private OutputOptions output = new OutputOptions();
@@ -107,10 +112,12 @@ public final class Loadgen implements Callable<Integer> {
     scenarioOptions.check();
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     CommandLine commandLine = spec.commandLine();
-    try (ServerClient client = new ServerClient(target.url())) {
+    Target target = asked == null ? connection.usual() : asked;
+    Endpoint endpoint = connection.endpoint(target);
+    try (ServerClient client = Servers.client(endpoint)) {
       ServerDescription server = client.description();
       ScenarioOptions.Prepared prepared =
-          scenarioOptions.prepare(target, scenarioOptions.metadata(client));
+          scenarioOptions.prepare(endpoint, target.isDjl(), scenarioOptions.metadata(client));
       Machine machine = Machine.current();
       ConsoleObserver observer =
           new ConsoleObserver(commandLine.getOut(), commandLine.getErr(), server, machine, output);
@@ -123,12 +130,12 @@ public final class Loadgen implements Callable<Integer> {
       }
       output.write(
           new Context(
-              output.name == null ? target.toString() : output.name,
+              output.name == null ? endpoint.toString() : output.name,
               started,
               OutputOptions.withoutFiles(commandLine.getParseResult().originalArgs()),
               Flags.of(spec),
               prepared.scenario().seed(),
-              target.url(),
+              endpoint.url(),
               server,
               machine,
               Build.current(),

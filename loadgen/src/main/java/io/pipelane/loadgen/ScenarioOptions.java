@@ -9,6 +9,7 @@ import io.pipelane.loadgen.request.InputShapes;
 import io.pipelane.loadgen.request.ModelMetadata;
 import io.pipelane.loadgen.request.RequestGenerator;
 import io.pipelane.loadgen.server.ServerClient;
+import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.ResponseCheck;
 import io.pipelane.loadgen.settings.Window;
@@ -67,8 +68,8 @@ final class ScenarioOptions {
   }
 
   /** Makes the requests for a server. */
-  Prepared prepare(Target target, List<ModelMetadata> models) {
-    InputSettings inputs = input.settings(target.isDjl(), window.seed);
+  Prepared prepare(Endpoint endpoint, boolean isDjl, List<ModelMetadata> models) {
+    InputSettings inputs = input.settings(isDjl, window.seed);
     InputShapes.requireUsed(inputs.shapes(), models);
     RequestGenerator generator = new RequestGenerator(inputs);
     List<ModelRequests> requests = new ArrayList<>();
@@ -81,7 +82,7 @@ final class ScenarioOptions {
     }
     Scenario scenario =
         new Scenario(
-            target.url(),
+            endpoint,
             requests,
             model.choice(),
             window(),

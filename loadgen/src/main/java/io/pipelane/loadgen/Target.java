@@ -5,31 +5,32 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /**
- * A server to put under load.
+ * A server to put under load, as a person names it.
  *
+ * @param address with or without a scheme
  * @param isDjl whether DJL Serving's own routes are asked rather than the protocol's
  */
-record Target(URI url, boolean isDjl) {
+record Target(String address, boolean isDjl) {
   private static final String DJL = "djl+";
 
   static Target parse(String text) {
     boolean isDjl = text.startsWith(DJL);
-    String address = isDjl ? text.substring(DJL.length()) : text;
-    URI url = URI.create(address.contains("://") ? address : "http://" + address);
-    return new Target(url, isDjl);
+    return new Target(isDjl ? text.substring(DJL.length()) : text, isDjl);
   }
 
   @Override
   public String toString() {
-    return (isDjl ? DJL : "") + url;
+    return (isDjl ? DJL : "") + address;
   }
 
   /** Reads addresses from the command line. */
   static final class Converter implements ITypeConverter<Target> {
     @Override
     public Target convert(String text) {
+      Target target = parse(text);
       try {
-        return parse(text);
+        URI.create(target.address().contains("://") ? target.address() : "any://" + target.address);
+        return target;
       } catch (IllegalArgumentException e) {
         throw new TypeConversionException(
             "\"" + text + "\" is not an address; write http://HOST:PORT");

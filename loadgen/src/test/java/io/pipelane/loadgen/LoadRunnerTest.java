@@ -9,6 +9,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
+import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
@@ -200,11 +201,17 @@ class LoadRunnerTest {
   private static LoadTest test(
       URI url, List<ModelRequests> models, LoadMode mode, long requests, ResponseCheck check) {
     return new LoadTest(
-        url, models, new ModelChoice.Uniform(), mode, Window.ofRequests(requests), 1, check);
+        Endpoint.of(url),
+        models,
+        new ModelChoice.Uniform(),
+        mode,
+        Window.ofRequests(requests),
+        1,
+        check);
   }
 
   private static LoadTest test(URI url, List<ModelRequests> models, LoadMode mode, Window window) {
     return new LoadTest(
-        url, models, new ModelChoice.Uniform(), mode, window, 1, ResponseCheck.NONE);
+        Endpoint.of(url), models, new ModelChoice.Uniform(), mode, window, 1, ResponseCheck.NONE);
   }
 }

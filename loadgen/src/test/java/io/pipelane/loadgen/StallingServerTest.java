@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
+import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
@@ -54,7 +55,7 @@ class StallingServerTest {
     try (ScriptedServer server = new ScriptedServer(_ -> answer())) {
       return LoadRunner.run(
           new LoadTest(
-              server.url(),
+              Endpoint.of(server.url()),
               List.of(ModelRequests.infer("m", List.of(request))),
               new ModelChoice.Uniform(),
               mode,

@@ -5,6 +5,7 @@ import io.pipelane.demo.protocol.InferenceMessages.BinaryBody;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.loadgen.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
@@ -62,7 +63,7 @@ public final class HttpLoad {
   public Measured run(int connections, Duration length) throws InterruptedException {
     LoadTest test =
         new LoadTest(
-            server.url(),
+            Endpoint.of(server.url()),
             List.of(requests),
             new ModelChoice.Uniform(),
             new LoadMode.Closed(connections),

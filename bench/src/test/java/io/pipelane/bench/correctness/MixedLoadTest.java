@@ -8,6 +8,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.loadgen.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
@@ -68,7 +69,7 @@ class MixedLoadTest {
         report =
             LoadRunner.run(
                 new LoadTest(
-                    URI.create(server.url()),
+                    Endpoint.of(URI.create(server.url())),
                     workload.requests(),
                     new ModelChoice.Zipf(POPULARITY),
                     new LoadMode.Closed(CLIENTS),

@@ -3,6 +3,7 @@ package io.pipelane.loadgen.drive;
 import io.pipelane.loadgen.result.Warmth;
 import io.pipelane.loadgen.settings.Response;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /** One connection of a run together with the request it carries. On the run's thread. */
 final class Client implements Connection.Listener {
@@ -70,11 +71,16 @@ final class Client implements Connection.Listener {
 
   @Override
   public void answered(
-      int status, int jsonBytes, Warmth warmth, ByteBuffer body, boolean reusable) {
+      int status,
+      @Nullable String error,
+      int jsonBytes,
+      Warmth warmth,
+      ByteBuffer body,
+      boolean reusable) {
     busy = false;
     freeSince = run.nanoTime();
     Response response = new Response(model, variant, request, status, jsonBytes, body);
-    run.answered(this, response, warmth, reusable);
+    run.answered(this, response, error, warmth, reusable);
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.drive;
 
 import io.pipelane.loadgen.result.Warmth;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A persistent connection that carries one request at a time and opens itself anew when it was
@@ -28,12 +29,20 @@ public interface Connection {
     /**
      * The request was answered.
      *
+     * @param status as in {@link io.pipelane.loadgen.settings.Response}
+     * @param error what kind of error the answer is, in a few words; null when it is none
      * @param jsonBytes as in {@link io.pipelane.loadgen.settings.Response}
      * @param warmth what the server said of the model's weights
      * @param body valid during the call
      * @param reusable whether the next request may follow; if not, {@link #ready} comes later
      */
-    void answered(int status, int jsonBytes, Warmth warmth, ByteBuffer body, boolean reusable);
+    void answered(
+        int status,
+        @Nullable String error,
+        int jsonBytes,
+        Warmth warmth,
+        ByteBuffer body,
+        boolean reusable);
 
     /** The connection was lost, perhaps under a request; it opens itself anew. */
     void lost(String reason);

@@ -111,19 +111,16 @@ public final class LoadRun {
     } else {
       report.completeExceptionally(
           new StatusException(
-              Status.UNAVAILABLE, "cannot connect to " + test.url() + ": " + reason));
+              Status.UNAVAILABLE, "cannot connect to " + test.endpoint() + ": " + reason));
     }
   }
 
-  void answered(Client client, Response response, Warmth warmth, boolean reusable) {
+  void answered(
+      Client client, Response response, @Nullable String error, Warmth warmth, boolean reusable) {
     long now = timeline.nanoTime();
     inFlight--;
-    String kind = null;
-    String message = "";
-    if (response.status() < 200 || response.status() > 299) {
-      kind = "HTTP " + response.status();
-      message = ErrorText.of(response.body());
-    }
+    String kind = error;
+    String message = error == null ? "" : ErrorText.of(response.body());
     String complaint = complaint(response);
     if (kind == null && complaint != null) {
       kind = "wrong answer";

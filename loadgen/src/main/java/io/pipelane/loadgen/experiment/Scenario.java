@@ -1,12 +1,12 @@
 package io.pipelane.loadgen.experiment;
 
+import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.ResponseCheck;
 import io.pipelane.loadgen.settings.Window;
-import java.net.URI;
 import java.util.List;
 
 /**
@@ -15,7 +15,7 @@ import java.util.List;
  * @param runs how often each load is measured; each run has a seed of its own, one above the last
  */
 public record Scenario(
-    URI url,
+    Endpoint endpoint,
     List<ModelRequests> models,
     ModelChoice choice,
     Window window,
@@ -34,6 +34,6 @@ public record Scenario(
 
   /** The test of one run. */
   public LoadTest test(LoadMode mode, int run) {
-    return new LoadTest(url, models, choice, mode, window, seed + run, check);
+    return new LoadTest(endpoint, models, choice, mode, window, seed + run, check);
   }
 }

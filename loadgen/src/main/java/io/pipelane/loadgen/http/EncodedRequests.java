@@ -19,7 +19,7 @@ final class EncodedRequests implements AutoCloseable {
             .map(
                 model ->
                     model.variants().stream()
-                        .map(variant -> encode(test.url(), model, variant))
+                        .map(variant -> encode(test.endpoint().url(), model, variant))
                         .toArray(ByteBuf[]::new))
             .toArray(ByteBuf[][]::new);
   }

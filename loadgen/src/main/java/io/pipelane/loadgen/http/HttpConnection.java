@@ -6,7 +6,11 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
 import io.pipelane.loadgen.drive.Connection;
+import io.pipelane.loadgen.settings.Endpoint;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +25,8 @@ final class HttpConnection implements Connection {
   private static final long RETRY_MILLIS = 100;
 
   private final Bootstrap bootstrap;
+  private final Endpoint endpoint;
+  private final @Nullable SslContext security;
   private final EncodedRequests requests;
   private final boolean keepBodies;
   private final Listener listener;
@@ -31,10 +37,18 @@ final class HttpConnection implements Connection {
    * Creates a connection that is not yet open.
    *
    * @param bootstrap with event loop, address and options
+   * @param security of TLS; null without
    */
   HttpConnection(
-      Bootstrap bootstrap, EncodedRequests requests, boolean keepBodies, Listener listener) {
+      Bootstrap bootstrap,
+      Endpoint endpoint,
+      @Nullable SslContext security,
+      EncodedRequests requests,
+      boolean keepBodies,
+      Listener listener) {
     this.bootstrap = bootstrap;
+    this.endpoint = endpoint;
+    this.security = security;
     this.requests = requests;
     this.keepBodies = keepBodies;
     this.listener = listener;
@@ -43,7 +57,7 @@ final class HttpConnection implements Connection {
   @Override
   public void open() {
     if (!closed) {
-      ChannelFuture connecting = bootstrap.clone().handler(new Receiver()).connect();
+      ChannelFuture connecting = bootstrap.clone().handler(new Opening()).connect();
       connecting.addListener(_ -> connected(connecting));
     }
   }
@@ -70,14 +84,31 @@ final class HttpConnection implements Connection {
   }
 
   private void connected(ChannelFuture connecting) {
+    SslHandler securing = connecting.channel().pipeline().get(SslHandler.class);
+    if (connecting.isSuccess() && securing != null) {
+      securing
+          .handshakeFuture()
+          .addListener(secured -> opened(connecting.channel(), secured.cause()));
+    } else {
+      opened(connecting.channel(), connecting.cause());
+    }
+  }
+
+  /**
+   * An attempt has ended.
+   *
+   * @param failure why it failed; null when it did not
+   */
+  private void opened(Channel attempt, @Nullable Throwable failure) {
     if (closed) {
-      connecting.channel().close();
-    } else if (connecting.isSuccess()) {
-      channel = connecting.channel();
+      attempt.close();
+    } else if (failure == null) {
+      channel = attempt;
       listener.ready();
     } else {
-      listener.refused(reason(connecting.cause()));
-      connecting.channel().eventLoop().schedule(this::open, RETRY_MILLIS, TimeUnit.MILLISECONDS);
+      attempt.close();
+      listener.refused(reason(failure));
+      attempt.eventLoop().schedule(this::open, RETRY_MILLIS, TimeUnit.MILLISECONDS);
     }
   }
 
@@ -95,11 +126,20 @@ final class HttpConnection implements Connection {
     open();
   }
 
-  private static String reason(@Nullable Throwable cause) {
-    if (cause == null) {
-      return "cancelled";
-    }
+  private static String reason(Throwable cause) {
     return cause.getMessage() == null ? cause.toString() : cause.getMessage();
+  }
+
+  /** Fills the pipeline of a channel that is being opened. */
+  private final class Opening extends ChannelInitializer<Channel> {
+    @Override
+    protected void initChannel(Channel opened) {
+      if (security != null) {
+        SslHandler securing = security.newHandler(opened.alloc(), endpoint.host(), endpoint.port());
+        opened.pipeline().addLast(securing);
+      }
+      opened.pipeline().addLast(new Receiver());
+    }
   }
 
   /** Decodes what one channel receives. */
@@ -147,8 +187,14 @@ final class HttpConnection implements Connection {
       if (isLast) {
         forget();
       }
+      int status = decoder.status();
       listener.answered(
-          decoder.status(), decoder.jsonBytes(), decoder.warmth(), decoder.body(), !isLast);
+          status,
+          status >= 200 && status <= 299 ? null : "HTTP " + status,
+          decoder.jsonBytes(),
+          decoder.warmth(),
+          decoder.body(),
+          !isLast);
       if (isLast) {
         open();
       }

@@ -1,17 +1,15 @@
 package io.pipelane.loadgen.settings;
 
-import java.net.URI;
 import java.util.List;
 
 /**
  * A load test to run: everything that decides what is sent when.
  *
- * @param url the server, {@code http} only; a path in it goes in front of every request's
  * @param models in the order of their popularity, where the choice has one
  * @param seed of every random draw: arrivals and choice of models
  */
 public record LoadTest(
-    URI url,
+    Endpoint endpoint,
     List<ModelRequests> models,
     ModelChoice choice,
     LoadMode mode,
@@ -26,10 +24,6 @@ public record LoadTest(
     if (models.isEmpty() || models.size() > MAXIMUM_MODELS) {
       throw new IllegalArgumentException(
           "between 1 and " + MAXIMUM_MODELS + " models can be asked: " + models.size());
-    }
-    if (!"http".equals(url.getScheme()) || url.getHost() == null) {
-      throw new IllegalArgumentException(
-          "\"" + url + "\" is not a server's address; write http://host:port");
     }
   }
 }

@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
 import com.google.protobuf.ByteString;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /** An attribute of a node. */
 record Attribute(AttributeProto proto) {
@@ -27,6 +28,15 @@ record Attribute(AttributeProto proto) {
             .setName(name)
             .setType(AttributeType.STRING)
             .setS(ByteString.copyFromUtf8(value))
+            .build());
+  }
+
+  static Attribute texts(String name, String... values) {
+    return new Attribute(
+        AttributeProto.newBuilder()
+            .setName(name)
+            .setType(AttributeType.STRINGS)
+            .addAllStrings(Stream.of(values).map(ByteString::copyFromUtf8).toList())
             .build());
   }
 

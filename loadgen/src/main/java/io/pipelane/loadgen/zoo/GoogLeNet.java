@@ -28,10 +28,10 @@ final class GoogLeNet {
   }
 
   private void build() {
-    Features features = unit("conv1", layers.image(IMAGE), 64, Kernel.square(7, 2, 3));
+    Features features = layers.unit("conv1", layers.image(IMAGE), 64, Kernel.square(7, 2, 3));
     features = layers.maximumPoolUpwards("maxpool1", features, 3, 2);
-    features = unit("conv2", features, 64, POINT);
-    features = unit("conv3", features, 192, THREE);
+    features = layers.unit("conv2", features, 64, POINT);
+    features = layers.unit("conv3", features, 192, THREE);
     features = layers.maximumPoolUpwards("maxpool2", features, 3, 2);
     features = block("inception3a", features, new Widths(64, 96, 128, 16, 32, 32));
     features = block("inception3b", features, new Widths(128, 128, 192, 32, 96, 64));
@@ -49,18 +49,13 @@ final class GoogLeNet {
   }
 
   private Features block(String name, Features input, Widths widths) {
-    Features point = unit(name + ".branch1", input, widths.point(), POINT);
-    Features three = unit(name + ".branch2.0", input, widths.before3(), POINT);
-    three = unit(name + ".branch2.1", three, widths.three(), THREE);
-    Features five = unit(name + ".branch3.0", input, widths.before5(), POINT);
-    five = unit(name + ".branch3.1", five, widths.five(), THREE);
+    Features point = layers.unit(name + ".branch1", input, widths.point(), POINT);
+    Features three = layers.unit(name + ".branch2.0", input, widths.before3(), POINT);
+    three = layers.unit(name + ".branch2.1", three, widths.three(), THREE);
+    Features five = layers.unit(name + ".branch3.0", input, widths.before5(), POINT);
+    five = layers.unit(name + ".branch3.1", five, widths.five(), THREE);
     Features pooled = layers.maximumPool(name + ".branch4.0", input, 3, 1, 1);
-    pooled = unit(name + ".branch4.1", pooled, widths.pooled(), POINT);
+    pooled = layers.unit(name + ".branch4.1", pooled, widths.pooled(), POINT);
     return layers.concatenate(name, List.of(point, three, five, pooled));
-  }
-
-  private Features unit(String name, Features input, int channels, Kernel kernel) {
-    Features features = layers.convolution(name + ".conv", input, channels, kernel);
-    return layers.rectify(name + ".relu", layers.normalize(name + ".bn", features));
   }
 }

@@ -39,6 +39,16 @@ final class ImageLayers {
     static Kernel square(int size, int stride, int pad) {
       return new Kernel(size, size, stride, pad, pad);
     }
+
+    /** One row, which leaves the image its size. */
+    static Kernel row(int size) {
+      return new Kernel(1, size, 1, 0, size / 2);
+    }
+
+    /** One column, which leaves the image its size. */
+    static Kernel column(int size) {
+      return new Kernel(size, 1, 1, size / 2, 0);
+    }
   }
 
   Features image(int size) {
@@ -87,6 +97,12 @@ final class ImageLayers {
     return new Features(name, channels);
   }
 
+  /** A convolution, a normalisation and a rectifier. */
+  Features unit(String name, Features input, int channels, Kernel kernel) {
+    Features features = convolution(name + ".conv", input, channels, kernel);
+    return rectify(name + ".relu", normalize(name + ".bn", features));
+  }
+
   Features rectify(String name, Features input) {
     graph.node("Relu", name, List.of(input.name()));
     return new Features(name, input.channels());
@@ -118,15 +134,18 @@ final class ImageLayers {
 
   /** A mean that counts the zeros around the image as well. */
   Features averagePool(String name, Features input, int size, int stride, int pad) {
-    Attribute[] form = attributes(Kernel.square(size, stride, pad));
-    graph.node(
-        "AveragePool",
-        name,
-        List.of(input.name()),
-        form[0],
-        form[1],
-        form[2],
-        integer("count_include_pad", 1));
+    return averagePool(name, input, Kernel.square(size, stride, pad), true);
+  }
+
+  /** A mean of what the image holds alone. */
+  Features averagePoolInside(String name, Features input, int size, int stride, int pad) {
+    return averagePool(name, input, Kernel.square(size, stride, pad), false);
+  }
+
+  private Features averagePool(String name, Features input, Kernel kernel, boolean countsZeros) {
+    Attribute[] form = attributes(kernel);
+    Attribute zeros = integer("count_include_pad", countsZeros ? 1 : 0);
+    graph.node("AveragePool", name, List.of(input.name()), form[0], form[1], form[2], zeros);
     return new Features(name, input.channels());
   }
 

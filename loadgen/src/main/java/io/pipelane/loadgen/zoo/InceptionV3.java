@@ -25,12 +25,12 @@ final class InceptionV3 {
   }
 
   private void build() {
-    Features features = unit("Conv2d_1a_3x3", layers.image(IMAGE), 32, HALVING);
-    features = unit("Conv2d_2a_3x3", features, 32, Kernel.square(3, 1, 0));
-    features = unit("Conv2d_2b_3x3", features, 64, THREE);
+    Features features = layers.unit("Conv2d_1a_3x3", layers.image(IMAGE), 32, HALVING);
+    features = layers.unit("Conv2d_2a_3x3", features, 32, Kernel.square(3, 1, 0));
+    features = layers.unit("Conv2d_2b_3x3", features, 64, THREE);
     features = layers.maximumPool("maxpool1", features, 3, 2, 0);
-    features = unit("Conv2d_3b_1x1", features, 80, POINT);
-    features = unit("Conv2d_4a_3x3", features, 192, Kernel.square(3, 1, 0));
+    features = layers.unit("Conv2d_3b_1x1", features, 80, POINT);
+    features = layers.unit("Conv2d_4a_3x3", features, 192, Kernel.square(3, 1, 0));
     features = layers.maximumPool("maxpool2", features, 3, 2, 0);
     features = inceptionA("Mixed_5b", features, 32);
     features = inceptionA("Mixed_5c", features, 64);
@@ -48,56 +48,56 @@ final class InceptionV3 {
   }
 
   private Features inceptionA(String name, Features input, int poolChannels) {
-    Features single = unit(name + ".branch1x1", input, 64, POINT);
-    Features five = unit(name + ".branch5x5_1", input, 48, POINT);
-    five = unit(name + ".branch5x5_2", five, 64, Kernel.square(5, 1, 2));
-    Features doubled = unit(name + ".branch3x3dbl_1", input, 64, POINT);
-    doubled = unit(name + ".branch3x3dbl_2", doubled, 96, THREE);
-    doubled = unit(name + ".branch3x3dbl_3", doubled, 96, THREE);
+    Features single = layers.unit(name + ".branch1x1", input, 64, POINT);
+    Features five = layers.unit(name + ".branch5x5_1", input, 48, POINT);
+    five = layers.unit(name + ".branch5x5_2", five, 64, Kernel.square(5, 1, 2));
+    Features doubled = layers.unit(name + ".branch3x3dbl_1", input, 64, POINT);
+    doubled = layers.unit(name + ".branch3x3dbl_2", doubled, 96, THREE);
+    doubled = layers.unit(name + ".branch3x3dbl_3", doubled, 96, THREE);
     Features pooled = pooledUnit(name, input, poolChannels);
     return layers.concatenate(name, List.of(single, five, doubled, pooled));
   }
 
   private Features inceptionB(String name, Features input) {
-    Features three = unit(name + ".branch3x3", input, 384, HALVING);
-    Features doubled = unit(name + ".branch3x3dbl_1", input, 64, POINT);
-    doubled = unit(name + ".branch3x3dbl_2", doubled, 96, THREE);
-    doubled = unit(name + ".branch3x3dbl_3", doubled, 96, HALVING);
+    Features three = layers.unit(name + ".branch3x3", input, 384, HALVING);
+    Features doubled = layers.unit(name + ".branch3x3dbl_1", input, 64, POINT);
+    doubled = layers.unit(name + ".branch3x3dbl_2", doubled, 96, THREE);
+    doubled = layers.unit(name + ".branch3x3dbl_3", doubled, 96, HALVING);
     Features pooled = layers.maximumPool(name + ".branch_pool", input, 3, 2, 0);
     return layers.concatenate(name, List.of(three, doubled, pooled));
   }
 
   private Features inceptionC(String name, Features input, int width) {
-    Features single = unit(name + ".branch1x1", input, 192, POINT);
-    Features seven = unit(name + ".branch7x7_1", input, width, POINT);
-    seven = unit(name + ".branch7x7_2", seven, width, row(7));
-    seven = unit(name + ".branch7x7_3", seven, 192, column(7));
-    Features doubled = unit(name + ".branch7x7dbl_1", input, width, POINT);
-    doubled = unit(name + ".branch7x7dbl_2", doubled, width, column(7));
-    doubled = unit(name + ".branch7x7dbl_3", doubled, width, row(7));
-    doubled = unit(name + ".branch7x7dbl_4", doubled, width, column(7));
-    doubled = unit(name + ".branch7x7dbl_5", doubled, 192, row(7));
+    Features single = layers.unit(name + ".branch1x1", input, 192, POINT);
+    Features seven = layers.unit(name + ".branch7x7_1", input, width, POINT);
+    seven = layers.unit(name + ".branch7x7_2", seven, width, Kernel.row(7));
+    seven = layers.unit(name + ".branch7x7_3", seven, 192, Kernel.column(7));
+    Features doubled = layers.unit(name + ".branch7x7dbl_1", input, width, POINT);
+    doubled = layers.unit(name + ".branch7x7dbl_2", doubled, width, Kernel.column(7));
+    doubled = layers.unit(name + ".branch7x7dbl_3", doubled, width, Kernel.row(7));
+    doubled = layers.unit(name + ".branch7x7dbl_4", doubled, width, Kernel.column(7));
+    doubled = layers.unit(name + ".branch7x7dbl_5", doubled, 192, Kernel.row(7));
     Features pooled = pooledUnit(name, input, 192);
     return layers.concatenate(name, List.of(single, seven, doubled, pooled));
   }
 
   private Features inceptionD(String name, Features input) {
-    Features three = unit(name + ".branch3x3_1", input, 192, POINT);
-    three = unit(name + ".branch3x3_2", three, 320, HALVING);
-    Features seven = unit(name + ".branch7x7x3_1", input, 192, POINT);
-    seven = unit(name + ".branch7x7x3_2", seven, 192, row(7));
-    seven = unit(name + ".branch7x7x3_3", seven, 192, column(7));
-    seven = unit(name + ".branch7x7x3_4", seven, 192, HALVING);
+    Features three = layers.unit(name + ".branch3x3_1", input, 192, POINT);
+    three = layers.unit(name + ".branch3x3_2", three, 320, HALVING);
+    Features seven = layers.unit(name + ".branch7x7x3_1", input, 192, POINT);
+    seven = layers.unit(name + ".branch7x7x3_2", seven, 192, Kernel.row(7));
+    seven = layers.unit(name + ".branch7x7x3_3", seven, 192, Kernel.column(7));
+    seven = layers.unit(name + ".branch7x7x3_4", seven, 192, HALVING);
     Features pooled = layers.maximumPool(name + ".branch_pool", input, 3, 2, 0);
     return layers.concatenate(name, List.of(three, seven, pooled));
   }
 
   private Features inceptionE(String name, Features input) {
-    Features single = unit(name + ".branch1x1", input, 320, POINT);
-    Features three = unit(name + ".branch3x3_1", input, 384, POINT);
+    Features single = layers.unit(name + ".branch1x1", input, 320, POINT);
+    Features three = layers.unit(name + ".branch3x3_1", input, 384, POINT);
     three = split(name + ".branch3x3_2", three);
-    Features doubled = unit(name + ".branch3x3dbl_1", input, 448, POINT);
-    doubled = unit(name + ".branch3x3dbl_2", doubled, 384, THREE);
+    Features doubled = layers.unit(name + ".branch3x3dbl_1", input, 448, POINT);
+    doubled = layers.unit(name + ".branch3x3dbl_2", doubled, 384, THREE);
     doubled = split(name + ".branch3x3dbl_3", doubled);
     Features pooled = pooledUnit(name, input, 192);
     return layers.concatenate(name, List.of(single, three, doubled, pooled));
@@ -105,26 +105,13 @@ final class InceptionV3 {
 
   /** A row and a column beside each other. */
   private Features split(String name, Features input) {
-    Features row = unit(name + "a", input, 384, row(3));
-    Features column = unit(name + "b", input, 384, column(3));
+    Features row = layers.unit(name + "a", input, 384, Kernel.row(3));
+    Features column = layers.unit(name + "b", input, 384, Kernel.column(3));
     return layers.concatenate(name, List.of(row, column));
   }
 
   private Features pooledUnit(String name, Features input, int channels) {
     Features pooled = layers.averagePool(name + ".avg_pool", input, 3, 1, 1);
-    return unit(name + ".branch_pool", pooled, channels, POINT);
-  }
-
-  private Features unit(String name, Features input, int channels, Kernel kernel) {
-    Features features = layers.convolution(name + ".conv", input, channels, kernel);
-    return layers.rectify(name + ".relu", layers.normalize(name + ".bn", features));
-  }
-
-  private static Kernel row(int size) {
-    return new Kernel(1, size, 1, 0, size / 2);
-  }
-
-  private static Kernel column(int size) {
-    return new Kernel(size, 1, 1, size / 2, 0);
+    return layers.unit(name + ".branch_pool", pooled, channels, POINT);
   }
 }

@@ -13,14 +13,14 @@ import java.util.stream.Collectors;
  * @param weights initializers that the graph lacks
  */
 record ZooGraph(int operatorSet, GraphProto graph, List<Weight> weights) {
-  private static final Set<String> OPERATORS = Set.of("Conv", "Gemm", "MatMul");
+  private static final Set<String> OPERATORS = Set.of("Conv", "Gemm", "MatMul", "LSTM", "RNN");
 
   /** The number of parameters as papers and libraries count them. */
   long parameters() {
     return weights.stream().filter(Weight::trained).mapToLong(Weight::elements).sum();
   }
 
-  /** Convolutions and matrix products by weights. */
+  /** Convolutions, matrix products by weights and recurrent layers. */
   long layers() {
     Set<String> names = weights.stream().map(Weight::name).collect(Collectors.toSet());
     return graph.getNodeList().stream()

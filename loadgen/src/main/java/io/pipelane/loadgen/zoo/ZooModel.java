@@ -10,6 +10,7 @@ public enum ZooModel {
   ALEXNET("alexnet", 61_100_840, "Krizhevsky 2014", AlexNet::build),
   GOOGLENET("googlenet", 6_624_904, "Szegedy et al. 2015", GoogLeNet::build),
   INCEPTION_V3("inception_v3", 23_834_568, "Szegedy et al. 2016", InceptionV3::build),
+  INCEPTION_V4("inception_v4", 42_679_816, "Szegedy et al. 2017", InceptionV4::build),
   OVERFEAT("overfeat", 145_920_872, "Sermanet et al. 2014, fast", OverFeat::build),
   RESNET50("resnet50", 25_557_032, Source.RESNET, graph -> ResNet.build(graph, 3, 4, 6, 3)),
   RESNET101("resnet101", 44_549_160, Source.RESNET, graph -> ResNet.build(graph, 3, 4, 23, 3)),
@@ -24,6 +25,10 @@ public enum ZooModel {
       graph -> DenseNet.build(graph, 6, 12, 48, 32)),
   SUPERRES("superres", 59_657, "Shi et al. 2016", SuperResolution::build),
   VAE("vae", 652_824, "Kingma and Welling 2014", VariationalAutoEncoder::build),
+  SPEECH("speech", 6_388_798, "Hannun et al. 2014, Fathom's sizes", DeepSpeech::build),
+  SEQ2SEQ_SMALL("seq2seq_small", 4_653_200, Source.WORDS, graph -> WordModel.build(graph, 200)),
+  SEQ2SEQ_MEDIUM("seq2seq_medium", 19_780_400, Source.WORDS, graph -> WordModel.build(graph, 650)),
+  SEQ2SEQ_LARGE("seq2seq_large", 66_034_000, Source.WORDS, graph -> WordModel.build(graph, 1500)),
   VIT_B_16(
       "vit_b_16",
       86_567_656,
@@ -58,6 +63,7 @@ public enum ZooModel {
   /** Papers with several models. */
   private static final class Source {
     static final String RESNET = "He et al. 2016";
+    static final String WORDS = "Zaremba et al. 2014";
     static final String VGG = "Simonyan and Zisserman 2015";
   }
 
@@ -73,7 +79,8 @@ public enum ZooModel {
 
   /**
    * The published number of parameters: googlenet and inception_v3 without auxiliary classifiers,
-   * bert_base without the pooler, gpt2_small with one table for both embeddings.
+   * bert_base without the pooler, gpt2_small with one table for both embeddings; of speech and
+   * seq2seq, whose papers state none or rounded ones, the sum over the layers that they state.
    */
   public long parameters() {
     return parameters;
@@ -89,7 +96,7 @@ public enum ZooModel {
     return graph().weightBytes();
   }
 
-  /** Convolutions and matrix products by weights, shortcuts' included. */
+  /** Convolutions, products by weights and recurrent layers, shortcuts' included. */
   public long layers() {
     return graph().layers();
   }

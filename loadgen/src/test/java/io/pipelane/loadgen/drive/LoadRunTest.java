@@ -10,6 +10,7 @@ import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.StabilityReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
+import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
@@ -180,7 +181,13 @@ class LoadRunTest {
         };
     LoadTest checked =
         new LoadTest(
-            plain.url(), plain.models(), plain.choice(), plain.mode(), plain.window(), 1, check);
+            plain.endpoint(),
+            plain.models(),
+            plain.choice(),
+            plain.mode(),
+            plain.window(),
+            1,
+            check);
 
     LoadReport report =
         run(timeline, checked, new VirtualServer(timeline, _ -> VirtualServer.ok(1)));
@@ -239,7 +246,7 @@ class LoadRunTest {
     LoadTest plain = test(new LoadMode.Closed(1), Window.ofRequests(9), 3);
     LoadTest storm =
         new LoadTest(
-            plain.url(),
+            plain.endpoint(),
             plain.models(),
             new ModelChoice.SwitchStorm(),
             plain.mode(),
@@ -299,7 +306,7 @@ class LoadRunTest {
   private static LoadTest test(LoadMode mode, Window window, int models) {
     PreparedRequest request = PreparedRequest.json(new byte[0]);
     return new LoadTest(
-        URI.create("http://server"),
+        Endpoint.of(URI.create("http://server")),
         IntStream.range(0, models)
             .mapToObj(i -> ModelRequests.infer("m" + i, List.of(request)))
             .toList(),

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
+import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
@@ -78,7 +79,7 @@ class StallTest {
   private LoadReport run(LoadMode mode) {
     LoadTest test =
         new LoadTest(
-            URI.create("http://server"),
+            Endpoint.of(URI.create("http://server")),
             List.of(ModelRequests.infer("m", List.of(PreparedRequest.json(new byte[0])))),
             new ModelChoice.Uniform(),
             mode,

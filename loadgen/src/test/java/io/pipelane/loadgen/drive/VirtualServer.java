@@ -65,6 +65,7 @@ final class VirtualServer implements Connection.Factory {
                 () ->
                     listener.answered(
                         answer.status,
+                        answer.status == 200 ? null : "HTTP " + answer.status,
                         -1,
                         Warmth.UNTOLD,
                         ByteBuffer.wrap(answer.body.getBytes(StandardCharsets.UTF_8)),

@@ -128,7 +128,7 @@ class ZooAnswersTest {
       }
       case "input_ids" ->
           OnnxTensor.createTensor(
-              environment, LongBuffer.wrap(random.longs(count, 0, 30_000).toArray()), shape);
+              environment, LongBuffer.wrap(random.longs(count, 0, 10_000).toArray()), shape);
       default -> {
         LongBuffer mask = LongBuffer.allocate(count);
         for (int i = 0; i < count; i++) {
@@ -146,7 +146,7 @@ class ZooAnswersTest {
       shape[i] =
           switch (names[i]) {
             case "batch" -> BATCH;
-            case "sequence" -> SEQUENCE;
+            case "sequence", "frames" -> SEQUENCE;
             default -> shape[i];
           };
     }

@@ -28,6 +28,7 @@ class ZooModelTest {
     "RESNET50,     53,  26_560",
     "RESNET152,    155, 75_712",
     "INCEPTION_V3, 94,  17_216",
+    "INCEPTION_V4, 149, 31_584",
     "VGG16,        0,   0",
     "DENSENET201,  201, 114_528",
     "RESNET101,    104, 52_672",
@@ -48,6 +49,17 @@ class ZooModelTest {
 
     assertEquals(12, count(graph, "Softmax"));
     assertEquals(Float.BYTES * model.parameters(), graph.weightBytes());
+  }
+
+  /** Two layers of LSTM hold 4 x (2 x units + 2) x units parameters each. */
+  @ParameterizedTest
+  @CsvSource({"SEQ2SEQ_SMALL, 200", "SEQ2SEQ_MEDIUM, 650", "SEQ2SEQ_LARGE, 1500"})
+  void graph_hasTheUnitsOfTheWordModels(ZooModel model, long units) {
+    long memory = 2 * 4 * (2 * units + 2) * units;
+    long words = 10_000 * units;
+
+    assertEquals(words + memory + words + 10_000, model.graph().parameters());
+    assertEquals(2, count(model.graph(), "LSTM"));
   }
 
   /** Layers as the networks' names count them: convolutions without shortcuts, and products. */

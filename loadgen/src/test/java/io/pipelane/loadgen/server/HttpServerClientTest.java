@@ -8,6 +8,7 @@ import com.sun.net.httpserver.HttpServer;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.server.ModelStatistics.Time;
+import io.pipelane.loadgen.settings.Endpoint;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -20,12 +21,12 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-class ServerClientTest {
+class HttpServerClientTest {
   private final Map<String, String> answers = new HashMap<>();
   private final HttpServer server;
-  private final ServerClient client;
+  private final HttpServerClient client;
 
-  ServerClientTest() throws IOException {
+  HttpServerClientTest() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext(
         "/",
@@ -37,7 +38,9 @@ class ServerClientTest {
           exchange.close();
         });
     server.start();
-    client = new ServerClient(URI.create("http://localhost:" + server.getAddress().getPort()));
+    client =
+        new HttpServerClient(
+            Endpoint.of(URI.create("http://localhost:" + server.getAddress().getPort())));
   }
 
   @AfterEach

@@ -1,0 +1,62 @@
+package io.pipelane.loadgen;
+
+import io.pipelane.loadgen.settings.Endpoint;
+import io.pipelane.loadgen.settings.Trust;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Option;
+
+/** Options that say how servers are spoken to. */
+final class ConnectionOptions {
+  @Option(
+      names = {"-i", "--protocol"},
+      paramLabel = "http|grpc",
+      defaultValue = "http",
+      description = "What an address without a scheme is spoken to in (${DEFAULT-VALUE}).")
+  Protocol protocol = Protocol.HTTP;
+
+  /** What the protocol's messages travel in. */
+  enum Protocol {
+    HTTP,
+    GRPC
+  }
+
+  @ArgGroup(multiplicity = "0..1")
+  Certificates certificates = new Certificates();
+
+  /** Which certificates of servers are accepted. */
+  static final class Certificates {
+    @Option(
+        names = {"--ca", "--ssl-https-ca-certificates-file"},
+        paramLabel = "FILE",
+        description = "With https and grpcs: accept what the PEM certificates in a file vouch for.")
+    @Nullable Path authorities;
+
+    @Option(
+        names = "--insecure",
+        description = "With https and grpcs: accept any certificate, for any name.")
+    boolean insecure;
+  }
+
+  /** The server on this machine. */
+  Target usual() {
+    return Target.parse(protocol == Protocol.HTTP ? "127.0.0.1:8000" : "127.0.0.1:8001");
+  }
+
+  /** The server that a target names. */
+  Endpoint endpoint(Target target) {
+    String text = target.address();
+    String scheme = protocol.name().toLowerCase(Locale.ROOT);
+    return new Endpoint(URI.create(text.contains("://") ? text : scheme + "://" + text), trust());
+  }
+
+  private Trust trust() {
+    if (certificates.authorities != null) {
+      return new Trust.Authorities(certificates.authorities);
+    }
+    return certificates.insecure ? new Trust.Anybody() : new Trust.Known();
+  }
+}

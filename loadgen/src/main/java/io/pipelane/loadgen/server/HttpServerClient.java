@@ -1,0 +1,137 @@
+package io.pipelane.loadgen.server;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.network.TrustManagers;
+import io.pipelane.loadgen.request.ModelMetadata;
+import io.pipelane.loadgen.settings.Endpoint;
+import io.pipelane.loadgen.settings.ModelRequests;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.security.GeneralSecurityException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
+
+/** Asks by the protocol's HTTP routes. */
+public final class HttpServerClient implements ServerClient {
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
+
+  private final ObjectMapper json = new ObjectMapper();
+  private final HttpClient client;
+  private final String url;
+
+  /** Prepares to ask a server at an HTTP address. */
+  public HttpServerClient(Endpoint endpoint) {
+    this.url = endpoint.url().toString().replaceAll("/+$", "");
+    HttpClient.Builder builder =
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT);
+    if (endpoint.isSecured()) {
+      builder.sslContext(security(endpoint));
+    }
+    this.client = builder.build();
+  }
+
+  private static SSLContext security(Endpoint endpoint) {
+    try {
+      SSLContext security = SSLContext.getInstance("TLS");
+      TrustManager judge = TrustManagers.of(endpoint.trust());
+      security.init(null, new TrustManager[] {judge}, null);
+      return security;
+    } catch (GeneralSecurityException e) {
+      throw new StatusException(Status.INTERNAL, "cannot set up TLS: " + e, e);
+    }
+  }
+
+  @Override
+  public ModelMetadata model(String name) throws InterruptedException {
+    String path = ModelRequests.modelPath(name);
+    HttpResponse<String> response = send(get(path));
+    if (response.statusCode() != 200) {
+      throw new StatusException(
+          response.statusCode() == 404 ? Status.NOT_FOUND : Status.UNAVAILABLE,
+          "%s%s answers %d: %s".formatted(url, path, response.statusCode(), response.body()));
+    }
+    try {
+      return ServerAnswers.metadata(name, json.readTree(response.body()));
+    } catch (JsonProcessingException | IllegalArgumentException e) {
+      throw nonsense(path, "model metadata", e);
+    }
+  }
+
+  @Override
+  public List<String> readyModels() throws InterruptedException {
+    String path = "/v2/repository/index";
+    HttpResponse<String> response =
+        send(
+            HttpRequest.newBuilder(URI.create(url + path))
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString("{\"ready\":true}")));
+    if (response.statusCode() != 200) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "%s%s answers %d; name the models with --model"
+              .formatted(url, path, response.statusCode()));
+    }
+    try {
+      return ServerAnswers.readyModels(json.readTree(response.body()));
+    } catch (JsonProcessingException | IllegalArgumentException e) {
+      throw nonsense(path, "index", e);
+    }
+  }
+
+  @Override
+  public ServerDescription description() throws InterruptedException {
+    return tree("/v2").map(ServerAnswers::description).orElse(ServerDescription.UNKNOWN);
+  }
+
+  @Override
+  public Optional<ModelStatistics> statistics(String model) throws InterruptedException {
+    return tree(ModelRequests.modelPath(model) + "/stats").map(ServerAnswers::statistics);
+  }
+
+  @Override
+  public void close() {
+    client.close();
+  }
+
+  private Optional<JsonNode> tree(String path) throws InterruptedException {
+    try {
+      HttpResponse<String> response = send(get(path));
+      return response.statusCode() == 200
+          ? Optional.of(json.readTree(response.body()))
+          : Optional.empty();
+    } catch (StatusException | JsonProcessingException e) {
+      return Optional.empty();
+    }
+  }
+
+  private HttpRequest.Builder get(String path) {
+    return HttpRequest.newBuilder(URI.create(url + path));
+  }
+
+  private HttpResponse<String> send(HttpRequest.Builder request) throws InterruptedException {
+    HttpRequest asked = request.timeout(TIMEOUT).build();
+    try {
+      return client.send(asked, BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "cannot ask " + asked.uri() + ": " + e + "; does the server run?", e);
+    }
+  }
+
+  private StatusException nonsense(String path, String expected, Exception cause) {
+    return new StatusException(
+        Status.INTERNAL, url + path + " answers no " + expected + ": " + cause.getMessage(), cause);
+  }
+}
