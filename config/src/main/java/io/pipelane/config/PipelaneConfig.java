@@ -12,6 +12,8 @@ public record PipelaneConfig(
     @Section(name = "device", about = "What models run on, and the memory they are given")
         DeviceConfig device,
     @Section(name = "link", about = "The path from host memory to device memory") LinkConfig link,
+    @Section(name = "switching", about = "How models are brought onto a device")
+        SwitchingConfig switching,
     @Section(name = "runtime", about = "ONNX Runtime") RuntimeConfig runtime,
     @Section(name = "host-tier", about = "Host memory that keeps weights ready for transfer")
         HostTierConfig hostTier,

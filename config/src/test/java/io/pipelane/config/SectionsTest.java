@@ -220,6 +220,18 @@ class SectionsTest {
   }
 
   @Test
+  void switching_defaults() {
+    assertEquals(new SwitchingConfig(SwitchingConfig.Grouping.OPTIMAL), DEFAULTS.switching());
+  }
+
+  @Test
+  void switching_everyValueChanged() {
+    assertEquals(
+        new SwitchingConfig(SwitchingConfig.Grouping.EQUAL),
+        changed(Map.of("switching.grouping", "equal")).switching());
+  }
+
+  @Test
   void runtime_defaults() {
     assertEquals(
         new RuntimeConfig(

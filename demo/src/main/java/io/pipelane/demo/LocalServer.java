@@ -89,7 +89,9 @@ public final class LocalServer implements DemoServer {
     Ledger weights = memory.weights();
     for (Ledger.Entry entry : weights.entries()) {
       if (entry.residentBytes() > 0) {
-        rows.add(new LedgerRow("weights of " + entry.model().model(), entry.residentBytes()));
+        String part = entry.residentBytes() < entry.weightBytes() ? ", its first layers" : "";
+        String name = "weights of " + entry.model().model() + part;
+        rows.add(new LedgerRow(name, entry.residentBytes()));
       }
     }
     long free = weights.capacityBytes() - weights.lentBytes();

@@ -4,6 +4,7 @@ import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
@@ -13,6 +14,7 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.runtime.OrtLibrary;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -20,17 +22,18 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The device that tests run on: the CPU, or where the system property {@code pipelane.test.device}
- * is {@code workers} the CPU with worker processes, and a GPU where it is {@code cuda}.
+ * The device that tests run on: the CPU, or what the system property {@code pipelane.test.device}
+ * says: {@code workers} is the CPU with worker processes, {@code cuda} a GPU, {@code cuda-workers}
+ * a GPU with worker processes.
  */
 public final class TestDevices {
   private static final String CHOSEN = System.getProperty("pipelane.test.device", "");
 
   /** Whether tests run on a GPU. */
-  public static final boolean ON_GPU = CHOSEN.equals("cuda");
+  public static final boolean ON_GPU = CHOSEN.startsWith("cuda");
 
   /** Whether sessions run in worker processes. */
-  public static final boolean IN_WORKERS = CHOSEN.equals("workers");
+  public static final boolean IN_WORKERS = CHOSEN.endsWith("workers");
 
   /** The least page of a GPU. */
   private static final long GPU_PAGE = 2L << 20;
@@ -38,6 +41,9 @@ public final class TestDevices {
   private static final int WORKER_LANES = 8;
 
   private static final Path CACHE = Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
+
+  /** Requests of tests may lie here. */
+  private static final SharedMemory TRANSFERS = SharedMemory.allocate("test-transfers", 1 << 20);
 
   private TestDevices() {}
 
@@ -57,17 +63,30 @@ public final class TestDevices {
     return OrtLibrary.locate(Optional.empty(), CACHE);
   }
 
-  /** Opens the CPU for worker processes. */
-  public static CpuDevice openForWorkers(long weightBytes, long pageBytes) {
+  /** Opens the device for worker processes. */
+  public static SharedDevice openForWorkers(long weightBytes, long pageBytes) {
+    return ON_GPU
+        ? openGpuForWorkers(weightBytes, pageBytes(pageBytes))
+        : openCpuForWorkers(weightBytes, pageBytes);
+  }
+
+  private static CudaDevice openGpuForWorkers(long weightBytes, long pageBytes) {
+    return CudaDevice.openForWorkers(
+        CudaDriver.load(),
+        0,
+        new ByteSize(Math.max(weightBytes, pageBytes)),
+        new ByteSize(pageBytes));
+  }
+
+  private static CpuDevice openCpuForWorkers(long weightBytes, long pageBytes) {
     return CpuDevice.openForWorkers(
         new ByteSize(weightBytes), new ByteSize(pageBytes), Bandwidth.UNLIMITED);
   }
 
   /** Starts worker processes on a device that was opened for them. */
   public static ProcessSessionFactory workers(
-      CpuDevice device, int lanes, int standbys, Duration hangTimeout) {
-    return new ProcessSessionFactory(
-        device,
+      SharedDevice device, int lanes, int standbys, Duration hangTimeout) {
+    WorkerSettings settings =
         new WorkerSettings(
             OrtLibrary.locate(Optional.empty(), CACHE),
             1,
@@ -75,7 +94,18 @@ public final class TestDevices {
             standbys,
             hangTimeout,
             Duration.ofSeconds(30),
-            ByteSize.ofMebibytes(64)));
+            ByteSize.ofMebibytes(64));
+    return new ProcessSessionFactory(
+        device, export(device), ON_GPU ? TRANSFERS.segment() : MemorySegment.NULL, settings);
+  }
+
+  /** What worker processes open a device by. */
+  public static DeviceExport export(SharedDevice device) {
+    return switch (device) {
+      case CudaDevice cuda -> cuda.export(ExecutionSettings.DEFAULT, TRANSFERS);
+      case CpuDevice cpu -> cpu.export();
+      default -> throw new IllegalArgumentException(device.name());
+    };
   }
 
   /** A page size for the CPU, made large enough for the device. */
@@ -86,7 +116,7 @@ public final class TestDevices {
   /** Builds sessions on a device that {@link #open} has opened. */
   public static SessionFactory sessions(Device device, DeviceMemory memory) {
     if (IN_WORKERS) {
-      return workers((CpuDevice) device, WORKER_LANES, 0, Duration.ofSeconds(30));
+      return workers((SharedDevice) device, WORKER_LANES, 0, Duration.ofSeconds(30));
     }
     Path library = OrtLibrary.locate(Optional.empty(), CACHE);
     return device instanceof CudaDevice cuda
@@ -96,7 +126,7 @@ public final class TestDevices {
 
   /** Device memory in use by the driver's account; what the device itself takes, on the CPU. */
   public static long usedBytes(Device device) {
-    return device instanceof CudaDevice cuda
+    return device instanceof CudaDevice cuda && !IN_WORKERS
         ? cuda.driverUsedBytes()
         : device.persistent().usedBytes();
   }

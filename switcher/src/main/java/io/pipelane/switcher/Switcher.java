@@ -9,6 +9,7 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.StructureRange;
@@ -41,6 +42,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final MemoryDaemon daemon;
   private final Worker worker;
   private final RequestQueue queue;
+  private final SegmentProfiles profiles;
   private final LaneThreads threads;
   private final Map<ModelVersion, Service> services = new ConcurrentHashMap<>();
 
@@ -67,8 +69,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     LongSupplier clock = System::nanoTime;
     this.memory = memory;
     this.sessions = sessions;
+    this.profiles = settings.profiles();
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
-    worker = new SessionWorker(sessions, device.persistent(), lanes, clock);
+    worker = new SessionWorker(sessions, device.persistent(), lanes, profiles, clock);
     daemon =
         new MemoryDaemon(
             device,
@@ -105,6 +108,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   private void prepare(ImportedModel model) {
+    profiles.of(model.plan().structureHash()); // Reads its file while no lock is held.
     StructureRange range = daemon.register(model);
     try {
       worker.prepare(model, range);

@@ -1,6 +1,7 @@
 package io.pipelane.switcher;
 
-import io.pipelane.switcher.memory.Grouping;
+import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 
 /**
  * What a switcher may use.
@@ -11,6 +12,7 @@ import io.pipelane.switcher.memory.Grouping;
  * @param queuedRequests requests that may wait
  * @param queuedBytes bytes of their inputs
  * @param grouping how transfers are cut
+ * @param profiles told how long segments compute
  */
 public record SwitcherSettings(
     long weightBytes,
@@ -18,4 +20,24 @@ public record SwitcherSettings(
     int lanes,
     int queuedRequests,
     long queuedBytes,
-    Grouping grouping) {}
+    Grouping grouping,
+    SegmentProfiles profiles) {
+
+  /** Settings of a switcher whose runs nobody is told about. */
+  public SwitcherSettings(
+      long weightBytes,
+      long workingBytes,
+      int lanes,
+      int queuedRequests,
+      long queuedBytes,
+      Grouping grouping) {
+    this(
+        weightBytes,
+        workingBytes,
+        lanes,
+        queuedRequests,
+        queuedBytes,
+        grouping,
+        SegmentProfiles.inMemory());
+  }
+}

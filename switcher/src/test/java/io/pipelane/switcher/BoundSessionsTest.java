@@ -16,7 +16,7 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -13,7 +13,7 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

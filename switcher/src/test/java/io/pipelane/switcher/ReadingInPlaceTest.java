@@ -16,7 +16,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.memory.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher;
 
+import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.cpu.CpuDevice;
 import java.time.Duration;
 
 /** The switcher with a worker process and one that stands by is no different. */
@@ -10,6 +10,6 @@ class SwitcherInWorkersTest extends SwitcherContract {
     super(
         TestDevices.openForWorkers(WEIGHTS, PAGE),
         (device, memory) ->
-            TestDevices.workers((CpuDevice) device, LANES, 1, Duration.ofSeconds(20)));
+            TestDevices.workers((SharedDevice) device, LANES, 1, Duration.ofSeconds(20)));
   }
 }

@@ -13,7 +13,12 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.OptimalGrouping;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -36,6 +41,7 @@ class SwitchingTest {
   private static final long WORKING = TestDevices.ON_GPU ? 4L << 30 : 64 << 20;
   private static final int SWITCHES = TestDevices.ON_GPU ? 10_000 : 1_000;
   private static final int READINGS = 20;
+  private static final int RUNS_PROFILED = 100;
   private static final long SLACK_BYTES = 8L << 20;
 
   @TempDir Path folder;
@@ -51,8 +57,12 @@ class SwitchingTest {
 
   /** A switcher with one lane. */
   private Switcher open(long weightBytes) {
+    return open(weightBytes, new EqualBytesGrouping(4, 1), SegmentProfiles.inMemory());
+  }
+
+  private Switcher open(long weightBytes, Grouping grouping, SegmentProfiles profiles) {
     SwitcherSettings settings =
-        new SwitcherSettings(weightBytes, WORKING, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1));
+        new SwitcherSettings(weightBytes, WORKING, 1, 100, 1 << 20, grouping, profiles);
     DeviceMemory memory = new DeviceMemory(device.persistent());
     return new Switcher(
         failing, memory, TestDevices.sessions(device, memory), settings, SwitchingTest::weights);
@@ -94,6 +104,27 @@ class SwitchingTest {
         assertArrayEquals(expectedOne, infer(switcher, one), "round " + i);
         assertArrayEquals(expectedOther, infer(switcher, other), "round " + i);
       }
+    }
+  }
+
+  @Test
+  void groups_onceAModelHasRun_areTheBestByItsProfile() throws Exception {
+    SegmentProfiles profiles = SegmentProfiles.inMemory();
+    PipelineCosts costs = new PipelineCosts(LinkModel.line(0, 1e6), 0, 0);
+    OptimalGrouping grouping = new OptimalGrouping(profiles, costs, new EqualBytesGrouping(1, 1));
+    try (Switcher switcher = open(MODEL_BYTES, grouping, profiles)) {
+      ImportedModel model = chain("one", 1);
+      switcher.register(model);
+      float[] expected = infer(switcher, model);
+      assertEquals(1, switcher.transfers().copies(), "nothing is known yet");
+      for (int i = 0; i < RUNS_PROFILED && grouping.solution(model.plan()).isEmpty(); i++) {
+        infer(switcher, model);
+      }
+      switcher.evict(model.version());
+      assertArrayEquals(expected, infer(switcher, model));
+      int groups = grouping.solution(model.plan()).orElseThrow().groups(0).size();
+      assertEquals(1 + groups, switcher.transfers().copies());
+      assertTrue(groups > 1, "on a slow link, copies that cost nothing to begin are many");
     }
   }
 

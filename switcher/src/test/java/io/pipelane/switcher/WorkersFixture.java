@@ -3,8 +3,8 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.Signals;
@@ -12,7 +12,7 @@ import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.switcher.memory.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -31,7 +31,7 @@ final class WorkersFixture implements AutoCloseable {
 
   private static final int LANES = 2;
 
-  final CpuDevice device = TestDevices.openForWorkers(WEIGHTS, 16 << 10);
+  final SharedDevice device = TestDevices.openForWorkers(WEIGHTS, 16 << 10);
   final ProcessSessionFactory workers;
   final Switcher switcher;
 

@@ -8,7 +8,7 @@ import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.MemorySource;
 import io.pipelane.modelstore.Plan;
-import io.pipelane.switcher.memory.Grouping.Group;
+import io.pipelane.switcher.grouping.Grouping.Group;
 import java.util.ArrayList;
 import java.util.List;
 

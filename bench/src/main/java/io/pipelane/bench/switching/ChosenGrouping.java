@@ -1,7 +1,7 @@
 package io.pipelane.bench.switching;
 
 import io.pipelane.modelstore.Plan;
-import io.pipelane.switcher.memory.Grouping;
+import io.pipelane.switcher.grouping.Grouping;
 import java.util.List;
 
 /** Groups as another grouping says, which can be exchanged between runs. */

@@ -11,7 +11,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.MemorySource;
-import io.pipelane.switcher.memory.Grouping.Group;
+import io.pipelane.switcher.grouping.Grouping.Group;
 import java.io.IOException;
 import java.util.List;
 

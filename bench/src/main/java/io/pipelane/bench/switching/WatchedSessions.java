@@ -113,6 +113,11 @@ final class WatchedSessions implements SessionFactory {
     }
 
     @Override
+    public void computed(long[] segmentNanos) {
+      weights.computed(segmentNanos);
+    }
+
+    @Override
     public void stalled(long nanos) {
       weights.stalled(nanos);
     }

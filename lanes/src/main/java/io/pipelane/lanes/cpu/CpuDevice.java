@@ -6,10 +6,12 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.SharedDevice;
+import io.pipelane.lanes.allocation.ElsewhereHeap;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import java.util.List;
 import java.util.Objects;
@@ -25,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Opening takes addresses only: a page's memory is taken when it is first mapped and kept until
  * the device is closed.
  */
-public final class CpuDevice implements Device {
+public final class CpuDevice implements SharedDevice {
   private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
 
   private final CpuPagePool pages;
@@ -111,9 +113,14 @@ public final class CpuDevice implements Device {
         table.memory().segment().byteSize());
   }
 
-  /** Where workers find what lies under the slots of the range that begins at an address. */
-  public CpuExport.Slots slotsAt(long address) {
+  @Override
+  public ExportedSlots slotsAt(long address) {
     return rangeAt(address).published().exported();
+  }
+
+  @Override
+  public boolean boundToLane() {
+    return false;
   }
 
   private SlotTable requireForWorkers() {

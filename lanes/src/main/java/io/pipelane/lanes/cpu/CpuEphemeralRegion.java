@@ -6,9 +6,8 @@ import java.util.function.Consumer;
 /** Reserved addresses with private memory that the kernel gives as it is touched. */
 final class CpuEphemeralRegion extends BlockRegion {
   /** Huge pages are asked for only where they lie below the limit, so that none exceeds it. */
-  static final long HUGE_PAGE_BYTES = 2L << 20;
-
   private final Reservation reservation;
+
   private final long reservedBytes;
   private final Consumer<CpuEphemeralRegion> onClose;
 
@@ -16,7 +15,7 @@ final class CpuEphemeralRegion extends BlockRegion {
     super(maximumBytes);
     this.onClose = onClose;
     this.reservedBytes = LibC.wholePages(maximumBytes);
-    this.reservation = Reservation.of(reservedBytes, HUGE_PAGE_BYTES);
+    this.reservation = Reservation.of(reservedBytes, LibC.HUGE_PAGE_BYTES);
     try {
       LibC.mapMemoryAt(address(), reservedBytes);
     } catch (RuntimeException e) {
@@ -51,7 +50,7 @@ final class CpuEphemeralRegion extends BlockRegion {
   }
 
   private void adviseHugePages(long limitBytes) {
-    long huge = limitBytes & -HUGE_PAGE_BYTES;
+    long huge = limitBytes & -LibC.HUGE_PAGE_BYTES;
     if (huge > 0) {
       LibC.madvise(address(), huge, LibC.ADVICE_HUGEPAGE);
     }

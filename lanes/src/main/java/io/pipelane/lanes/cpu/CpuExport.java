@@ -1,20 +1,41 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.lanes.DeviceExport;
+import java.util.List;
+
 /**
  * What a worker process maps of a device: the pages, and the table of what lies under which slot.
  *
- * @param process the process that has the device
+ * @param process which has the device
  * @param pages the descriptor of all pages' memory there
  * @param slotTable the descriptor of the table there
  */
-public record CpuExport(
-    long process, int pages, long pageBytes, int slotTable, long slotTableBytes) {
+public record CpuExport(long process, int pages, long pageBytes, int slotTable, long slotTableBytes)
+    implements DeviceExport {
+  public static final String KIND = "cpu";
 
-  /**
-   * The part of the table that belongs to one range.
-   *
-   * @param range a number that no other range of the device has or will have
-   * @param offset where it begins, in bytes
-   */
-  public record Slots(long range, long offset, int count) {}
+  @Override
+  public String kind() {
+    return KIND;
+  }
+
+  @Override
+  public List<String> toList() {
+    return List.of(
+        Long.toString(process),
+        Integer.toString(pages),
+        Long.toString(pageBytes),
+        Integer.toString(slotTable),
+        Long.toString(slotTableBytes));
+  }
+
+  /** Reads what {@link #toList} has written. */
+  public static CpuExport of(List<String> words) {
+    return new CpuExport(
+        Long.parseLong(words.get(0)),
+        Integer.parseInt(words.get(1)),
+        Long.parseLong(words.get(2)),
+        Integer.parseInt(words.get(3)),
+        Long.parseLong(words.get(4)));
+  }
 }

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cpu;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.LentPages;
 import java.lang.foreign.MemorySegment;
@@ -8,16 +10,15 @@ import java.util.BitSet;
 /** Pages that are pieces of one memfd. */
 final class CpuPagePool implements AutoCloseable {
   /*
-   * The memfd is mapped twice as a whole. Copies write through one mapping, the window. It asks for
-   * huge pages, and a page's memory is taken through it when the page is first put under a slot; so
-   * the memory is huge wherever it is mapped later, where the kernel grants that (shmem_enabled),
-   * and the device starts at once however large it is: zeroing costs 0.3 to 1.1 s per GiB, once,
-   * spread over first uses.
+   * The memfd is mapped twice as a whole. Copies write through one mapping, the window. A page's
+   * memory is taken through it when the page is first put under a slot, as huge pages where the
+   * kernel has some: the memory is then huge wherever it is mapped later. So the device starts at
+   * once however large it is: zeroing costs 0.3 to 1.1 s per GiB, once, spread over first uses.
    *
    * The other mapping, the parking, is never read or written: it is where the page tables of pages
-   * are that lie under no slot. Writing the tables of 4 KiB entries for a page of 2 MiB takes as
-   * long as copying a quarter of it. So they are written once, and move to the slot with the page
-   * and back. Nothing depends on their being there: where they are missing (a page that lies under
+   * are that lie under no slot. Where there are no huge pages, writing the tables of 4 KiB entries
+   * for a page of 2 MiB takes as long as copying a quarter of it. So they are written once, and
+   * move to the slot with the page and back. Nothing depends on their being there: where they are missing (a page that lies under
    * a second slot, a kernel that cannot move them) the kernel writes them as memory is touched.
    */
 
@@ -84,11 +85,26 @@ final class CpuPagePool implements AutoCloseable {
   void populate(Page page) {
     int index = page.index();
     if (!populated.get(index)) {
-      LibC.madvise(placeIn(window, page), pageBytes, LibC.ADVICE_POPULATE_WRITE);
+      takeMemory(page);
       if (tablesMove) {
         LibC.madvise(placeIn(parking, page), pageBytes, LibC.ADVICE_POPULATE_WRITE);
       }
       populated.set(index);
+    }
+  }
+
+  /** The kernel collapses only what has been touched, and zeroes the rest itself. */
+  private void takeMemory(Page page) {
+    boolean huge = false;
+    if (pageBytes % LibC.HUGE_PAGE_BYTES == 0) {
+      MemorySegment content = content(page);
+      for (long offset = 0; offset < pageBytes; offset += LibC.HUGE_PAGE_BYTES) {
+        content.set(JAVA_BYTE, offset, (byte) 0);
+      }
+      huge = LibC.collapse(content.address(), pageBytes);
+    }
+    if (!huge) {
+      LibC.madvise(placeIn(window, page), pageBytes, LibC.ADVICE_POPULATE_WRITE);
     }
   }
 

@@ -13,7 +13,6 @@ import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Plan.StreamedWeight;
-import io.pipelane.runtime.GateListener;
 import io.pipelane.runtime.IoBinding;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
@@ -46,13 +45,16 @@ final class CpuSession implements ModelSession {
   private final DeviceMemory memory;
   private final OrtSession session;
   private final Map<String, OrtTensor> weights;
+  private final int segments;
   private final Deque<IoBinding> idleBindings = new ArrayDeque<>();
 
   private CpuSession(
       OrtEnvironment environment,
       DeviceMemory memory,
       OrtSession session,
-      Map<String, OrtTensor> weights) {
+      Map<String, OrtTensor> weights,
+      int segments) {
+    this.segments = segments;
     this.environment = environment;
     this.memory = memory;
     this.session = session;
@@ -87,7 +89,7 @@ final class CpuSession implements ModelSession {
     try {
       SessionSettings settings = SessionSettings.onDevice(threads);
       OrtSession session = build(environment, memory, model, address, settings, constants);
-      return new CpuSession(environment, memory, session, weights);
+      return new CpuSession(environment, memory, session, weights, model.plan().segments().size());
     } catch (RuntimeException e) {
       weights.values().forEach(OrtTensor::close);
       throw e;
@@ -126,7 +128,7 @@ final class CpuSession implements ModelSession {
       EphemeralRegion region,
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
-    weights.await(0);
+    SegmentClock clock = new SegmentClock(weights, segments);
     MemoryTarget target = new MemoryTarget.Ephemeral(region, growth);
     IoBinding binding = takeBinding();
     boolean reusable = false;
@@ -134,7 +136,7 @@ final class CpuSession implements ModelSession {
       memory.allocatingFrom(
           target,
           () -> {
-            runBound(binding, invocation, region, weights::await);
+            runBound(binding, invocation, region, clock);
             return this;
           });
       reusable = true;
@@ -144,7 +146,7 @@ final class CpuSession implements ModelSession {
   }
 
   private void runBound(
-      IoBinding binding, Invocation invocation, EphemeralRegion region, GateListener gates) {
+      IoBinding binding, Invocation invocation, EphemeralRegion region, SegmentClock clock) {
     List<Long> copies = new ArrayList<>(invocation.inputs().size());
     try {
       for (InputTensor input : invocation.inputs()) {
@@ -152,7 +154,9 @@ final class CpuSession implements ModelSession {
       }
       binding.clearOutputs();
       invocation.outputs().forEach(binding::output);
-      binding.run(gates);
+      clock.begin();
+      binding.run(clock);
+      clock.end();
       copyOut(binding, invocation);
     } finally {
       binding.clearOutputs();

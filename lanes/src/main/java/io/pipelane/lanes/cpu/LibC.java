@@ -23,11 +23,13 @@ import java.lang.invoke.VarHandle;
  * descriptors have run out, else {@link Status#INTERNAL}.
  */
 final class LibC {
+  static final long HUGE_PAGE_BYTES = 2L << 20;
   static final int ADVICE_DONTNEED = 4;
   static final int ADVICE_REMOVE = 9;
   static final int ADVICE_HUGEPAGE = 14;
   static final int ADVICE_NOHUGEPAGE = 15;
   static final int ADVICE_POPULATE_WRITE = 23;
+  private static final int ADVICE_COLLAPSE = 25;
 
   private static final int PROT_NONE = 0;
   private static final int PROT_READ = 1;
@@ -253,6 +255,22 @@ final class LibC {
         return false;
       }
       throw failure("madvise(" + hex(address) + ", " + bytes + ", " + advice + ")", errno(state));
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  /**
+   * Asks the kernel to make huge pages of memory that has been touched, whatever the machine's
+   * settings for huge pages say.
+   *
+   * @return false when some of it stays as it was: the kernel cannot (before Linux 6.1), there is
+   *     no huge page to be had, or the addresses are no whole ones
+   */
+  static boolean collapse(long address, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      return (int) MADVISE.invokeExact(state, address, bytes, ADVICE_COLLAPSE) == 0;
     } catch (Throwable e) {
       throw rethrown(e);
     }

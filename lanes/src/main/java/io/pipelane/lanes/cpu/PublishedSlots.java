@@ -1,29 +1,30 @@
 package io.pipelane.lanes.cpu;
 
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import java.lang.foreign.MemorySegment;
 
 /** The slots of one range as worker processes see them; written by the range, under its lock. */
-final class PublishedSlots implements AutoCloseable {
+public final class PublishedSlots implements AutoCloseable {
   private final MemorySegment entries;
-  private final CpuExport.Slots exported;
+  private final ExportedSlots exported;
   private final Runnable onClose;
 
-  PublishedSlots(MemorySegment entries, CpuExport.Slots exported, Runnable onClose) {
+  PublishedSlots(MemorySegment entries, ExportedSlots exported, Runnable onClose) {
     this.entries = entries;
     this.exported = exported;
     this.onClose = onClose;
   }
 
-  CpuExport.Slots exported() {
+  public ExportedSlots exported() {
     return exported;
   }
 
-  void put(int slot, Page page) {
+  public void put(int slot, Page page) {
     SlotTable.ENTRY.setRelease(entries, (long) slot * Integer.BYTES, page.index() + 1);
   }
 
-  void remove(int slot) {
+  public void remove(int slot) {
     SlotTable.ENTRY.setRelease(entries, (long) slot * Integer.BYTES, 0);
   }
 

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.BlockRegion;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
@@ -9,12 +10,12 @@ import java.util.function.Consumer;
  * reads outputs after it; between, the memory is the worker's to allocate in, up to the limit that
  * it is told.
  */
-public final class SharedRegion extends BlockRegion {
+public final class SharedRegion extends BlockRegion implements SharedLane {
   private final int lane;
   private final SharedMemory memory;
   private final Consumer<SharedRegion> onClose;
 
-  SharedRegion(int lane, long maximumBytes, Consumer<SharedRegion> onClose) {
+  public SharedRegion(int lane, long maximumBytes, Consumer<SharedRegion> onClose) {
     super(maximumBytes);
     this.lane = lane;
     this.memory = SharedMemory.allocate("pipelane-lane-" + lane, maximumBytes);
@@ -36,7 +37,12 @@ public final class SharedRegion extends BlockRegion {
     return memory.segment().asSlice(offset, bytes);
   }
 
-  /** Notes how far a worker's allocations have reached. */
+  @Override
+  public SharedRegion host() {
+    return this;
+  }
+
+  @Override
   public void reached(long end) {
     allocatedElsewhere(end);
   }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.allocation.FreeList;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
@@ -16,7 +17,7 @@ import java.lang.invoke.VarHandle;
  * <p>An entry is the page's index and one, or 0 where there is none. This process alone writes; a
  * reader sees what was put there before whatever told it to look.
  */
-final class SlotTable implements AutoCloseable {
+public final class SlotTable implements AutoCloseable {
   static final VarHandle ENTRY = JAVA_INT.varHandle();
 
   /** Sixteen million slots; memory is taken as it is written. */
@@ -26,16 +27,16 @@ final class SlotTable implements AutoCloseable {
   private final FreeList places = new FreeList();
   private long ranges;
 
-  SlotTable() {
+  public SlotTable() {
     places.resize(BYTES);
   }
 
-  SharedMemory memory() {
+  public SharedMemory memory() {
     return memory;
   }
 
   /** Makes room for a range's slots, all empty. */
-  synchronized PublishedSlots publish(int slots) {
+  public synchronized PublishedSlots publish(int slots) {
     long bytes = (long) slots * Integer.BYTES;
     long offset = places.allocate(bytes);
     if (offset < 0) {
@@ -46,8 +47,13 @@ final class SlotTable implements AutoCloseable {
     }
     MemorySegment entries = memory.segment().asSlice(offset, bytes);
     entries.fill((byte) 0);
-    CpuExport.Slots exported = new CpuExport.Slots(ranges++, offset, slots);
+    ExportedSlots exported = new ExportedSlots(ranges++, offset, slots);
     return new PublishedSlots(entries, exported, () -> free(offset));
+  }
+
+  /** What a part of a table says of a slot: the page's index and one, or 0; in any process. */
+  public static int entry(MemorySegment entries, int slot) {
+    return (int) ENTRY.getAcquire(entries, (long) slot * Integer.BYTES);
   }
 
   private synchronized void free(long offset) {

@@ -1,6 +1,7 @@
 package io.pipelane.lanes.cpu;
 
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
@@ -62,17 +63,17 @@ public final class WorkerMemory {
   }
 
   /** The addresses of this process for a range; closed by as many as have asked for it. */
-  public WorkerRange range(CpuExport.Slots slots) {
+  public WorkerRange range(ExportedSlots slots) {
     return ranges.compute(
         slots.range(), (key, range) -> (range == null ? reserve(slots) : range).shared());
   }
 
-  private WorkerRange reserve(CpuExport.Slots slots) {
+  private WorkerRange reserve(ExportedSlots slots) {
     return new WorkerRange(pages, pageBytes, slotTable.segment(), slots);
   }
 
   /** Gives a range back; its addresses go with its last user. */
-  public void giveBack(CpuExport.Slots slots) {
+  public void giveBack(ExportedSlots slots) {
     ranges.computeIfPresent(slots.range(), (key, range) -> range.unshared() ? null : range);
   }
 

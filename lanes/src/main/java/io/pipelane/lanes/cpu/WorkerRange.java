@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
@@ -7,7 +9,7 @@ import java.util.Arrays;
  * A worker process's addresses for a range: maps, for reading, what the slot table says lies under
  * its slots. Safe for any thread.
  */
-public final class WorkerRange {
+public final class WorkerRange implements MappedRange {
   /*
    * `mapped` is what lies under each slot here. The table may say otherwise at any time, for slots
    * that nobody runs on; whoever runs asks for what he needs before he reads it, and by then the
@@ -22,7 +24,7 @@ public final class WorkerRange {
   private final int[] mapped;
   private int users;
 
-  WorkerRange(int pages, long pageBytes, MemorySegment slotTable, CpuExport.Slots slots) {
+  WorkerRange(int pages, long pageBytes, MemorySegment slotTable, ExportedSlots slots) {
     this.pages = pages;
     this.pageBytes = pageBytes;
     this.table = slotTable.asSlice(slots.offset(), (long) slots.count() * Integer.BYTES);
@@ -30,11 +32,12 @@ public final class WorkerRange {
     this.mapped = new int[slots.count()];
   }
 
+  @Override
   public long address() {
     return reservation.address();
   }
 
-  /** Maps what lies under the bytes {@code [begin, endByte)} of the range now. */
+  @Override
   public synchronized void map(long begin, long endByte) {
     int end = (int) Math.min(mapped.length, Math.ceilDiv(endByte, pageBytes));
     int slot = (int) (begin / pageBytes);
@@ -61,7 +64,7 @@ public final class WorkerRange {
   }
 
   private int at(int slot) {
-    return (int) SlotTable.ENTRY.getAcquire(table, (long) slot * Integer.BYTES);
+    return SlotTable.entry(table, slot);
   }
 
   /** Puts other memory under all slots for a while; nothing runs on the range meanwhile. */

@@ -12,6 +12,11 @@ public final class WorkerRegion extends BlockRegion {
     this.memory = memory;
   }
 
+  /** A region over memory that it takes over. */
+  public static WorkerRegion over(SharedMemory memory, long maximumBytes) {
+    return new WorkerRegion(memory, maximumBytes);
+  }
+
   /** A part of the memory. */
   public MemorySegment at(long offset, long bytes) {
     return memory.segment().asSlice(offset, bytes);

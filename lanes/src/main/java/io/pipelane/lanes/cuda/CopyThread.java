@@ -38,6 +38,7 @@ final class CopyThread implements Runnable {
   private final StagingBuffers staging;
   private final MarkPool marks;
   private final StreamProgress progress;
+  private final @Nullable ArrivalCount arrivals;
   private final InFlight inFlight;
   private final HandOver<Command> commands;
   private final HandOver<Issued> issued;
@@ -50,6 +51,7 @@ final class CopyThread implements Runnable {
       StagingBuffers staging,
       MarkPool marks,
       StreamProgress progress,
+      @Nullable ArrivalCount arrivals,
       HandOver<Command> commands,
       HandOver<Issued> issued,
       BooleanSupplier closed) {
@@ -58,6 +60,7 @@ final class CopyThread implements Runnable {
     this.staging = staging;
     this.marks = marks;
     this.progress = progress;
+    this.arrivals = arrivals;
     this.inFlight = new InFlight(progress);
     this.commands = commands;
     this.issued = issued;
@@ -101,6 +104,7 @@ final class CopyThread implements Runnable {
       mark = marks.take();
       stream.record(mark);
       passed = progress.mark();
+      count(copy);
     } catch (RuntimeException e) {
       failure = failure == null ? e : failure;
     }
@@ -108,6 +112,13 @@ final class CopyThread implements Runnable {
       copy.event().issue(mark);
     }
     issued.give(new Issued(copy, mark, passed, failure));
+  }
+
+  /** Those that failed too: whoever waits for them must go on, to hear of it. */
+  private void count(Command.Copy copy) {
+    if (arrivals != null && copy.event().number().isPresent()) {
+      arrivals.set(stream, copy.event().number().getAsInt());
+    }
   }
 
   private void transfer(Command.Copy copy) {

@@ -4,9 +4,12 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
+import io.pipelane.lanes.cpu.PublishedSlots;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Reserved device addresses that pages are mapped into by the copy thread. */
 final class CudaAddressRange implements AddressRange {
@@ -21,6 +24,7 @@ final class CudaAddressRange implements AddressRange {
   private final CudaPagePool pages;
   private final CudaCopyEngine engine;
   private final VirtualMemory memory;
+  private final @Nullable PublishedSlots published;
   private final Consumer<CudaAddressRange> onClose;
   private final long address;
   private final long byteSize;
@@ -28,16 +32,23 @@ final class CudaAddressRange implements AddressRange {
   private final SlotMappings mappings;
   private boolean closed;
 
+  /**
+   * Reserves a range.
+   *
+   * @param published where workers look up what lies under the slots; null where sessions run here
+   */
   CudaAddressRange(
       CudaPagePool pages,
       CudaCopyEngine engine,
       VirtualMemory memory,
       int slots,
+      @Nullable PublishedSlots published,
       Consumer<CudaAddressRange> onClose) {
     long pageBytes = pages.lent().pageBytes();
     this.pages = pages;
     this.engine = engine;
     this.memory = memory;
+    this.published = published;
     this.onClose = onClose;
     this.byteSize = slots * pageBytes;
     this.address = memory.reserve(byteSize, pageBytes);
@@ -65,6 +76,9 @@ final class CudaAddressRange implements AddressRange {
     requireOpen();
     slots.requireFree(slot, page);
     engine.plan(mappings, slot, pages.handle(page));
+    if (published != null) {
+      published.put(slot, page);
+    }
     slots.put(slot, page);
   }
 
@@ -73,6 +87,9 @@ final class CudaAddressRange implements AddressRange {
     requireOpen();
     slots.requireIdle(slot);
     engine.plan(mappings, slot, 0);
+    if (published != null) {
+      published.remove(slot);
+    }
     return slots.remove(slot);
   }
 
@@ -123,6 +140,7 @@ final class CudaAddressRange implements AddressRange {
       throw new IllegalStateException(slots.mapped() + " pages are still mapped; unmap them first");
     }
     closed = true;
+    unpublish();
     if (engine.free(this)) {
       onClose.accept(this);
     }
@@ -130,6 +148,9 @@ final class CudaAddressRange implements AddressRange {
 
   /** Closes the range whatever is mapped; only once the copy thread has ended. */
   synchronized void closeWithPages() {
+    if (!closed) {
+      unpublish();
+    }
     closed = true;
     for (int slot = 0; slot < slots.count(); slot++) {
       if (slots.at(slot) != null) {
@@ -137,6 +158,17 @@ final class CudaAddressRange implements AddressRange {
       }
     }
     release();
+  }
+
+  private void unpublish() {
+    if (published != null) {
+      published.close();
+    }
+  }
+
+  /** Where workers look up what lies under the slots. */
+  PublishedSlots published() {
+    return Objects.requireNonNull(published, "the range is used in this process");
   }
 
   private void requireOpen() {

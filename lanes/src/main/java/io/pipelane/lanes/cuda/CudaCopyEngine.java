@@ -14,6 +14,7 @@ import io.pipelane.modelstore.WeightSource;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The device's copies, and the mapping of pages ahead of them: one stream, a thread that enqueues
@@ -37,11 +38,20 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
   private final HandOver<Command> commands = new HandOver<>(SPIN_NANOS);
   private final AtomicInteger pending = new AtomicInteger();
   private final Object enqueueing = new Object();
+  private final boolean counted;
+  private int enqueued; // guarded by `enqueueing`
   private volatile boolean closed;
   private final Thread copying;
   private final Thread completing;
 
-  CudaCopyEngine(CudaContext context) {
+  /**
+   * An engine.
+   *
+   * @param arrivals counts the copies that have ended, for other processes; null where there are
+   *     none
+   */
+  CudaCopyEngine(CudaContext context, @Nullable ArrivalCount arrivals) {
+    this.counted = arrivals != null;
     HandOver<Issued> issued = new HandOver<>(SPIN_NANOS);
     try (Releases undo = new Releases()) {
       stream = undo.add(CudaStream.open(context));
@@ -57,7 +67,15 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
             .name("pipelane-copies" + suffix)
             .unstarted(
                 new CopyThread(
-                    context, stream, staging, marks, progress, commands, issued, () -> closed));
+                    context,
+                    stream,
+                    staging,
+                    marks,
+                    progress,
+                    arrivals,
+                    commands,
+                    issued,
+                    () -> closed));
     completing =
         Thread.ofPlatform()
             .daemon()
@@ -78,21 +96,24 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
       throw new IllegalArgumentException("the address range belongs to another device");
     }
     Objects.checkFromIndexSize(sourceOffset, bytes, source.byteSize());
-    CudaEvent event = new CudaEvent();
     cudaRange.pin(rangeOffset, bytes);
     try {
       if (pending.incrementAndGet() > MAXIMUM_PENDING) {
         throw new StatusException(
             Status.UNAVAILABLE, "more than " + MAXIMUM_PENDING + " copies are pending; await some");
       }
-      event.whenDone(pending::decrementAndGet);
-      give(new Command.Copy(source, sourceOffset, cudaRange, rangeOffset, bytes, event));
+      synchronized (enqueueing) {
+        // Commands are carried out in the order of their numbers.
+        CudaEvent event = counted ? new CudaEvent(++enqueued) : new CudaEvent();
+        give(new Command.Copy(source, sourceOffset, cudaRange, rangeOffset, bytes, event));
+        event.whenDone(pending::decrementAndGet);
+        return event;
+      }
     } catch (RuntimeException e) {
       pending.decrementAndGet();
       cudaRange.unpin(rangeOffset, bytes);
       throw e;
     }
-    return event;
   }
 
   /**

@@ -5,26 +5,34 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
-import io.pipelane.lanes.Device;
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.SharedDevice;
+import io.pipelane.lanes.allocation.ElsewhereHeap;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
+import io.pipelane.lanes.cpu.PublishedSlots;
+import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A GPU: weights live in pages of device memory, taken when it is opened, and come in through a
  * copy stream with a thread of its own. Safe for any thread where {@link Device}'s parts are.
  */
-public final class CudaDevice implements Device {
+public final class CudaDevice implements SharedDevice, SessionDevice {
   private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
 
   private final Releases releases;
@@ -32,26 +40,44 @@ public final class CudaDevice implements Device {
   private final VirtualMemory memory;
   private final long baselineBytes;
   private final CudaPagePool pages;
-  private final CudaHeap heap;
+  private final @Nullable CudaHeap heap;
+  private final @Nullable WorkerShare share;
   private final OwnedMemory persistent;
   private final CudaCopyEngine copies;
   private final Set<CudaAddressRange> ranges = ConcurrentHashMap.newKeySet();
-  private final Set<CudaEphemeralRegion> regions = ConcurrentHashMap.newKeySet();
+  private final Set<EphemeralRegion> regions = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger lanes = new AtomicInteger();
   private volatile boolean closed;
   private volatile boolean lost;
 
-  private CudaDevice(Releases releases, CudaContext context, ByteSize weights, ByteSize page) {
+  /**
+   * A device.
+   *
+   * @param forWorkers whether sessions run in other processes
+   */
+  private CudaDevice(
+      Releases releases, CudaContext context, ByteSize weights, ByteSize page, boolean forWorkers) {
     this.releases = releases;
     this.context = context;
     this.baselineBytes = context.usedBytes();
     this.memory = new VirtualMemory(context);
     int total = pageCount(weights, page, memory.granularity());
     this.pages = releases.add(new CudaPagePool(memory, page.bytes(), total));
-    this.heap = releases.add(new CudaHeap(new GrowingMemory(memory, context.totalBytes())));
-    this.persistent = releases.add(new OwnedMemory(heap));
-    releases.add(regions, all -> List.copyOf(all).forEach(CudaEphemeralRegion::close));
+    OwnedMemory.Heap constants;
+    if (forWorkers) {
+      this.share = releases.add(new WorkerShare(context, memory, pages));
+      this.heap = null;
+      constants = new ElsewhereHeap();
+    } else {
+      this.share = null;
+      this.heap = releases.add(new CudaHeap(new GrowingMemory(memory, context.totalBytes())));
+      constants = heap;
+    }
+    this.persistent = releases.add(new OwnedMemory(constants));
+    releases.add(regions, all -> List.copyOf(all).forEach(EphemeralRegion::close));
     releases.add(ranges, all -> List.copyOf(all).forEach(CudaAddressRange::closeWithPages));
-    this.copies = releases.add(new CudaCopyEngine(context)).start();
+    ArrivalCount arrivals = share == null ? null : share.arrivals();
+    this.copies = releases.add(new CudaCopyEngine(context, arrivals)).start();
   }
 
   /**
@@ -66,11 +92,27 @@ public final class CudaDevice implements Device {
    *     as much; {@link Status#INTERNAL} when the driver fails otherwise
    */
   public static CudaDevice open(CudaDriver driver, int index, ByteSize weights, ByteSize page) {
+    return open(driver, index, weights, page, false);
+  }
+
+  /**
+   * Opens a device whose sessions run in worker processes; they allocate constants and lanes, which
+   * are counted here alone.
+   *
+   * @throws StatusException as {@link #open}
+   */
+  public static CudaDevice openForWorkers(
+      CudaDriver driver, int index, ByteSize weights, ByteSize page) {
+    return open(driver, index, weights, page, true);
+  }
+
+  private static CudaDevice open(
+      CudaDriver driver, int index, ByteSize weights, ByteSize page, boolean forWorkers) {
     Releases releases = new Releases();
     CudaContext context = null;
     try {
       context = releases.add(CudaContext.open(driver, index));
-      return new CudaDevice(releases, context, weights, page);
+      return new CudaDevice(releases, context, weights, page, forWorkers);
     } catch (RuntimeException e) {
       RuntimeException reason = e;
       if (e instanceof CudaException failure) {
@@ -90,7 +132,7 @@ public final class CudaDevice implements Device {
     return "cuda:" + context.index() + " " + context.deviceName();
   }
 
-  /** The device's context, for work of one's own on it. */
+  @Override
   public CudaContext context() {
     return context;
   }
@@ -109,8 +151,9 @@ public final class CudaDevice implements Device {
       throw new IllegalArgumentException(
           "cannot reserve %d bytes in pages of %d".formatted(bytes, pageBytes));
     }
+    PublishedSlots published = share == null ? null : share.slotTable().publish((int) slots);
     CudaAddressRange range =
-        new CudaAddressRange(pages, copies, memory, (int) slots, ranges::remove);
+        new CudaAddressRange(pages, copies, memory, (int) slots, published, ranges::remove);
     ranges.add(range);
     return range;
   }
@@ -120,11 +163,7 @@ public final class CudaDevice implements Device {
     return copies;
   }
 
-  /**
-   * The stream that weights come in on, while some do. Inputs of requests are enqueued on it, by
-   * any thread: they come behind the few copies in flight, and copies on another stream come no
-   * sooner, as all pass one engine. Their users wait for a mark behind them.
-   */
+  @Override
   public Optional<CudaStream> busyCopyStream() {
     return copies.busyStream();
   }
@@ -135,15 +174,45 @@ public final class CudaDevice implements Device {
   }
 
   @Override
-  public CudaEphemeralRegion ephemeral(long maximumBytes) {
+  public EphemeralRegion ephemeral(long maximumBytes) {
     requireOpen();
     if (maximumBytes <= 0) {
       throw new IllegalArgumentException("a region's maximum must be positive: " + maximumBytes);
     }
-    CudaEphemeralRegion region =
-        new CudaEphemeralRegion(context, memory, maximumBytes, regions::remove);
+    EphemeralRegion region =
+        share == null
+            ? new CudaEphemeralRegion(context, memory, maximumBytes, regions::remove)
+            : new CudaSharedRegion(lanes.getAndIncrement(), maximumBytes, regions::remove);
     regions.add(region);
     return region;
+  }
+
+  /**
+   * What a worker process opens this device by; for devices opened for workers.
+   *
+   * @param transferMemory where inputs may lie; kept open as long as workers are started
+   */
+  public CudaExport export(ExecutionSettings execution, SharedMemory transferMemory) {
+    return requireForWorkers().export(execution, transferMemory);
+  }
+
+  private WorkerShare requireForWorkers() {
+    return Objects.requireNonNull(share, "the device was not opened for workers");
+  }
+
+  @Override
+  public ExportedSlots slotsAt(long address) {
+    return ranges.stream()
+        .filter(range -> range.address() == address)
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("no range begins at " + address))
+        .published()
+        .exported();
+  }
+
+  @Override
+  public boolean boundToLane() {
+    return true;
   }
 
   /**
@@ -156,27 +225,25 @@ public final class CudaDevice implements Device {
     copies.settle();
   }
 
-  /** Device memory that this object holds: pages, persistent memory and regions. */
+  @Override
   public long deviceBytes() {
     return pages.byteSize()
-        + heap.byteSize()
-        + regions.stream().mapToLong(CudaEphemeralRegion::byteSize).sum();
+        + (heap == null ? 0 : heap.byteSize())
+        + regions.stream()
+            .mapToLong(region -> region instanceof CudaEphemeralRegion own ? own.byteSize() : 0)
+            .sum();
   }
 
-  /**
-   * What the device has less since it was opened, beside pages, allocations and what regions are
-   * limited to: memory of libraries, and what allocating leaves unused. Other processes' memory
-   * looks the same.
-   */
+  @Override
   public long overheadBytes() {
     long accounted =
         pages.byteSize()
             + persistent.usedBytes()
-            + regions.stream().mapToLong(CudaEphemeralRegion::limitBytes).sum();
+            + regions.stream().mapToLong(EphemeralRegion::limitBytes).sum();
     return Math.max(0, driverUsedBytes() - baselineBytes - accounted);
   }
 
-  /** Device memory in use according to the driver, by this process and others. */
+  @Override
   public long driverUsedBytes() {
     return context.usedBytes();
   }
@@ -186,12 +253,12 @@ public final class CudaDevice implements Device {
     return baselineBytes;
   }
 
-  /** Notes that the driver does no more for this process on the device. */
+  @Override
   public void giveUp() {
     lost = true;
   }
 
-  /** Whether the device has been given up. */
+  @Override
   public boolean isLost() {
     return lost;
   }

@@ -11,13 +11,13 @@ public final class CudaEphemeralRegion extends BlockRegion {
   private final CudaContext context;
   private final GrowingMemory memory;
   private final CudaStream stream;
-  private final Consumer<CudaEphemeralRegion> onClose;
+  private final Consumer<? super CudaEphemeralRegion> onClose;
 
   CudaEphemeralRegion(
       CudaContext context,
       VirtualMemory virtualMemory,
       long maximumBytes,
-      Consumer<CudaEphemeralRegion> onClose) {
+      Consumer<? super CudaEphemeralRegion> onClose) {
     super(maximumBytes);
     this.context = context;
     this.onClose = onClose;

@@ -1,13 +1,13 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /** The end of a copy: the processor can wait for it, and so can a stream without the processor. */
-public final class CudaEvent implements DeviceEvent {
+public final class CudaEvent implements StreamEvent {
   /*
    * First `issued`: the copy and its mark are on the copy stream, or will never be. Then `done`. The
    * mark serves another copy after that, so this object's monitor keeps it here while a stream is
@@ -16,7 +16,22 @@ public final class CudaEvent implements DeviceEvent {
 
   private final Completion issued = new Completion();
   private final Completion done = new Completion();
+  private final OptionalInt number;
   private @Nullable CudaMark mark;
+
+  CudaEvent() {
+    number = OptionalInt.empty();
+  }
+
+  /** An event that the count of arrivals shows to other processes. */
+  CudaEvent(int number) {
+    this.number = OptionalInt.of(number);
+  }
+
+  @Override
+  public OptionalInt number() {
+    return number;
+  }
 
   @Override
   public boolean isDone() {
@@ -33,12 +48,7 @@ public final class CudaEvent implements DeviceEvent {
     done.whenDone(action);
   }
 
-  /**
-   * Lets the work that is enqueued on a stream from now on wait for this event. Blocks the calling
-   * platform thread only until the copy has been enqueued; the stream's context must be bound.
-   *
-   * @throws io.pipelane.config.StatusException when the copy is known to have failed
-   */
+  @Override
   public void before(CudaStream stream) {
     issued.await();
     synchronized (this) {

@@ -33,8 +33,16 @@ final class CudaPagePool implements AutoCloseable {
     return handles.length * lent.pageBytes();
   }
 
+  int count() {
+    return handles.length;
+  }
+
   long handle(Page page) {
-    return handles[page.index()];
+    return handle(page.index());
+  }
+
+  long handle(int page) {
+    return handles[page];
   }
 
   /** Gives the memory back; no page may be mapped any more. */

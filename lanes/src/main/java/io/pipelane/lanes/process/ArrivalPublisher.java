@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.channel.NumberedArrival;
 import io.pipelane.lanes.process.channel.Signal;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,6 +40,17 @@ final class ArrivalPublisher implements AutoCloseable {
     }
     arrived.set(pending.isEmpty() ? segments : pending.getFirst().segment);
     pending.forEach(each -> each.event.whenDone(this::advance));
+  }
+
+  /** Those that the device itself counts. */
+  List<NumberedArrival> numbered() {
+    List<NumberedArrival> numbered = new ArrayList<>();
+    for (Pending each : pending) {
+      each.event
+          .number()
+          .ifPresent(number -> numbered.add(new NumberedArrival(each.segment, number)));
+    }
+    return numbered;
   }
 
   private synchronized void advance() {

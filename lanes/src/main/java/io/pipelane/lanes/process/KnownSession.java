@@ -1,6 +1,7 @@
 package io.pipelane.lanes.process;
 
-import io.pipelane.lanes.cpu.CpuExport;
+import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 
 /**
@@ -10,5 +11,13 @@ import io.pipelane.modelstore.ImportedModel;
  * @param slots the range that its weights lie in
  * @param model one of those that it runs: what it is built of
  * @param limitBytes what its constants may take in one worker
+ * @param lane the lane that it belongs to, or {@link Message#NO_LANE}
+ * @param laneBytes what that may ever take
  */
-record KnownSession(long number, CpuExport.Slots slots, ImportedModel model, long limitBytes) {}
+record KnownSession(
+    long number,
+    ExportedSlots slots,
+    ImportedModel model,
+    long limitBytes,
+    int lane,
+    long laneBytes) {}

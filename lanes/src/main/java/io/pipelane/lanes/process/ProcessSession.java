@@ -1,13 +1,14 @@
 package io.pipelane.lanes.process;
 
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.cpu.SharedRegion;
+import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.Plan;
 
 /**
@@ -21,11 +22,18 @@ final class ProcessSession implements ModelSession {
   private final ProcessSessionFactory factory;
   private final KnownSession known;
   private final RemoteModel model;
+  private volatile long heldBytes;
 
-  ProcessSession(ProcessSessionFactory factory, KnownSession known, Plan plan) {
+  /**
+   * A session that is built in the active worker.
+   *
+   * @param heldBytes device memory that it holds there beside its constants
+   */
+  ProcessSession(ProcessSessionFactory factory, KnownSession known, Plan plan, long heldBytes) {
     this.factory = factory;
     this.known = known;
     this.model = new RemoteModel(plan);
+    this.heldBytes = heldBytes;
   }
 
   @Override
@@ -34,11 +42,12 @@ final class ProcessSession implements ModelSession {
       EphemeralRegion region,
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
-    SharedRegion lane = (SharedRegion) region;
+    SharedLane lane = (SharedLane) region;
     WorkerProcess worker = factory.enter();
-    try (RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights)) {
-      long _ = worker.builds().require(known);
-      run.in(worker, known.number(), factory.settings());
+    try (RemoteRun run =
+        new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
+      Message.Built _ = worker.builds().require(known);
+      heldBytes = run.in(worker, known.number(), factory.settings());
     } catch (OutOfDeviceMemoryException | WorkerLostException e) {
       // Begun anew, the run is told of no arrivals a second time.
       weights.await(model.segments() - 1);
@@ -46,6 +55,12 @@ final class ProcessSession implements ModelSession {
     } finally {
       worker.leave();
     }
+  }
+
+  /** Every worker will hold as much. */
+  @Override
+  public long frameworkBytes() {
+    return heldBytes * factory.settings().workers();
   }
 
   @Override

@@ -1,15 +1,20 @@
 package io.pipelane.lanes.process;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.SharedDevice;
+import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -23,7 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class ProcessSessionFactory implements SessionFactory {
   private static final System.Logger LOG = System.getLogger(ProcessSessionFactory.class.getName());
 
-  private final CpuDevice device;
+  private final SharedDevice device;
+  private final MemorySegment transferMemory;
   private final WorkerSettings settings;
   private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
@@ -40,14 +46,34 @@ public final class ProcessSessionFactory implements SessionFactory {
    * @throws StatusException when none becomes ready
    */
   public ProcessSessionFactory(CpuDevice device, WorkerSettings settings) {
+    this(device, device.export(), MemorySegment.NULL, settings);
+  }
+
+  /**
+   * Starts workers; blocks until the first is ready.
+   *
+   * @param export what they open the device by
+   * @param transferMemory what lies here, workers read in place
+   * @throws StatusException when none becomes ready
+   */
+  public ProcessSessionFactory(
+      SharedDevice device,
+      DeviceExport export,
+      MemorySegment transferMemory,
+      WorkerSettings settings) {
     this.device = device;
+    this.transferMemory = transferMemory;
     this.settings = settings;
-    this.supervisor = new WorkerSupervisor(settings, device.export(), this::catchUp);
+    this.supervisor = new WorkerSupervisor(settings, export, this::catchUp);
     this.runtimeVersion = supervisor.start();
   }
 
   WorkerSettings settings() {
     return settings;
+  }
+
+  MemorySegment transferMemory() {
+    return transferMemory;
   }
 
   /** Enters the active worker, see {@link WorkerBoard#enter}. */
@@ -57,7 +83,12 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   @Override
   public boolean boundToLane() {
-    return false;
+    return device.boundToLane();
+  }
+
+  @Override
+  public long frameworkBytes() {
+    return device.overheadBytes();
   }
 
   @Override
@@ -68,14 +99,17 @@ public final class ProcessSessionFactory implements SessionFactory {
             numbers.incrementAndGet(),
             device.slotsAt(address),
             model,
-            constants.roomBytes() / settings.workers());
-    charge(build(known), constants, known);
+            constants.roomBytes() / settings.workers(),
+            lane instanceof SharedLane shared ? shared.host().lane() : Message.NO_LANE,
+            lane == null ? 0 : lane.maximumBytes());
+    Message.Built built = build(known);
+    charge(built.constantBytes(), constants, known);
     sessions.put(known.number(), known);
     forWorkers(worker -> background.execute(() -> buildInBackground(worker, known)));
-    return new ProcessSession(this, known, model.plan());
+    return new ProcessSession(this, known, model.plan(), built.heldBytes());
   }
 
-  private long build(KnownSession known) {
+  private Message.Built build(KnownSession known) {
     WorkerProcess worker = enter();
     try {
       return worker.builds().require(known);
@@ -106,7 +140,7 @@ public final class ProcessSessionFactory implements SessionFactory {
       return;
     }
     try {
-      long _ = worker.builds().requireInBackground(known);
+      Message.Built _ = worker.builds().requireInBackground(known);
       if (!sessions.containsKey(known.number())) {
         worker.builds().close(known.number());
       }

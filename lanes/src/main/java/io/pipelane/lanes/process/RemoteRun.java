@@ -1,12 +1,14 @@
 package io.pipelane.lanes.process;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.cpu.SharedRegion;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.PlacedTensor;
@@ -19,65 +21,116 @@ import java.util.List;
 final class RemoteRun implements AutoCloseable {
   private final RemoteModel model;
   private final Invocation invocation;
-  private final SharedRegion lane;
+  private final SharedLane lane;
+  private final SharedRegion host;
   private final MemoryTarget.Growth growth;
   private final WeightArrivals weights;
+  private final MemorySegment transferMemory;
+  private final List<PlacedTensor> inputs = new ArrayList<>();
+  private final List<PlacedTensor> transfers = new ArrayList<>();
   private final List<Long> allocated = new ArrayList<>();
 
   RemoteRun(
       RemoteModel model,
       Invocation invocation,
-      SharedRegion lane,
+      SharedLane lane,
       MemoryTarget.Growth growth,
-      WeightArrivals weights) {
+      WeightArrivals weights,
+      MemorySegment transferMemory) {
     this.model = model;
     this.invocation = invocation;
     this.lane = lane;
+    this.host = lane.host();
     this.growth = growth;
     this.weights = weights;
+    this.transferMemory = transferMemory;
   }
 
-  /** Runs in a worker that has the session; outputs are placed when nothing can fail any more. */
-  void in(WorkerProcess worker, long session, WorkerSettings settings) {
-    List<PlacedTensor> inputs = placeInputs();
+  /**
+   * Runs in a worker that has the session; outputs are placed when nothing can fail any more.
+   *
+   * @return what the session holds there beside its constants
+   */
+  long in(WorkerProcess worker, long session, WorkerSettings settings) {
+    placeInputs();
     List<Integer> outputs = invocation.outputs().stream().map(model::output).toList();
-    ChannelEnd end = worker.lane(lane.lane());
+    ChannelEnd end = worker.lane(host.lane());
     try (ArrivalPublisher arrivals =
         new ArrivalPublisher(weights, model.segments(), end.arrivals())) {
       Conversation conversation =
           new Conversation(worker, end, settings.hangTimeout(), arrivals::isUnderWay);
       conversation.say(
           new Message.Run(
-              session, lane.descriptor(), lane.maximumBytes(), lane.limitBytes(), inputs, outputs));
+              session,
+              host.descriptor(),
+              host.maximumBytes(),
+              lane.limitBytes(),
+              inputs,
+              transfers,
+              outputs,
+              arrivals.numbered()));
       try {
-        switch (awaitEnd(conversation)) {
-          case Message.Ran ran -> take(ran, outputs);
+        return switch (awaitEnd(conversation)) {
+          case Message.Ran ran -> {
+            take(ran, outputs);
+            yield ran.goesOn() ? finish(ran, conversation, worker) : ran.heldBytes();
+          }
           case Message.Failed failed -> throw failure(failed, arrivals);
           case Message.ToServer other -> throw new ProtocolException("it answered " + other);
-        }
+        };
       } catch (ProtocolException e) {
         throw worker.violated(e);
       }
     }
   }
 
-  private List<PlacedTensor> placeInputs() {
-    MemoryTarget target = new MemoryTarget.Ephemeral(lane, growth);
-    List<PlacedTensor> placed = new ArrayList<>();
+  /** Waits for what the session does once its run is answered; whatever that is, it is. */
+  private long finish(Message.Ran ran, Conversation conversation, WorkerProcess worker) {
+    invocation.placed();
+    try {
+      return switch (awaitEnd(conversation)) {
+        case Message.Finished(long peakBytes, long heldBytes) -> {
+          reached(peakBytes);
+          yield heldBytes;
+        }
+        case Message.ToServer other -> throw new ProtocolException("it answered " + other);
+      };
+    } catch (ProtocolException e) {
+      WorkerLostException _ = worker.violated(e);
+    } catch (WorkerLostException e) {
+      // The answer is there.
+    }
+    return ran.heldBytes();
+  }
+
+  private void placeInputs() {
+    // Host memory that is not the lane's own is as large as it will ever be.
+    MemoryTarget target =
+        new MemoryTarget.Ephemeral(host, host.equals(lane) ? growth : bytes -> false);
     for (InputTensor input : invocation.inputs()) {
       MemorySegment data = input.data();
+      long inTransfers = data.address() - transferMemory.address();
+      if (data.isNative()
+          && inTransfers >= 0
+          && inTransfers < transferMemory.byteSize()
+          && data.byteSize() <= transferMemory.byteSize() - inTransfers) {
+        transfers.add(placed(input, inTransfers));
+        continue;
+      }
       long address = target.allocate(data.byteSize());
       if (address == 0) {
         throw new OutOfDeviceMemoryException(data.byteSize());
       }
       allocated.add(address);
-      long offset = address - lane.address();
-      lane.at(offset, data.byteSize()).copyFrom(data);
-      placed.add(
-          new PlacedTensor(
-              model.input(input.name()), input.type(), input.shape(), offset, data.byteSize()));
+      long offset = address - host.address();
+      host.at(offset, data.byteSize()).copyFrom(data);
+      inputs.add(placed(input, offset));
     }
-    return placed;
+  }
+
+  private PlacedTensor placed(InputTensor input, long offset) {
+    return new PlacedTensor(
+        model.input(input.name()), input.type(), input.shape(), offset, input.data().byteSize());
   }
 
   /** Makes the lane larger while the worker asks for it. */
@@ -123,7 +176,7 @@ final class RemoteRun implements AutoCloseable {
     }
     for (int i = 0; i < outputs.size(); i++) {
       model.requireOutput(outputs.get(i), wanted.get(i));
-      outputs.get(i).requireWithin(lane.limitBytes());
+      outputs.get(i).requireWithin(host.limitBytes());
     }
     List<MemorySegment> contents = outputs.stream().map(this::content).toList();
     for (int i = 0; i < outputs.size(); i++) {
@@ -136,13 +189,13 @@ final class RemoteRun implements AutoCloseable {
 
   /** Where to copy an output from: strings are copied before they are checked. */
   private MemorySegment content(PlacedTensor output) {
-    MemorySegment shared = lane.at(output.offset(), output.byteSize());
+    MemorySegment shared = host.at(output.offset(), output.byteSize());
     return output.isString() ? StringOutputs.copied(shared, output.shape()) : shared;
   }
 
   /** Frees the inputs' places. */
   @Override
   public void close() {
-    allocated.forEach(lane::free);
+    allocated.forEach(host::free);
   }
 }

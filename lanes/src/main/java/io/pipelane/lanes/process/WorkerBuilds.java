@@ -28,7 +28,7 @@ final class WorkerBuilds {
   private final List<ChannelEnd> channels;
   private final BlockingQueue<ChannelEnd> foreground;
   private final BlockingQueue<ChannelEnd> background = new ArrayBlockingQueue<>(1);
-  private final Map<Long, CompletableFuture<Long>> built = new ConcurrentHashMap<>();
+  private final Map<Long, CompletableFuture<Message.Built>> built = new ConcurrentHashMap<>();
 
   /**
    * Nothing is built yet.
@@ -53,30 +53,30 @@ final class WorkerBuilds {
   /**
    * Sees to it that a session is built; waits for another thread that builds it.
    *
-   * @return what its constants take
+   * @return what it takes
    * @throws OutOfDeviceMemoryException when its constants do not fit
    * @throws StatusException when ONNX Runtime refuses it
    * @throws WorkerLostException when the worker is gone
    */
-  long require(KnownSession session) {
+  Message.Built require(KnownSession session) {
     return require(session, foreground);
   }
 
   /** The same, letting others go first. */
-  long requireInBackground(KnownSession session) {
+  Message.Built requireInBackground(KnownSession session) {
     return require(session, background);
   }
 
-  private long require(KnownSession session, BlockingQueue<ChannelEnd> idle) {
-    CompletableFuture<Long> mine = new CompletableFuture<>();
-    CompletableFuture<Long> other = built.putIfAbsent(session.number(), mine);
+  private Message.Built require(KnownSession session, BlockingQueue<ChannelEnd> idle) {
+    CompletableFuture<Message.Built> mine = new CompletableFuture<>();
+    CompletableFuture<Message.Built> other = built.putIfAbsent(session.number(), mine);
     if (other != null) {
       return join(other);
     }
     try {
-      long constants = build(session, idle);
-      mine.complete(constants);
-      return constants;
+      Message.Built result = build(session, idle);
+      mine.complete(result);
+      return result;
     } catch (RuntimeException | Error e) {
       built.remove(session.number(), mine);
       mine.completeExceptionally(e);
@@ -84,7 +84,7 @@ final class WorkerBuilds {
     }
   }
 
-  private static long join(CompletableFuture<Long> other) {
+  private static Message.Built join(CompletableFuture<Message.Built> other) {
     try {
       return other.join();
     } catch (CompletionException e) {
@@ -95,7 +95,7 @@ final class WorkerBuilds {
     }
   }
 
-  private long build(KnownSession session, BlockingQueue<ChannelEnd> idle) {
+  private Message.Built build(KnownSession session, BlockingQueue<ChannelEnd> idle) {
     byte[] bytes = SessionDescription.write(session.model());
     try (SharedMemory described = SharedMemory.allocate("pipelane-session", bytes.length)) {
       MemorySegment.copy(MemorySegment.ofArray(bytes), 0, described.segment(), 0, bytes.length);
@@ -105,10 +105,11 @@ final class WorkerBuilds {
               session.slots(),
               described.descriptor(),
               described.segment().byteSize(),
-              session.limitBytes());
+              session.limitBytes(),
+              session.lane(),
+              session.laneBytes());
       return switch (ask(build, idle)) {
-        case Message.Built(long constantBytes) when constantBytes <= session.limitBytes() ->
-            constantBytes;
+        case Message.Built result when result.constantBytes() <= session.limitBytes() -> result;
         case Message.Failed failed when failed.refusedBytes() > 0 ->
             throw new OutOfDeviceMemoryException(failed.refusedBytes());
         case Message.Failed failed -> throw new StatusException(failed.status(), failed.reason());
@@ -119,12 +120,12 @@ final class WorkerBuilds {
 
   /** Closes a session, if it is built; nothing runs in it. A worker that is gone has none. */
   void close(long number) {
-    CompletableFuture<Long> known = built.remove(number);
+    CompletableFuture<Message.Built> known = built.remove(number);
     if (known == null) {
       return;
     }
     try {
-      join(known);
+      Message.Built _ = join(known);
     } catch (RuntimeException e) {
       return; // It was not built.
     }

@@ -2,7 +2,7 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.cpu.CpuExport;
+import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.ProtocolException;
@@ -72,7 +72,7 @@ final class WorkerProcess {
    * @throws StatusException when it cannot be started
    */
   static WorkerProcess start(
-      int id, WorkerSettings settings, CpuExport export, Consumer<WorkerProcess> onExit) {
+      int id, WorkerSettings settings, DeviceExport export, Consumer<WorkerProcess> onExit) {
     WorkerArea area = WorkerArea.create("pipelane-worker-" + id, settings.lanes() + CONTROLS);
     WorkerArguments arguments =
         new WorkerArguments(

@@ -2,8 +2,8 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.completion.ThreadEnd;
-import io.pipelane.lanes.cpu.CpuExport;
 import io.pipelane.lanes.execution.WorkerLostException;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -57,7 +57,7 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private final WorkerSettings settings;
-  private final CpuExport export;
+  private final DeviceExport export;
   private final Consumer<WorkerProcess> onStandby;
   private final WorkerBoard board = new WorkerBoard();
   private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
@@ -76,7 +76,8 @@ final class WorkerSupervisor implements AutoCloseable {
    *
    * @param onStandby told of each worker that has become ready; returns at once
    */
-  WorkerSupervisor(WorkerSettings settings, CpuExport export, Consumer<WorkerProcess> onStandby) {
+  WorkerSupervisor(
+      WorkerSettings settings, DeviceExport export, Consumer<WorkerProcess> onStandby) {
     this.settings = settings;
     this.export = export;
     this.onStandby = onStandby;

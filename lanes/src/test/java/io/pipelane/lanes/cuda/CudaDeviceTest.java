@@ -13,6 +13,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceContract;
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.cuda.driver.CudaContext;
@@ -107,7 +108,7 @@ class CudaDeviceTest extends DeviceContract {
       for (int slot = 0; slot < pages; slot++) {
         range.map(slot, large.pages().take().orElseThrow());
       }
-      CudaStream stream = large.ephemeral(MIB).stream();
+      CudaStream stream = ((CudaEphemeralRegion) large.ephemeral(MIB)).stream();
       for (int round = 1; round <= 10; round++) {
         source.segment().set(ValueLayout.JAVA_LONG, range.byteSize() - 8, round);
         CudaEvent event =
@@ -129,7 +130,7 @@ class CudaDeviceTest extends DeviceContract {
   @Test
   void before_ofACopyThatIsHeld_waitsForItAndThrowsWhatItThrows() throws InterruptedException {
     AddressRange range = mapped(1);
-    CudaStream stream = cuda().ephemeral(MIB).stream();
+    CudaStream stream = ((CudaEphemeralRegion) cuda().ephemeral(MIB)).stream();
     HeldSource held = HeldSource.holding(10);
     CudaEvent event = (CudaEvent) device.copies().copy(held, 0, range, 0, 10);
     AtomicBoolean passed = new AtomicBoolean();
@@ -176,7 +177,7 @@ class CudaDeviceTest extends DeviceContract {
   @Test
   void ledger_agreesWithTheDriver() {
     try (CudaDevice other = CudaDevice.open(driver, 0, ByteSize.ofMebibytes(2048), PAGE)) {
-      CudaEphemeralRegion region = other.ephemeral(4096 * MIB);
+      EphemeralRegion region = other.ephemeral(4096 * MIB);
       region.limit(1000 * MIB + 1);
       other.persistent().open("owner", 2048 * MIB).allocate(500 * MIB);
       assertEquals((2048 + 1002 + 500) * MIB, other.deviceBytes());
@@ -207,7 +208,7 @@ class CudaDeviceTest extends DeviceContract {
     long most = context.freeBytes() - LARGEST_PAGE.bytes();
     try (CudaDevice full = CudaDevice.open(driver, 0, new ByteSize(most), LARGEST_PAGE)) {
       long held = full.deviceBytes();
-      CudaEphemeralRegion region = full.ephemeral(8192 * MIB);
+      EphemeralRegion region = full.ephemeral(8192 * MIB);
       StatusException grown = assertThrows(StatusException.class, () -> region.limit(8192 * MIB));
       assertEquals(Status.INSUFFICIENT_MEMORY, grown.status());
       assertEquals(0, region.limitBytes());

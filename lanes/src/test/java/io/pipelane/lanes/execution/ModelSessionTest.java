@@ -40,6 +40,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -350,6 +351,52 @@ class ModelSessionTest {
         assertEquals(0, region.usedBytes());
         assertArrayEquals(expected, run(session, x));
       }
+    }
+  }
+
+  @Test
+  void run_onTheProcessor_tellsWhatEachSegmentComputesWithoutWaiting() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.chain(5, TestModels.WIDTH, 1), "timed", folder);
+    FloatInvocation invocation = new FloatInvocation(random(2, 1), Shape.of(2, TestModels.WIDTH));
+    try (ModelSession session = gated(model, filled(model))) {
+      TimedWaits weights = new TimedWaits();
+      long begin = System.nanoTime();
+      session.run(invocation, region, NO_GROWTH, weights);
+      long whole = System.nanoTime() - begin;
+      assertEquals(model.plan().segments().size(), weights.computed.length);
+      assertTrue(Arrays.stream(weights.computed).allMatch(nanos -> nanos > 0));
+      long computed = Arrays.stream(weights.computed).sum();
+      assertTrue(weights.waitedNanos > 0);
+      assertTrue(
+          computed + weights.waitedNanos <= whole,
+          () ->
+              "%d computed, %d waited, %d in all".formatted(computed, weights.waitedNanos, whole));
+    }
+  }
+
+  /** Weights that take a moment to arrive. */
+  private static final class TimedWaits implements WeightArrivals {
+    private long waitedNanos;
+    private long[] computed = {};
+
+    @Override
+    public void await(int segment) {
+      long begin = System.nanoTime();
+      LockSupport.parkNanos(100_000);
+      waitedNanos += System.nanoTime() - begin;
+    }
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      throw new AssertionError("the processor does not wait by itself");
+    }
+
+    @Override
+    public void stalled(long nanos) {}
+
+    @Override
+    public void computed(long[] segmentNanos) {
+      computed = segmentNanos;
     }
   }
 

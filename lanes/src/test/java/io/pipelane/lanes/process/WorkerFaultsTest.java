@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
@@ -136,7 +137,8 @@ class WorkerFaultsTest {
       assertTrue(process.waitFor(20, TimeUnit.SECONDS));
       assertTrue(process.exitValue() != 0);
       assertEquals(WorkerArea.REFUSED, area.hello().value());
-      assertTrue(area.helloText().contains("version 2"), area.helloText());
+      assertTrue(
+          area.helloText().contains("version " + (WorkerArea.VERSION + 1)), area.helloText());
     }
   }
 
@@ -155,7 +157,7 @@ class WorkerFaultsTest {
   private Process start(WorkerArea area) throws IOException {
     WorkerArguments arguments =
         new WorkerArguments(
-            workers.device.export(),
+            TestDevices.export(workers.device),
             area.descriptor(),
             1,
             CHANNELS - 1,

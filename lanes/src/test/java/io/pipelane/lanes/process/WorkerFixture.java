@@ -4,8 +4,8 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
@@ -26,13 +26,14 @@ final class WorkerFixture implements AutoCloseable {
   static final long MIB = 1 << 20;
   private static final long PAGE = 64 << 10;
 
-  final CpuDevice device = TestDevices.openForWorkers(4 * MIB, PAGE);
+  final SharedDevice device =
+      TestDevices.openForWorkers(TestDevices.ON_GPU ? 64 * MIB : 4 * MIB, PAGE);
   final EphemeralRegion region = device.ephemeral(16 * MIB);
   final PersistentMemory.Account constants = device.persistent().open("test", 64 * MIB);
   final ProcessSessionFactory sessions;
 
   WorkerFixture(int standbys, Duration hangTimeout) {
-    region.limit(MIB);
+    region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
     sessions = TestDevices.workers(device, 1, standbys, hangTimeout);
   }
 
@@ -59,7 +60,11 @@ final class WorkerFixture implements AutoCloseable {
   }
 
   ModelSession gated(ImportedModel model, AddressRange range) {
-    return sessions.gated(model, range.address(), null, new MemoryTarget.Persistent(constants));
+    return sessions.gated(
+        model,
+        range.address(),
+        sessions.boundToLane() ? region : null,
+        new MemoryTarget.Persistent(constants));
   }
 
   float[] run(ModelSession session, float[] x) {

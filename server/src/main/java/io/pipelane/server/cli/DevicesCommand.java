@@ -8,6 +8,7 @@ import io.pipelane.lanes.calibration.CalibrationFile;
 import io.pipelane.lanes.calibration.LinkProfile;
 import io.pipelane.server.device.DeviceList;
 import io.pipelane.server.device.DeviceList.Listed;
+import io.pipelane.server.device.Processor;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;

@@ -45,7 +45,7 @@ final class InputArgument {
       if (declared.type() == TensorType.BYTES) {
         return new InputArgument(declared, TextNode.valueOf(json));
       }
-      throw invalid(declared, "is not JSON: " + e.getOriginalMessage());
+      throw invalid(declared, "is no JSON number or array, like 1.5 or [[1, 2], [3, 4]]");
     }
   }
 

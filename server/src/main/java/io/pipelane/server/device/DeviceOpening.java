@@ -6,6 +6,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.lanes.calibration.Calibration;
 import io.pipelane.lanes.calibration.CalibrationFile;
 import io.pipelane.lanes.calibration.Calibrator;
 import io.pipelane.lanes.calibration.LinkProfile;
@@ -22,29 +23,34 @@ import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
-import io.pipelane.switcher.memory.EqualBytesGrouping;
-import io.pipelane.switcher.memory.Grouping;
+import io.pipelane.switcher.grouping.ProfileFolder;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
 public final class DeviceOpening {
-  /** As good as a copy for each segment. */
-  private static final Grouping CPU_GROUPING = new EqualBytesGrouping(256, 256 << 10);
-
-  private static final Grouping GPU_GROUPING = new EqualBytesGrouping(32, 1 << 20);
-
   private final PipelaneConfig config;
   private final Path library;
   private final OpenParts opened;
+  private final CalibrationFile calibrations;
+
+  /** By the devices' names. */
+  private final Map<String, Calibration> measured = new HashMap<>();
 
   private DeviceOpening(PipelaneConfig config, Path library, OpenParts opened) {
     this.config = config;
     this.library = library;
     this.opened = opened;
+    this.calibrations = new CalibrationFile(config.repository().cache());
   }
 
   /**
@@ -89,6 +95,7 @@ public final class DeviceOpening {
         if (!reason.isEmpty()) {
           announcements.accept("device.kind is auto: using the CPU, because " + reason);
         }
+        findCalibration();
         devices.add(opened.add(CpuServing.open(config, library)));
         hostTier = opened.add(HostTier.mapping(hostBytes));
         SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
@@ -130,7 +137,9 @@ public final class DeviceOpening {
     String name = "cuda:" + ordinal;
     try {
       DeviceList.Listed gpu = new DeviceList(config, System::nanoTime).gpu(ordinal);
-      LinkProfile link = gpu.calibration(new CalibrationFile(config.repository().cache())).link();
+      Calibration calibration = gpu.calibration(calibrations);
+      measured.put(gpu.name(), calibration);
+      LinkProfile link = calibration.link();
       announcements.accept(
           "%s: weights come in at up to %.1f GB/s, a copy costs %.1f us (pipelane devices tells more)"
               .formatted(
@@ -140,6 +149,14 @@ public final class DeviceOpening {
     } catch (IOException | RuntimeException e) { // It can be served from all the same.
       announcements.accept(name + " was not measured: " + e.getMessage());
     }
+  }
+
+  /** The processor is not measured at every start: it is when its owner asks about devices. */
+  private void findCalibration() {
+    DeviceList.Listed cpu = new DeviceList(config, System::nanoTime).cpu(Processor.description());
+    calibrations
+        .read(cpu.name(), cpu.driver())
+        .ifPresent(calibration -> measured.put(cpu.name(), calibration));
   }
 
   /** Models are imported once for all devices. */
@@ -174,19 +191,23 @@ public final class DeviceOpening {
   }
 
   private SwitcherSettings settings(ServingDevice device) {
+    String name = device.device().name();
+    ExecutorService writer =
+        opened.add(
+            Executors.newSingleThreadExecutor(Thread.ofPlatform().name("profiles").factory()));
+    SegmentProfiles profiles =
+        SegmentProfiles.in(new ProfileFolder(config.repository().cache(), name), writer);
     return new SwitcherSettings(
         device.budget().weights().bytes(),
         device.budget().working().bytes(),
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
-        grouping(device));
-  }
-
-  private static Grouping grouping(ServingDevice device) {
-    return switch (device.target().graph()) {
-      case PROCESSOR -> CPU_GROUPING;
-      case GPU -> GPU_GROUPING;
-    };
+        DeviceGrouping.of(
+            config.switching().grouping(),
+            device.target().graph(),
+            Optional.ofNullable(measured.get(name)),
+            profiles),
+        profiles);
   }
 }

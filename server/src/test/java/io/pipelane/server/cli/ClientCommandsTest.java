@@ -172,7 +172,7 @@ class ClientCommandsTest {
         run("infer", "encoder", "--input=ids=[[1,2],[3]]", "--input=mask=1")
             .err()
             .contains("unevenly"));
-    assertTrue(run("infer", "encoder", "--input", "ids=[1").err().contains("is not JSON"));
+    assertTrue(run("infer", "encoder", "--input", "ids=[1").err().contains("is no JSON number"));
     assertTrue(run("infer", "encoder", "--input", "ids=@/absent").err().contains("cannot be read"));
   }
 

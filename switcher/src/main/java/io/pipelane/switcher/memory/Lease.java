@@ -7,7 +7,9 @@ import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The right to run a model once: its weights are on the device or on their way, and stay until the
@@ -23,6 +25,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private int handedOut;
   private long stallNanos;
   private boolean failed;
+  private long @Nullable [] segmentNanos;
 
   Lease(MemoryDaemon daemon, Residency residency, LongSupplier nanoClock) {
     this.daemon = daemon;
@@ -73,6 +76,16 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   @Override
   public void stalled(long nanos) {
     stallNanos += nanos;
+  }
+
+  @Override
+  public void computed(long[] nanos) {
+    segmentNanos = nanos;
+  }
+
+  /** How long the run's segments computed, if its session has told. */
+  public Optional<long[]> segmentNanos() {
+    return Optional.ofNullable(segmentNanos);
   }
 
   private void await(DeviceEvent event) {

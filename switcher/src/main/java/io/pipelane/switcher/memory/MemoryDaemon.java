@@ -8,6 +8,7 @@ import io.pipelane.lanes.PagePool;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.switcher.grouping.Grouping;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -4,7 +4,8 @@ import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostWeights;
-import io.pipelane.switcher.memory.Grouping.Group;
+import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.concurrent.atomic.AtomicInteger;
 

@@ -16,6 +16,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
@@ -26,6 +27,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 
 /**
  * A worker whose sessions are those of a {@link SessionFactory}, in this process or in others; what
@@ -37,6 +39,7 @@ public final class SessionWorker implements Worker {
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
+  private final SegmentProfiles profiles;
   private final Retries retries = new Retries();
   private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
 
@@ -44,9 +47,15 @@ public final class SessionWorker implements Worker {
    * Makes a worker without models.
    *
    * @param lanes the working memory, which the sessions are charged to
+   * @param profiles told how long segments compute
    */
   public SessionWorker(
-      SessionFactory sessions, PersistentMemory persistent, Lanes lanes, LongSupplier nanoClock) {
+      SessionFactory sessions,
+      PersistentMemory persistent,
+      Lanes lanes,
+      SegmentProfiles profiles,
+      LongSupplier nanoClock) {
+    this.profiles = profiles;
     this.sessions = sessions;
     this.lanes = lanes;
     this.table = new SessionTable(lanes, nanoClock);
@@ -142,7 +151,7 @@ public final class SessionWorker implements Worker {
     }
   }
 
-  private static void runFilledUp(
+  private void runFilledUp(
       ModelSession session,
       ImportedModel model,
       Invocation invocation,
@@ -169,7 +178,7 @@ public final class SessionWorker implements Worker {
     }
   }
 
-  private static void run(
+  private void run(
       ModelSession session,
       Invocation invocation,
       LaneLease lane,
@@ -177,10 +186,29 @@ public final class SessionWorker implements Worker {
       Lease lease) {
     try {
       session.run(invocation, lane.region(), lane::grow, lease);
+      note(invocation, lease);
     } catch (StatusException e) {
       boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
       throw runFailed && !lease.failed() ? refused(request, e) : e;
     }
+  }
+
+  /** What runs of these shapes take is known of the structure from now on. */
+  private void note(Invocation invocation, Lease lease) {
+    lease
+        .segmentNanos()
+        .ifPresent(
+            nanos -> {
+              String structure = lease.range().structure().hash();
+              profiles.observed(structure, shapes(invocation.inputs()), nanos);
+            });
+  }
+
+  private static String shapes(List<InputTensor> inputs) {
+    return inputs.stream()
+        .map(input -> input.name() + " " + input.type() + input.shape())
+        .sorted()
+        .collect(Collectors.joining(", "));
   }
 
   /**

@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Models that are nothing but weights, and the host tier they come from: counts what is opened, and
  * fails where it is told to. Safe for any thread.
  */
-final class FakeModels implements HostWeights {
+public final class FakeModels implements HostWeights {
   static final int TABLE_BYTES = 8;
 
   private final Map<ModelVersion, AtomicInteger> opened = new ConcurrentHashMap<>();
@@ -45,7 +45,7 @@ final class FakeModels implements HostWeights {
     return ofBytes(name, bytes);
   }
 
-  static ImportedModel ofBytes(String name, long... segmentBytes) {
+  public static ImportedModel ofBytes(String name, long... segmentBytes) {
     return variant(name, name, segmentBytes);
   }
 

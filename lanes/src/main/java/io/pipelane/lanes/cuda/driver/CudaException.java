@@ -46,6 +46,11 @@ public final class CudaException extends RuntimeException {
     return CUresult.stringFor(code);
   }
 
+  /** Whether the driver does not do what it was asked for. */
+  boolean isRefusal() {
+    return code == CUresult.CUDA_ERROR_INVALID_VALUE || code == CUresult.CUDA_ERROR_NOT_SUPPORTED;
+  }
+
   public boolean isOutOfMemory() {
     return code == CUresult.CUDA_ERROR_OUT_OF_MEMORY;
   }

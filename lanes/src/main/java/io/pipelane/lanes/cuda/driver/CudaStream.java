@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda.driver;
 
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstreamCaptureMode;
+import jcuda.driver.CUstreamWaitValue_flags;
 import jcuda.driver.CUstreamWriteValue_flags;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
@@ -113,6 +114,23 @@ public final class CudaStream implements AutoCloseable {
             CUstreamWriteValue_flags.CU_STREAM_WRITE_VALUE_DEFAULT);
     if (result != 0) {
       throw CudaException.of(result, "cuStreamWriteValue32", this.address(), address, value, 0);
+    }
+  }
+
+  /**
+   * Lets what is enqueued from now on wait until a number in pinned memory is at least so large,
+   * counting on past the largest integer. Who writes it is not the driver's business: it may be
+   * another process.
+   */
+  public void awaitAtLeast(long address, int value) {
+    int result =
+        JCudaDriver.cuStreamWaitValue32(
+            handle,
+            new DeviceAddress(address),
+            value,
+            CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_GEQ);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamWaitValue32", this.address(), address, value, 0);
     }
   }
 

@@ -17,6 +17,8 @@ final class DriverFunctions {
   final DriverFunction map;
   final DriverFunction setAccess;
   final DriverFunction unmap;
+  final DriverFunction exportHandle;
+  final DriverFunction importHandle;
   final DriverFunction hostAllocate;
   final DriverFunction hostFree;
   final DriverFunction hostRegister;
@@ -36,6 +38,8 @@ final class DriverFunctions {
     map = DriverFunction.of(driver, "cuMemMap", 5);
     setAccess = DriverFunction.of(driver, "cuMemSetAccess", 4);
     unmap = DriverFunction.of(driver, "cuMemUnmap", 2);
+    exportHandle = DriverFunction.of(driver, "cuMemExportToShareableHandle", 4);
+    importHandle = DriverFunction.of(driver, "cuMemImportFromShareableHandle", 3);
     hostAllocate = DriverFunction.of(driver, "cuMemHostAlloc", 3);
     hostFree = DriverFunction.of(driver, "cuMemFreeHost", 1);
     hostRegister = DriverFunction.of(driver, "cuMemHostRegister_v2", 3);

@@ -18,12 +18,14 @@ public final class VirtualMemory implements Mappings {
   private static final int PINNED = 1;
   private static final int POSIX_FILE_DESCRIPTOR = 1;
   private static final int ON_DEVICE = 1;
+  private static final int READ = 1;
   private static final int READ_WRITE = 3;
 
   private final CudaContext context;
   private final DriverFunctions functions;
   private final MemorySegment properties;
   private final MemorySegment access;
+  private final MemorySegment readAccess;
   private final long granularity;
 
   public VirtualMemory(CudaContext context) {
@@ -35,17 +37,23 @@ public final class VirtualMemory implements Mappings {
     properties.set(JAVA_INT, 4, POSIX_FILE_DESCRIPTOR);
     properties.set(JAVA_INT, 8, ON_DEVICE);
     properties.set(JAVA_INT, 12, context.index());
-    // CUmemAccessDesc: location (type, id), flags.
-    access = Arena.global().allocate(ACCESS_BYTES, Long.BYTES);
-    access.set(JAVA_INT, 0, ON_DEVICE);
-    access.set(JAVA_INT, 4, context.index());
-    access.set(JAVA_INT, 8, READ_WRITE);
+    access = access(READ_WRITE);
+    readAccess = access(READ);
     try (Arena arena = Arena.ofConfined()) {
       context.bind();
       MemorySegment answer = arena.allocate(JAVA_LONG);
       functions.allocationGranularity.call(answer.address(), properties.address(), 0);
       granularity = answer.get(JAVA_LONG, 0);
     }
+  }
+
+  /** A CUmemAccessDesc: location (type, id), flags. */
+  private MemorySegment access(int flags) {
+    MemorySegment description = Arena.global().allocate(ACCESS_BYTES, Long.BYTES);
+    description.set(JAVA_INT, 0, ON_DEVICE);
+    description.set(JAVA_INT, 4, context.index());
+    description.set(JAVA_INT, 8, flags);
+    return description;
   }
 
   /** The least that memory is created and mapped in: 2 MiB on all devices so far. */
@@ -81,6 +89,47 @@ public final class VirtualMemory implements Mappings {
       functions.create.call(answer.address(), bytes, properties.address(), 0);
       return answer.get(JAVA_LONG, 0);
     }
+  }
+
+  /**
+   * Makes a file descriptor of memory, by which another process can {@link #importFrom} it.
+   *
+   * @return the caller's to close
+   */
+  public int export(long handle) {
+    context.bind();
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment answer = arena.allocate(JAVA_INT);
+      functions.exportHandle.call(answer.address(), handle, POSIX_FILE_DESCRIPTOR, 0);
+      return answer.get(JAVA_INT, 0);
+    }
+  }
+
+  /**
+   * Takes a share in memory of another process, which lives until all that share it have released
+   * it.
+   *
+   * @param descriptor may be closed afterwards
+   * @return its handle here
+   */
+  public long importFrom(int descriptor) {
+    context.bind();
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment answer = arena.allocate(JAVA_LONG);
+      functions.importHandle.call(answer.address(), descriptor, POSIX_FILE_DESCRIPTOR);
+      return answer.get(JAVA_LONG, 0);
+    }
+  }
+
+  /** Mappings that the device may not write to, if it knows such, beside those that it may. */
+  public Mappings forReading() {
+    return new ReadMappings(this);
+  }
+
+  /** Lets the device read mapped addresses alone. */
+  void allowReading(long address, long bytes) {
+    context.bind();
+    functions.setAccess.call(address, bytes, readAccess.address(), 1);
   }
 
   /** Gives memory back, once it is mapped nowhere. */

@@ -66,7 +66,7 @@ final class CapturedRun implements RunForm, AutoCloseable {
     long block = takeBlock();
     try {
       lane.begin(layout, block);
-      WeightWaits waits = new WeightWaits(weights, lane.stream());
+      WeightWaits waits = lane.waits(weights, times);
       for (int segment = 0; segment < segments.size(); segment++) {
         waits.reached(segment);
         lane.stream().launch(segments.get(segment));

@@ -3,8 +3,8 @@ package io.pipelane.lanes.cuda.execution;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
+import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaMark;
@@ -21,7 +21,7 @@ import java.util.function.Supplier;
  * and answers pass through. Belongs to the thread that has the lane.
  */
 final class CudaLane implements AutoCloseable {
-  private final CudaDevice device;
+  private final SessionDevice device;
   private final DeviceMemory memory;
   private final RunningStream running;
   private final EphemeralRegion region;
@@ -34,11 +34,12 @@ final class CudaLane implements AutoCloseable {
   private final CudaMark computed;
   private final CudaMark done;
   private final StreamProgress progress;
+  private final SegmentMarks segmentMarks;
   private final long mostLibraryBytes;
   private long beginNanos;
 
   CudaLane(
-      CudaDevice device,
+      SessionDevice device,
       DeviceMemory memory,
       RunningStream running,
       CudaEphemeralRegion region,
@@ -57,6 +58,7 @@ final class CudaLane implements AutoCloseable {
     this.computed = CudaMark.timed(stream.context());
     this.done = CudaMark.untimed(stream.context());
     this.progress = new StreamProgress(stream);
+    this.segmentMarks = new SegmentMarks(stream);
   }
 
   CudaStream stream() {
@@ -134,6 +136,11 @@ final class CudaLane implements AutoCloseable {
     return inputStaging;
   }
 
+  /** What a run about to begin waits for; one in a while has its segments measured. */
+  WeightWaits waits(WeightArrivals weights, RunTimes times) {
+    return new WeightWaits(weights, stream, times.areSegmentsDue() ? segmentMarks : null);
+  }
+
   /** Begins a run: its inputs are on their way to a block of device memory. */
   void begin(InputLayout layout, long block) {
     beginNanos = System.nanoTime();
@@ -165,6 +172,7 @@ final class CudaLane implements AutoCloseable {
       weights.stalled(times.stall(deviceNanos));
     } else {
       times.add(deviceNanos);
+      waits.tellTimes(segments, computed);
     }
     outputs.finish();
   }
@@ -178,5 +186,6 @@ final class CudaLane implements AutoCloseable {
     computed.close();
     done.close();
     progress.close();
+    segmentMarks.close();
   }
 }

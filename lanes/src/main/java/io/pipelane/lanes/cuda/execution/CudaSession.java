@@ -9,12 +9,14 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.WeightArrivals;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A gated session of one lane, and its captures for the shapes that are asked for often: other
@@ -100,7 +102,15 @@ public final class CudaSession implements ModelSession {
         List<InputTensor> inputs = copies(invocation.inputs(), arena);
         invocation.placed();
         captures.capture(shapes, inputs, growth);
+        tellTimes(captures.find(shapes), weights);
       }
+    }
+  }
+
+  private static void tellTimes(Captures.@Nullable Entry captured, WeightArrivals weights) {
+    if (captured != null) {
+      List<Duration> times = captured.capture().segmentTimes();
+      weights.computed(times.stream().mapToLong(Duration::toNanos).toArray());
     }
   }
 

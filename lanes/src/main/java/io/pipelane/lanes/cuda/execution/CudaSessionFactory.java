@@ -1,8 +1,8 @@
 package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
+import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.MemoryTarget;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Builds sessions that run on a GPU, each in the lane it was built for. */
 public final class CudaSessionFactory implements SessionFactory {
-  private final CudaDevice device;
+  private final SessionDevice device;
   private final DeviceMemory memory;
   private final ExecutionSettings settings;
   private final RunningStream running = new RunningStream();
@@ -43,7 +43,7 @@ public final class CudaSessionFactory implements SessionFactory {
    * @throws io.pipelane.config.StatusException when the library cannot be loaded
    */
   public CudaSessionFactory(
-      Path library, CudaDevice device, DeviceMemory memory, ExecutionSettings settings) {
+      Path library, SessionDevice device, DeviceMemory memory, ExecutionSettings settings) {
     this.device = device;
     this.memory = memory;
     this.settings = settings;

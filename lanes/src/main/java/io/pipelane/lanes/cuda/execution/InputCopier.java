@@ -1,6 +1,6 @@
 package io.pipelane.lanes.cuda.execution;
 
-import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.execution.InputLayout.Slot;
@@ -18,12 +18,12 @@ final class InputCopier implements AutoCloseable {
   /** A processor's cache line. */
   private static final long ALIGNMENT_IN_PLACE = 64;
 
-  private final CudaDevice device;
+  private final SessionDevice device;
   private final CudaStream lane;
   private final StagingBuffer staging;
   private final CudaMark copied;
 
-  InputCopier(CudaDevice device, CudaStream lane, StagingBuffer staging) {
+  InputCopier(SessionDevice device, CudaStream lane, StagingBuffer staging) {
     this.device = device;
     this.lane = lane;
     this.staging = staging;

@@ -6,11 +6,21 @@ import java.util.Arrays;
 final class RunTimes {
   private static final int KEPT = 15;
 
+  /** One run in so many is measured by segment. */
+  private static final int MEASURED_EVERY = 32;
+
   private final long[] nanos = new long[KEPT];
   private int count;
 
   void add(long deviceNanos) {
     nanos[count++ % KEPT] = deviceNanos;
+  }
+
+  /**
+   * Whether it is time to measure a run's segments: never the first, which is unlike the others.
+   */
+  boolean areSegmentsDue() {
+    return count % MEASURED_EVERY == 1;
   }
 
   /** The median; 0 as long as there is none. */

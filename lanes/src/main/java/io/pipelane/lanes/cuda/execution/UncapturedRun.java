@@ -39,7 +39,7 @@ final class UncapturedRun implements RunForm {
     List<InputTensor> hostInputs = invocation.inputs().stream().filter(session::isOnHost).toList();
     InputLayout layout =
         InputLayout.of(invocation.inputs().stream().filter(i -> !session.isOnHost(i)).toList());
-    WeightWaits waits = new WeightWaits(weights, lane.stream());
+    WeightWaits waits = lane.waits(weights, times);
     long block = lane.allocate(layout.byteSize());
     List<OrtTensor> results = List.of();
     boolean succeeded = false;

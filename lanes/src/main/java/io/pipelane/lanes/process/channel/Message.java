@@ -1,13 +1,16 @@
 package io.pipelane.lanes.process.channel;
 
 import io.pipelane.config.Status;
-import io.pipelane.lanes.cpu.CpuExport;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /** What a server and a worker tell each other; each message has an answer of the other side. */
 public sealed interface Message {
+  /** The lane of sessions that any lane may run. */
+  int NO_LANE = -1;
+
   /** Outputs of one run, at most. */
   int MAXIMUM_OUTPUTS = 1 << 12;
 
@@ -26,22 +29,33 @@ public sealed interface Message {
    * @param slots the range that its weights will lie in
    * @param description the descriptor of memory with a {@link SessionDescription}
    * @param limitBytes what its constants may take
+   * @param lane the lane that it belongs to, or {@link #NO_LANE}
+   * @param laneBytes what that lane's device memory may ever take
    */
   record Build(
-      long session, CpuExport.Slots slots, int description, long descriptionBytes, long limitBytes)
+      long session,
+      ExportedSlots slots,
+      int description,
+      long descriptionBytes,
+      long limitBytes,
+      int lane,
+      long laneBytes)
       implements ToWorker {
     @Override
     public void write(MessageWriter message) {
       message.number(session).number(slots.range()).number(slots.offset()).number(slots.count());
       message.number(description).number(descriptionBytes).number(limitBytes);
+      message.number(lane).number(laneBytes);
     }
 
     static Build read(MessageReader message) {
       return new Build(
           message.number(),
-          new CpuExport.Slots(message.number(), message.size(), message.count(Integer.MAX_VALUE)),
+          new ExportedSlots(message.number(), message.size(), message.count(Integer.MAX_VALUE)),
           message.integer(),
           message.size(),
+          message.size(),
+          message.integer(),
           message.size());
     }
   }
@@ -58,9 +72,12 @@ public sealed interface Message {
    * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} before
    * it perhaps. Which of its weights have arrived is told by the channel's signal.
    *
-   * @param region the descriptor of the lane's memory
-   * @param limitBytes what of it may be used
+   * @param region the descriptor of the lane's host memory
+   * @param limitBytes what of the lane may be used
+   * @param inputs those that lie in the lane's host memory
+   * @param transfers those that lie in the server's transfer memory
    * @param outputs indices of those wanted, in the order wanted
+   * @param arrivals what the device itself waits for, by segment
    */
   record Run(
       long session,
@@ -68,14 +85,18 @@ public sealed interface Message {
       long regionBytes,
       long limitBytes,
       List<PlacedTensor> inputs,
-      List<Integer> outputs)
+      List<PlacedTensor> transfers,
+      List<Integer> outputs,
+      List<NumberedArrival> arrivals)
       implements ToWorker {
     @Override
     public void write(MessageWriter message) {
       message.number(session).number(region).number(regionBytes).number(limitBytes);
       PlacedTensor.write(message, inputs);
+      PlacedTensor.write(message, transfers);
       message.number(outputs.size());
       outputs.forEach(message::number);
+      NumberedArrival.write(message, arrivals);
     }
 
     static Run read(MessageReader message) {
@@ -84,12 +105,21 @@ public sealed interface Message {
       long regionBytes = message.size();
       long limitBytes = message.size();
       List<PlacedTensor> inputs = PlacedTensor.read(message);
+      List<PlacedTensor> transfers = PlacedTensor.read(message);
       int count = message.count(MAXIMUM_OUTPUTS);
       List<Integer> outputs = new ArrayList<>(count);
       for (int i = 0; i < count; i++) {
         outputs.add(message.count(MAXIMUM_OUTPUTS));
       }
-      return new Run(session, region, regionBytes, limitBytes, inputs, outputs);
+      return new Run(
+          session,
+          region,
+          regionBytes,
+          limitBytes,
+          inputs,
+          transfers,
+          outputs,
+          NumberedArrival.read(message));
     }
   }
 
@@ -101,11 +131,16 @@ public sealed interface Message {
     }
   }
 
-  /** A session is built and its constants take so much. */
-  record Built(long constantBytes) implements ToServer {
+  /**
+   * A session is built.
+   *
+   * @param constantBytes what its constants take
+   * @param heldBytes device memory that it holds beside them
+   */
+  record Built(long constantBytes, long heldBytes) implements ToServer {
     @Override
     public void write(MessageWriter message) {
-      message.number(constantBytes);
+      message.number(constantBytes).number(heldBytes);
     }
   }
 
@@ -126,20 +161,37 @@ public sealed interface Message {
   }
 
   /**
-   * A run has ended, its outputs lie in the lane until the next.
+   * A run has its outputs, which lie in the lane's host memory until the next.
    *
    * @param peakBytes how far its allocations reached
    * @param stallNanos how long it waited for weights
+   * @param heldBytes device memory that the session holds beside its constants
+   * @param goesOn whether the session still has work of its own, and {@link Finished} follows
    */
-  record Ran(long peakBytes, long stallNanos, List<PlacedTensor> outputs) implements ToServer {
+  record Ran(
+      long peakBytes, long stallNanos, long heldBytes, boolean goesOn, List<PlacedTensor> outputs)
+      implements ToServer {
     @Override
     public void write(MessageWriter message) {
-      message.number(peakBytes).number(stallNanos);
+      message.number(peakBytes).number(stallNanos).number(heldBytes).number(goesOn ? 1 : 0);
       PlacedTensor.write(message, outputs);
     }
 
     static Ran read(MessageReader message) {
-      return new Ran(message.size(), message.size(), PlacedTensor.read(message));
+      return new Ran(
+          message.size(),
+          message.size(),
+          message.size(),
+          message.count(1) == 1,
+          PlacedTensor.read(message));
+    }
+  }
+
+  /** A session has ended the work of its own that followed a run's outputs. */
+  record Finished(long peakBytes, long heldBytes) implements ToServer {
+    @Override
+    public void write(MessageWriter message) {
+      message.number(peakBytes).number(heldBytes);
     }
   }
 

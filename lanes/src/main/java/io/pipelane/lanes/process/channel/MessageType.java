@@ -5,6 +5,7 @@ import io.pipelane.lanes.process.channel.Message.Built;
 import io.pipelane.lanes.process.channel.Message.Close;
 import io.pipelane.lanes.process.channel.Message.Closed;
 import io.pipelane.lanes.process.channel.Message.Failed;
+import io.pipelane.lanes.process.channel.Message.Finished;
 import io.pipelane.lanes.process.channel.Message.Grow;
 import io.pipelane.lanes.process.channel.Message.Grown;
 import io.pipelane.lanes.process.channel.Message.Ran;
@@ -21,6 +22,7 @@ final class MessageType {
   private static final int RAN = 13;
   private static final int GROW = 14;
   private static final int FAILED = 15;
+  private static final int FINISHED = 16;
 
   private MessageType() {}
 
@@ -35,6 +37,7 @@ final class MessageType {
       case Ran _ -> RAN;
       case Grow _ -> GROW;
       case Failed _ -> FAILED;
+      case Finished _ -> FINISHED;
     };
   }
 
@@ -46,11 +49,12 @@ final class MessageType {
           case CLOSE -> new Close(body.number());
           case RUN -> Run.read(body);
           case GROWN -> new Grown(body.size());
-          case BUILT -> new Built(body.size());
+          case BUILT -> new Built(body.size(), body.size());
           case CLOSED -> new Closed();
           case RAN -> Ran.read(body);
           case GROW -> new Grow(body.size(), body.size());
           case FAILED -> Failed.read(body);
+          case FINISHED -> new Finished(body.size(), body.size());
           default -> throw new ProtocolException("a message of type " + type);
         };
     body.end();

@@ -1,7 +1,10 @@
 package io.pipelane.lanes.process.channel;
 
+import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.cpu.CpuExport;
+import io.pipelane.lanes.cuda.CudaExport;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -13,40 +16,39 @@ import java.util.List;
  * @param threadsPerRun threads of one run, its lane's own included
  */
 public record WorkerArguments(
-    CpuExport export, int area, int lanes, int controls, int threadsPerRun, Path library) {
+    DeviceExport export, int area, int lanes, int controls, int threadsPerRun, Path library) {
 
   public int channels() {
     return lanes + controls;
   }
 
   public List<String> toList() {
-    return List.of(
-        Long.toString(export.process()),
-        Integer.toString(export.pages()),
-        Long.toString(export.pageBytes()),
-        Integer.toString(export.slotTable()),
-        Long.toString(export.slotTableBytes()),
-        Integer.toString(area),
-        Integer.toString(lanes),
-        Integer.toString(controls),
-        Integer.toString(threadsPerRun),
-        library.toAbsolutePath().toString());
+    List<String> words = new ArrayList<>();
+    words.add(Integer.toString(area));
+    words.add(Integer.toString(lanes));
+    words.add(Integer.toString(controls));
+    words.add(Integer.toString(threadsPerRun));
+    words.add(library.toAbsolutePath().toString());
+    words.add(export.kind());
+    words.addAll(export.toList());
+    return words;
   }
 
   public static WorkerArguments of(String... arguments) {
-    CpuExport export =
-        new CpuExport(
-            Long.parseLong(arguments[0]),
-            Integer.parseInt(arguments[1]),
-            Long.parseLong(arguments[2]),
-            Integer.parseInt(arguments[3]),
-            Long.parseLong(arguments[4]));
+    List<String> words = List.of(arguments);
+    List<String> device = words.subList(6, words.size());
+    DeviceExport export =
+        switch (words.get(5)) {
+          case CpuExport.KIND -> CpuExport.of(device);
+          case CudaExport.KIND -> CudaExport.of(device);
+          default -> throw new ProtocolException("the server has a device " + words.get(5));
+        };
     return new WorkerArguments(
         export,
-        Integer.parseInt(arguments[5]),
-        Integer.parseInt(arguments[6]),
-        Integer.parseInt(arguments[7]),
-        Integer.parseInt(arguments[8]),
-        Path.of(arguments[9]));
+        Integer.parseInt(words.get(0)),
+        Integer.parseInt(words.get(1)),
+        Integer.parseInt(words.get(2)),
+        Integer.parseInt(words.get(3)),
+        Path.of(words.get(4)));
   }
 }

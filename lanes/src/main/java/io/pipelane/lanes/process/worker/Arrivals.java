@@ -3,7 +3,6 @@ package io.pipelane.lanes.process.worker;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Signal;
 import java.util.List;
@@ -12,7 +11,7 @@ import java.util.List;
  * The weights of one run, which the server brings in: their pages are mapped just ahead of the wait
  * for what is in them. Belongs to the run's thread.
  */
-final class Arrivals implements WeightArrivals {
+final class Arrivals implements WorkerDevice.WorkerArrivals {
   private final ChannelEnd end;
   private final WorkerSession session;
   private long mappedBytes;
@@ -61,7 +60,8 @@ final class Arrivals implements WeightArrivals {
     stallNanos += nanos;
   }
 
-  long stallNanos() {
+  @Override
+  public long stallNanos() {
     return stallNanos;
   }
 }

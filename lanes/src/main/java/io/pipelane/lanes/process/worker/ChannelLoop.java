@@ -25,7 +25,12 @@ final class ChannelLoop implements Runnable {
   public void run() {
     try {
       while (true) {
-        end.send(answer(receive(end)));
+        Message answer = answer(receive(end));
+        if (sessions.isLost()) {
+          System.err.println("the device does no more for this process: " + answer);
+          Runtime.getRuntime().halt(WorkerMain.DEVICE_LOST);
+        }
+        end.send(answer);
       }
     } catch (Throwable e) {
       e.printStackTrace(); // Ends up in the server's log.

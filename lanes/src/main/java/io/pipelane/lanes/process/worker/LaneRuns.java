@@ -1,7 +1,6 @@
 package io.pipelane.lanes.process.worker;
 
-import io.pipelane.lanes.cpu.WorkerMemory;
-import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
@@ -9,54 +8,83 @@ import org.jspecify.annotations.Nullable;
 
 /** The runs of one lane. Belongs to the lane's thread. */
 final class LaneRuns {
+  private final int number;
   private final ChannelEnd end;
-  private final WorkerMemory memory;
+  private final WorkerDevice device;
   private final WorkerSessions sessions;
-  private @Nullable WorkerRegion region;
+  private @Nullable WorkerLane lane;
 
-  LaneRuns(ChannelEnd end, WorkerMemory memory, WorkerSessions sessions) {
+  LaneRuns(int number, ChannelEnd end, WorkerDevice device, WorkerSessions sessions) {
+    this.number = number;
     this.end = end;
-    this.memory = memory;
+    this.device = device;
     this.sessions = sessions;
   }
 
   /** Runs once; what it throws is what the session has thrown. */
-  Message.Ran run(Message.Run run) {
+  Message run(Message.Run run) {
     WorkerSession session = sessions.get(run.session());
-    WorkerRegion lane = region(run);
-    lane.limit(run.limitBytes());
-    lane.resetPeak();
-    Arrivals arrivals = new Arrivals(end, session);
+    WorkerLane here = lane(run);
+    EphemeralRegion region = here.region();
+    region.limit(run.limitBytes());
+    region.resetPeak();
+    WorkerDevice.WorkerArrivals arrivals = device.arrivals(run, end, session);
+    boolean[] answered = new boolean[1];
     try (PlacedInvocation invocation =
-        new PlacedInvocation(session.plan(), run, lane, bytes -> grow(lane, bytes))) {
-      session.session().run(invocation, lane, bytes -> grow(lane, bytes), arrivals);
-      return new Message.Ran(lane.peakBytes(), arrivals.stallNanos(), invocation.results());
+        new PlacedInvocation(
+            session.plan(),
+            run,
+            device.transferMemory(),
+            here.host(),
+            here.hostGrowth(bytes -> grow(region, bytes)),
+            placed -> {
+              end.send(ran(session, region, arrivals, placed, true));
+              answered[0] = true;
+            })) {
+      session.session().run(invocation, region, bytes -> grow(region, bytes), arrivals);
+      return answered[0]
+          ? new Message.Finished(region.peakBytes(), session.heldBytes())
+          : ran(session, region, arrivals, invocation, false);
     }
+  }
+
+  private static Message ran(
+      WorkerSession session,
+      EphemeralRegion region,
+      WorkerDevice.WorkerArrivals arrivals,
+      PlacedInvocation invocation,
+      boolean goesOn) {
+    return new Message.Ran(
+        region.peakBytes(),
+        arrivals.stallNanos(),
+        session.heldBytes(),
+        goesOn,
+        invocation.results());
   }
 
   /** How far the last run's allocations reached. */
   long peakBytes() {
-    return region == null ? 0 : region.peakBytes();
+    return lane == null ? 0 : lane.region().peakBytes();
   }
 
   /** The server's limit for the lane is raised, and told, while the run waits. */
-  private boolean grow(WorkerRegion lane, long bytes) {
-    end.send(new Message.Grow(bytes, lane.peakBytes()));
+  private boolean grow(EphemeralRegion region, long bytes) {
+    end.send(new Message.Grow(bytes, region.peakBytes()));
     Message answer = ChannelLoop.receive(end);
     if (!(answer instanceof Message.Grown grown)) {
       throw new ProtocolException("the server said " + answer);
     }
-    boolean larger = grown.limitBytes() > lane.limitBytes();
-    lane.limit(grown.limitBytes());
+    boolean larger = grown.limitBytes() > region.limitBytes();
+    region.limit(grown.limitBytes());
     return larger;
   }
 
-  /** The lane's memory, opened by its first run here. */
-  private WorkerRegion region(Message.Run run) {
-    WorkerRegion known = region;
+  /** The lane, opened by its first run here. */
+  private WorkerLane lane(Message.Run run) {
+    WorkerLane known = lane;
     if (known == null) {
-      known = memory.region(run.region(), run.regionBytes());
-      region = known;
+      known = device.lane(number, run);
+      lane = known;
     }
     return known;
   }

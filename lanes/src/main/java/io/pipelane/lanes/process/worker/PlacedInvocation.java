@@ -15,6 +15,7 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * A run whose inputs lie in the lane already and whose outputs are left there: only what lies
@@ -28,16 +29,34 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   private final List<Integer> wanted;
   private final WorkerRegion lane;
   private final MemoryTarget target;
+  private final Consumer<PlacedInvocation> whenPlaced;
   private final List<Long> allocated = new ArrayList<>();
   private final List<PlacedTensor> results = new ArrayList<>();
 
-  PlacedInvocation(Plan plan, Message.Run run, WorkerRegion lane, MemoryTarget.Growth growth) {
+  /**
+   * A run.
+   *
+   * @param transferMemory where some of its inputs lie
+   * @param lane where the others lie, and its outputs will
+   * @param whenPlaced told when the outputs are there and the session goes on
+   */
+  PlacedInvocation(
+      Plan plan,
+      Message.Run run,
+      MemorySegment transferMemory,
+      WorkerRegion lane,
+      MemoryTarget.Growth growth,
+      Consumer<PlacedInvocation> whenPlaced) {
     this.plan = plan;
     this.lane = lane;
+    this.whenPlaced = whenPlaced;
     this.target = new MemoryTarget.Ephemeral(lane, growth);
     this.wanted = run.outputs();
     wanted.forEach(index -> specAt(plan.outputs(), index));
     run.inputs().forEach(this::add);
+    for (PlacedTensor input : run.transfers()) {
+      add(input, transferMemory.asSlice(input.offset(), input.byteSize()));
+    }
   }
 
   private void add(PlacedTensor input) {
@@ -47,8 +66,11 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
           "an input lies at " + input.offset() + ", which is not its place");
     }
     allocated.add(address);
+    add(input, lane.at(input.offset(), input.byteSize()));
+  }
+
+  private void add(PlacedTensor input, MemorySegment data) {
     String name = specAt(plan.inputs(), input.index()).name();
-    MemorySegment data = lane.at(input.offset(), input.byteSize());
     inputs.add(new InputTensor(name, input.type(), input.shape(), data));
   }
 
@@ -104,7 +126,7 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
 
   @Override
   public void placed() {
-    // The run's end is awaited.
+    whenPlaced.accept(this);
   }
 
   /** Frees what the invocation itself has allocated. */

@@ -1,7 +1,5 @@
 package io.pipelane.lanes.process.worker;
 
-import io.pipelane.lanes.cpu.WorkerMemory;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.WorkerArea;
@@ -17,6 +15,9 @@ import java.util.List;
 public final class WorkerMain {
   /** The exit code of a worker that was told what it does not understand. */
   public static final int MISUNDERSTOOD = 4;
+
+  /** The exit code of a worker that its device does no more for. */
+  public static final int DEVICE_LOST = 5;
 
   private static final int FAILED = 1;
 
@@ -49,17 +50,17 @@ public final class WorkerMain {
       throw e;
     }
     offerToEndFirst();
-    WorkerMemory memory = new WorkerMemory(arguments.export());
-    SessionFactory factory = memory.sessions(arguments.library(), arguments.threadsPerRun());
-    WorkerSessions sessions = new WorkerSessions(server, memory, factory);
+    WorkerDevice device =
+        WorkerDevice.open(arguments.export(), arguments.library(), arguments.threadsPerRun());
+    WorkerSessions sessions = new WorkerSessions(server, device);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(end, memory, sessions));
+      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(i, end, device, sessions));
       String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));
     }
-    area.sayHello(WorkerArea.READY, factory.runtimeVersion());
+    area.sayHello(WorkerArea.READY, device.sessions().runtimeVersion());
     return threads;
   }
 

@@ -1,11 +1,25 @@
 package io.pipelane.lanes.process.worker;
 
+import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory.Account;
-import io.pipelane.lanes.cpu.CpuExport;
-import io.pipelane.lanes.cpu.WorkerRange;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.modelstore.Plan;
 
-/** A session of this process, the addresses that its weights lie at, and what it is charged to. */
+/**
+ * A session of this process, the addresses that its weights lie at, and what it is charged to.
+ *
+ * @param builtBytes what its constants took when it was built
+ */
 record WorkerSession(
-    ModelSession session, Plan plan, WorkerRange range, CpuExport.Slots slots, Account constants) {}
+    ModelSession session,
+    Plan plan,
+    MappedRange range,
+    ExportedSlots slots,
+    Account constants,
+    long builtBytes) {
+  /** Device memory that it holds beside the constants that it was built with. */
+  long heldBytes() {
+    return session.frameworkBytes() + constants.usedBytes() - builtBytes;
+  }
+}

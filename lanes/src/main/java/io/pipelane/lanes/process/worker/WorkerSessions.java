@@ -2,13 +2,11 @@ package io.pipelane.lanes.process.worker;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory.Account;
 import io.pipelane.lanes.cpu.SharedMemory;
-import io.pipelane.lanes.cpu.WorkerMemory;
-import io.pipelane.lanes.cpu.WorkerRange;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.SessionDescription;
@@ -19,14 +17,12 @@ import java.util.concurrent.ConcurrentHashMap;
 /** The sessions of this process, by the server's numbers. Safe for any platform thread. */
 final class WorkerSessions {
   private final long server;
-  private final WorkerMemory memory;
-  private final SessionFactory factory;
+  private final WorkerDevice device;
   private final Map<Long, WorkerSession> sessions = new ConcurrentHashMap<>();
 
-  WorkerSessions(long server, WorkerMemory memory, SessionFactory factory) {
+  WorkerSessions(long server, WorkerDevice device) {
     this.server = server;
-    this.memory = memory;
-    this.factory = factory;
+    this.device = device;
   }
 
   /** The session of a number. */
@@ -41,24 +37,36 @@ final class WorkerSessions {
   /** Builds a session; nothing is left when that fails. */
   Message.Built build(Message.Build build) {
     ImportedModel model = description(build);
-    Account constants = memory.persistent().open("session " + build.session(), build.limitBytes());
-    WorkerRange range = memory.range(build.slots());
+    Account constants = device.persistent().open("session " + build.session(), build.limitBytes());
+    MappedRange range = device.range(build.slots());
     boolean built = false;
     try {
       ModelSession session =
-          factory.gated(model, range.address(), null, new MemoryTarget.Persistent(constants));
-      sessions.put(
-          build.session(),
-          new WorkerSession(session, model.plan(), range, build.slots(), constants));
-      constants.limit(constants.usedBytes());
+          device
+              .sessions()
+              .gated(
+                  model,
+                  range.address(),
+                  device.region(build.lane(), build.laneBytes()),
+                  new MemoryTarget.Persistent(constants));
+      long bytes = constants.usedBytes();
+      WorkerSession known =
+          new WorkerSession(session, model.plan(), range, build.slots(), constants, bytes);
+      sessions.put(build.session(), known);
+      constants.limit(bytes + device.sparedBytes());
       built = true;
-      return new Message.Built(constants.usedBytes());
+      return new Message.Built(bytes, known.heldBytes());
     } finally {
       if (!built) {
-        memory.giveBack(build.slots());
+        device.giveBack(build.slots());
         constants.close();
       }
     }
+  }
+
+  /** Whether the device does no more for this process. */
+  boolean isLost() {
+    return device.sessions().isLost();
   }
 
   private ImportedModel description(Message.Build build) {
@@ -74,7 +82,7 @@ final class WorkerSessions {
     sessions.remove(close.session());
     session.session().close();
     session.constants().close();
-    memory.giveBack(session.slots());
+    device.giveBack(session.slots());
     return new Message.Closed();
   }
 }

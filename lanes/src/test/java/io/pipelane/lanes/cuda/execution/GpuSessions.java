@@ -33,7 +33,7 @@ final class GpuSessions implements AutoCloseable {
   GpuSessions(CudaDriver driver, CaptureSettings captures) {
     device = CudaDevice.open(driver, 0, ByteSize.ofMebibytes(64), PAGE);
     memory = new DeviceMemory(device.persistent());
-    region = device.ephemeral(256 * MIB);
+    region = (CudaEphemeralRegion) device.ephemeral(256 * MIB);
     memory.add(region);
     region.limit(64 * MIB);
     constants = device.persistent().open("test", 256 * MIB);

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
-import io.pipelane.lanes.cpu.CpuExport;
+import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
@@ -25,14 +25,23 @@ class MessageTest {
 
   static Stream<Message> messages() {
     return Stream.of(
-        new Message.Build(7, new CpuExport.Slots(3, 256, 12), 99, 4096, 1 << 20),
+        new Message.Build(7, new ExportedSlots(3, 256, 12), 99, 4096, 1 << 20, 1, 1L << 33),
         new Message.Close(7),
-        new Message.Run(7, 42, 1L << 31, 1 << 20, List.of(TENSOR, STRINGS), List.of(1, 0)),
+        new Message.Run(
+            7,
+            42,
+            1L << 31,
+            1 << 20,
+            List.of(TENSOR, STRINGS),
+            List.of(TENSOR),
+            List.of(1, 0),
+            List.of(new NumberedArrival(0, 7), new NumberedArrival(3, -7))),
         new Message.Grown(1 << 21),
-        new Message.Built(300),
+        new Message.Built(300, 400),
         new Message.Closed(),
         new Message.Grow(1000, 2000),
-        new Message.Ran(2000, 5, List.of(STRINGS, TENSOR)),
+        new Message.Ran(2000, 5, 6, true, List.of(STRINGS, TENSOR)),
+        new Message.Finished(2000, 6),
         new Message.Failed(Status.INVALID_ARGUMENT, 0, 100, "größer als erlaubt"));
   }
 
@@ -72,8 +81,8 @@ class MessageTest {
             new PlacedTensor(0, TensorType.FP32, Shape.of(-1), 0, 4),
             new PlacedTensor(0, TensorType.FP32, Shape.of(1), -4, 4),
             new PlacedTensor(-1, TensorType.FP32, Shape.of(1), 0, 4))) {
-      MemorySegment body = written(new Message.Ran(0, 0, List.of(wrong)));
-      int type = MessageType.of(new Message.Ran(0, 0, List.of()));
+      MemorySegment body = written(new Message.Ran(0, 0, 0, false, List.of(wrong)));
+      int type = MessageType.of(new Message.Ran(0, 0, 0, false, List.of()));
       assertThrows(
           ProtocolException.class,
           () -> MessageType.read(type, new MessageReader(body)),
@@ -110,7 +119,9 @@ class MessageTest {
           header.segment().set(ValueLayout.JAVA_INT, 8, WorkerArea.VERSION + 1);
         }
         ProtocolException error = assertThrows(ProtocolException.class, opened::check);
-        assertTrue(String.valueOf(error.getMessage()).contains("version 2"), error.toString());
+        assertTrue(
+            String.valueOf(error.getMessage()).contains("version " + (WorkerArea.VERSION + 1)),
+            error.toString());
       }
     }
   }

@@ -1,4 +1,4 @@
-package io.pipelane.server.cli;
+package io.pipelane.server.device;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -6,12 +6,12 @@ import java.nio.file.Path;
 import java.util.stream.Stream;
 
 /** The processor of this machine, in words. */
-final class Processor {
+public final class Processor {
   private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
 
   private Processor() {}
 
-  static String description() {
+  public static String description() {
     return name() + ", " + Runtime.getRuntime().availableProcessors() + " cores";
   }
 

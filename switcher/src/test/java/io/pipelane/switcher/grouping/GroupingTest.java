@@ -1,11 +1,12 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.grouping;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.Plan;
-import io.pipelane.switcher.memory.Grouping.Group;
+import io.pipelane.switcher.grouping.Grouping.Group;
+import io.pipelane.switcher.memory.FakeModels;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

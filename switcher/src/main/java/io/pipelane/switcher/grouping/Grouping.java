@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.grouping;
 
 import io.pipelane.modelstore.Plan;
 import java.util.List;

@@ -1,14 +1,13 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.allocation;
 
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.allocation.OwnedMemory;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Stands for memory that worker processes take: allocations have addresses, so that accounts can
  * tell them apart, and nothing lies there.
  */
-final class ElsewhereHeap implements OwnedMemory.Heap {
+public final class ElsewhereHeap implements OwnedMemory.Heap {
   private final AtomicLong next = new AtomicLong(EphemeralRegion.ALIGNMENT);
 
   @Override

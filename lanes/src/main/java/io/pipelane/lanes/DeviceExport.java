@@ -1,0 +1,15 @@
+package io.pipelane.lanes;
+
+import java.util.List;
+
+/** What worker processes open a device by, as words of a command line. */
+public interface DeviceExport {
+  /** The process that has the device. */
+  long process();
+
+  /** What tells one kind of device from the others. */
+  String kind();
+
+  /** The words; the record of the kind reads them. */
+  List<String> toList();
+}

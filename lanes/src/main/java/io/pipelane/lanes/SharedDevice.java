@@ -1,0 +1,20 @@
+package io.pipelane.lanes;
+
+import io.pipelane.lanes.allocation.ExportedSlots;
+
+/**
+ * A device whose sessions run in worker processes: its pages can be mapped there, its ranges have
+ * no memory for sessions here, and accounts of its persistent memory count only.
+ */
+public interface SharedDevice extends Device {
+  /** Where workers find what lies under the slots of the range that begins at an address. */
+  ExportedSlots slotsAt(long address);
+
+  /** Whether sessions belong to the lane that they are built for. */
+  boolean boundToLane();
+
+  /** Device memory that is taken beside weights, accounts and lanes, by all processes. */
+  default long overheadBytes() {
+    return 0;
+  }
+}

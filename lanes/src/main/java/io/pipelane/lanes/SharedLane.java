@@ -1,0 +1,12 @@
+package io.pipelane.lanes;
+
+import io.pipelane.lanes.cpu.SharedRegion;
+
+/** A lane whose runs happen in worker processes. */
+public interface SharedLane extends EphemeralRegion {
+  /** Host memory that workers map too, which inputs and outputs lie in; perhaps the lane itself. */
+  SharedRegion host();
+
+  /** Notes how far a worker's allocations have reached. */
+  void reached(long end);
+}

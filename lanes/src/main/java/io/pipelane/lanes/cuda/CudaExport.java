@@ -1,0 +1,75 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.DeviceExport;
+import io.pipelane.lanes.cuda.execution.CaptureSettings;
+import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import java.util.List;
+
+/**
+ * What a worker process opens a GPU of another process by.
+ *
+ * @param process the process that has the device
+ * @param device CUDA's number of it
+ * @param pageSocket where its pages are handed over
+ * @param slotTable the descriptor of the table of what lies under which slot
+ * @param arrivals the descriptor of the count of arrivals
+ * @param transferMemory the descriptor of the transfer memory
+ */
+public record CudaExport(
+    long process,
+    int device,
+    String pageSocket,
+    int pages,
+    long pageBytes,
+    int slotTable,
+    long slotTableBytes,
+    int arrivals,
+    int transferMemory,
+    long transferBytes,
+    ExecutionSettings execution)
+    implements DeviceExport {
+  public static final String KIND = "cuda";
+
+  @Override
+  public String kind() {
+    return KIND;
+  }
+
+  @Override
+  public List<String> toList() {
+    return List.of(
+        Long.toString(process),
+        Integer.toString(device),
+        pageSocket,
+        Integer.toString(pages),
+        Long.toString(pageBytes),
+        Integer.toString(slotTable),
+        Long.toString(slotTableBytes),
+        Integer.toString(arrivals),
+        Integer.toString(transferMemory),
+        Long.toString(transferBytes),
+        Boolean.toString(execution.tf32()),
+        execution.cublasWorkspace(),
+        Integer.toString(execution.captures().afterRequests()),
+        Integer.toString(execution.captures().maximumCaptures()));
+  }
+
+  /** Reads what {@link #toList} has written. */
+  public static CudaExport of(List<String> words) {
+    return new CudaExport(
+        Long.parseLong(words.get(0)),
+        Integer.parseInt(words.get(1)),
+        words.get(2),
+        Integer.parseInt(words.get(3)),
+        Long.parseLong(words.get(4)),
+        Integer.parseInt(words.get(5)),
+        Long.parseLong(words.get(6)),
+        Integer.parseInt(words.get(7)),
+        Integer.parseInt(words.get(8)),
+        Long.parseLong(words.get(9)),
+        new ExecutionSettings(
+            Boolean.parseBoolean(words.get(10)),
+            words.get(11),
+            new CaptureSettings(Integer.parseInt(words.get(12)), Integer.parseInt(words.get(13)))));
+  }
+}

@@ -1,0 +1,178 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.allocation.OwnedMemory;
+import io.pipelane.lanes.cpu.SharedMemory;
+import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.Mappings;
+import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/**
+ * A GPU as a worker process has it: another process's pages, for reading, and lanes and session
+ * constants of its own. Lives as long as the process. Safe for any thread.
+ */
+public final class CudaWorkerDevice implements SessionDevice {
+  /** As much of a lane's host memory is pinned; what lies behind it is staged. */
+  private static final long PINNED_HOST_BYTES = 16L << 20;
+
+  private final CudaExport export;
+  private final CudaContext context;
+  private final VirtualMemory memory;
+  private final Mappings forReading;
+  private final long[] pages;
+  private final SharedMemory slotTable;
+  private final ArrivalCount arrivals;
+  private final MemorySegment transferMemory;
+  private final CudaHeap heap;
+  private final OwnedMemory persistent;
+  private final Map<Long, CudaWorkerRange> ranges = new ConcurrentHashMap<>();
+  private final Map<Integer, CudaEphemeralRegion> regions = new ConcurrentHashMap<>();
+  private volatile boolean lost;
+
+  private CudaWorkerDevice(CudaExport export, CudaContext context) {
+    this.export = export;
+    this.context = context;
+    this.memory = new VirtualMemory(context);
+    this.forReading = memory.forReading();
+    this.pages = PageHandover.take(memory, export.pageSocket(), export.pages());
+    this.slotTable =
+        SharedMemory.open(export.process(), export.slotTable(), export.slotTableBytes());
+    this.arrivals = ArrivalCount.open(context, export.process(), export.arrivals());
+    this.transferMemory =
+        pinned(export.transferMemory(), export.transferBytes(), export.transferBytes());
+    this.heap = new CudaHeap(new GrowingMemory(memory, context.totalBytes()));
+    this.persistent = new OwnedMemory(heap);
+  }
+
+  /**
+   * Opens what a device has exported, in a context of this process's own.
+   *
+   * @throws RuntimeException when that cannot be; the process is of no use then
+   */
+  public static CudaWorkerDevice open(CudaExport export) {
+    return new CudaWorkerDevice(export, CudaContext.open(CudaDriver.load(), export.device()));
+  }
+
+  private MemorySegment pinned(int descriptor, long bytes, long pinnedBytes) {
+    if (bytes == 0) {
+      return MemorySegment.NULL;
+    }
+    MemorySegment all = SharedMemory.open(export.process(), descriptor, bytes).segment();
+    PinnedHostMemory _ = PinnedHostMemory.register(context, all.asSlice(0, pinnedBytes));
+    return all;
+  }
+
+  @Override
+  public CudaContext context() {
+    return context;
+  }
+
+  /** Session constants. */
+  public PersistentMemory persistent() {
+    return persistent;
+  }
+
+  /** The addresses of this process for a range; given back by as many as have asked for it. */
+  public MappedRange range(ExportedSlots slots) {
+    return ranges.compute(
+        slots.range(), (key, range) -> (range == null ? reserve(slots) : range).shared());
+  }
+
+  private CudaWorkerRange reserve(ExportedSlots slots) {
+    return new CudaWorkerRange(
+        memory, forReading, pages, export.pageBytes(), slotTable.segment(), slots);
+  }
+
+  /** Gives a range back; its addresses go with its last user. */
+  public void giveBack(ExportedSlots slots) {
+    ranges.computeIfPresent(slots.range(), (key, range) -> range.unshared() ? null : range);
+  }
+
+  /**
+   * The device memory and the stream of a lane; the limit is 0 at first.
+   *
+   * @param onNew told of it when it is new
+   */
+  public EphemeralRegion region(int lane, long maximumBytes, Consumer<EphemeralRegion> onNew) {
+    return regions.computeIfAbsent(
+        lane,
+        number -> {
+          CudaEphemeralRegion region =
+              new CudaEphemeralRegion(context, memory, maximumBytes, closed -> {});
+          onNew.accept(region);
+          return region;
+        });
+  }
+
+  /** A lane that a session has been built for. */
+  public EphemeralRegion region(int lane) {
+    return Objects.requireNonNull(regions.get(lane), "no session belongs to the lane");
+  }
+
+  /** A lane's host memory. */
+  public WorkerRegion hostRegion(int descriptor, long bytes) {
+    WorkerRegion region =
+        WorkerRegion.over(SharedMemory.open(export.process(), descriptor, bytes), bytes);
+    context.bind();
+    PinnedHostMemory _ =
+        PinnedHostMemory.register(context, region.at(0, Math.min(bytes, PINNED_HOST_BYTES)));
+    return region;
+  }
+
+  /** The server's transfer memory, pinned; empty where it has none. */
+  public MemorySegment transferMemory() {
+    return transferMemory;
+  }
+
+  /** What the count of arrivals will have come to when a copy of the server has ended. */
+  public DeviceEvent arrival(int number) {
+    return new NumberedEvent(arrivals, number);
+  }
+
+  /** Weights come in on a stream of another process. */
+  @Override
+  public Optional<CudaStream> busyCopyStream() {
+    return Optional.empty();
+  }
+
+  @Override
+  public long deviceBytes() {
+    return heap.byteSize()
+        + regions.values().stream().mapToLong(CudaEphemeralRegion::byteSize).sum();
+  }
+
+  @Override
+  public long driverUsedBytes() {
+    return context.usedBytes();
+  }
+
+  /** The server's to tell, which sees all processes. */
+  @Override
+  public long overheadBytes() {
+    return 0;
+  }
+
+  @Override
+  public void giveUp() {
+    lost = true;
+  }
+
+  @Override
+  public boolean isLost() {
+    return lost;
+  }
+}

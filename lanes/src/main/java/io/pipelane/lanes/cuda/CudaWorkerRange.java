@@ -1,0 +1,75 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.cpu.SlotTable;
+import io.pipelane.lanes.cuda.driver.Mappings;
+import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import java.lang.foreign.MemorySegment;
+
+/** A worker process's device addresses for a range: maps what the slot table says. */
+final class CudaWorkerRange implements MappedRange {
+  /*
+   * The table may change at any time, for slots that nobody runs on; whoever runs asks for what he
+   * needs before he launches what reads it, and by then the table has it and keeps it until the run
+   * is over. A page that has left a slot stays mapped until another comes: nothing reads it there.
+   * The monitor guards everything.
+   */
+  private final VirtualMemory memory;
+  private final long[] pages;
+  private final long pageBytes;
+  private final MemorySegment table;
+  private final long address;
+  private final int slots;
+  private final SlotMappings mappings;
+  private int users;
+
+  CudaWorkerRange(
+      VirtualMemory memory,
+      Mappings forReading,
+      long[] pages,
+      long pageBytes,
+      MemorySegment slotTable,
+      ExportedSlots slots) {
+    this.memory = memory;
+    this.pages = pages;
+    this.pageBytes = pageBytes;
+    this.slots = slots.count();
+    this.table = slotTable.asSlice(slots.offset(), (long) slots.count() * Integer.BYTES);
+    this.address = memory.reserve(slots.count() * pageBytes, pageBytes);
+    this.mappings = new SlotMappings(forReading, address, pageBytes, slots.count());
+  }
+
+  @Override
+  public long address() {
+    return address;
+  }
+
+  @Override
+  public synchronized void map(long begin, long endByte) {
+    int first = (int) (begin / pageBytes);
+    int end = (int) Math.min(slots, Math.ceilDiv(endByte, pageBytes));
+    for (int slot = first; slot < end; slot++) {
+      int entry = SlotTable.entry(table, slot);
+      if (entry > 0) {
+        mappings.plan(slot, pages[entry - 1]);
+      }
+    }
+    mappings.settle(first, end);
+  }
+
+  synchronized CudaWorkerRange shared() {
+    users++;
+    return this;
+  }
+
+  /** Returns true when that was the last user; the addresses are gone then. */
+  synchronized boolean unshared() {
+    users--;
+    if (users == 0) {
+      mappings.clear();
+      memory.free(address, slots * pageBytes);
+    }
+    return users == 0;
+  }
+}

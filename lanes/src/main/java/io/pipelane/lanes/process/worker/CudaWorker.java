@@ -1,0 +1,79 @@
+package io.pipelane.lanes.process.worker;
+
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.cuda.CudaExport;
+import io.pipelane.lanes.cuda.CudaWorkerDevice;
+import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.Message;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+
+/** A GPU. */
+final class CudaWorker implements WorkerDevice {
+  /** What captures may add to a session's constants. */
+  private static final long CAPTURE_BYTES = 16L << 20;
+
+  private final CudaWorkerDevice device;
+  private final DeviceMemory memory;
+  private final SessionFactory sessions;
+
+  CudaWorker(CudaExport export, Path library) {
+    device = CudaWorkerDevice.open(export);
+    memory = new DeviceMemory(device.persistent());
+    sessions = new CudaSessionFactory(library, device, memory, export.execution());
+  }
+
+  @Override
+  public SessionFactory sessions() {
+    return sessions;
+  }
+
+  @Override
+  public PersistentMemory persistent() {
+    return device.persistent();
+  }
+
+  @Override
+  public MappedRange range(ExportedSlots slots) {
+    return device.range(slots);
+  }
+
+  @Override
+  public void giveBack(ExportedSlots slots) {
+    device.giveBack(slots);
+  }
+
+  @Override
+  public EphemeralRegion region(int lane, long maximumBytes) {
+    return device.region(lane, maximumBytes, memory::add);
+  }
+
+  @Override
+  public WorkerLane lane(int lane, Message.Run run) {
+    WorkerRegion host = device.hostRegion(run.region(), run.regionBytes());
+    host.limit(run.regionBytes());
+    return new WorkerLane(device.region(lane), host);
+  }
+
+  @Override
+  public MemorySegment transferMemory() {
+    return device.transferMemory();
+  }
+
+  @Override
+  public WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session) {
+    return new DeviceArrivals(device, run.arrivals(), end, session);
+  }
+
+  @Override
+  public long sparedBytes() {
+    return CAPTURE_BYTES;
+  }
+}

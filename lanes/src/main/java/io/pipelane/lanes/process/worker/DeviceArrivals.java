@@ -1,0 +1,75 @@
+package io.pipelane.lanes.process.worker;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.cuda.CudaWorkerDevice;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.NumberedArrival;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The weights of one run, which the server brings in: their pages are mapped just ahead of the
+ * segment that needs them, and the device itself waits for what is in them. Belongs to the run's
+ * thread.
+ */
+final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
+  private final CudaWorkerDevice device;
+  private final List<NumberedArrival> arrivals;
+  private final ChannelEnd end;
+  private final WorkerSession session;
+  private int handedOut;
+  private long mappedBytes;
+  private long stallNanos;
+
+  DeviceArrivals(
+      CudaWorkerDevice device,
+      List<NumberedArrival> arrivals,
+      ChannelEnd end,
+      WorkerSession session) {
+    this.device = device;
+    this.arrivals = arrivals;
+    this.end = end;
+    this.session = session;
+  }
+
+  @Override
+  public List<DeviceEvent> before(int segment) {
+    requireArriving();
+    long needed = session.plan().segments().get(segment).end();
+    if (needed > mappedBytes) {
+      session.range().map(mappedBytes, needed);
+      mappedBytes = needed;
+    }
+    end.progress().step();
+    List<DeviceEvent> events = new ArrayList<>();
+    while (handedOut < arrivals.size() && arrivals.get(handedOut).segment() <= segment) {
+      events.add(device.arrival(arrivals.get(handedOut).number()));
+      handedOut++;
+    }
+    return events;
+  }
+
+  /** The server trusts no output before all weights have arrived, and waits for that itself. */
+  @Override
+  public void await(int segment) {
+    requireArriving();
+  }
+
+  private void requireArriving() {
+    if (end.arrivals().value() < 0) {
+      throw new StatusException(Status.UNAVAILABLE, "the weights could not be brought in");
+    }
+  }
+
+  @Override
+  public void stalled(long nanos) {
+    stallNanos += nanos;
+  }
+
+  @Override
+  public long stallNanos() {
+    return stallNanos;
+  }
+}

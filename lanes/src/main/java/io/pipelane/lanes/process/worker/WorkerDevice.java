@@ -1,0 +1,66 @@
+package io.pipelane.lanes.process.worker;
+
+import io.pipelane.lanes.DeviceExport;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.cpu.CpuExport;
+import io.pipelane.lanes.cuda.CudaExport;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.ProtocolException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** The device as a worker process has it; lives as long as the process. Safe for any thread. */
+interface WorkerDevice {
+  /** Opens what a server has exported. */
+  static WorkerDevice open(DeviceExport export, Path library, int threadsPerRun) {
+    return switch (export) {
+      case CpuExport cpu -> new CpuWorker(cpu, library, threadsPerRun);
+      case CudaExport cuda -> new CudaWorker(cuda, library);
+      default -> throw new ProtocolException("the server has a device " + export.kind());
+    };
+  }
+
+  /** Builds sessions here. */
+  SessionFactory sessions();
+
+  /** Session constants. */
+  PersistentMemory persistent();
+
+  /** The addresses of this process for a range; given back by as many as have asked for it. */
+  MappedRange range(ExportedSlots slots);
+
+  /** Gives a range back; its addresses go with its last user. */
+  void giveBack(ExportedSlots slots);
+
+  /**
+   * The device memory of the lane that a session is built for; null where sessions belong to none.
+   *
+   * @param maximumBytes what it may ever take
+   */
+  @Nullable EphemeralRegion region(int lane, long maximumBytes);
+
+  /** A lane, at its first run here. */
+  WorkerLane lane(int lane, Message.Run run);
+
+  /** The server's transfer memory; empty where it has none for workers. */
+  MemorySegment transferMemory();
+
+  /** The weights of a run. */
+  WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session);
+
+  /** What a session's constants may grow by after it is built. */
+  long sparedBytes();
+
+  /** A run's weights, and what has come of waiting for them. */
+  interface WorkerArrivals extends WeightArrivals {
+    /** How long the run has waited. */
+    long stallNanos();
+  }
+}

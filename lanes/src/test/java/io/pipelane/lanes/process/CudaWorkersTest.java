@@ -1,0 +1,142 @@
+package io.pipelane.lanes.process;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.driver.GpuTests;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.TestModels;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Worker processes that share a GPU's pages, against sessions of this process. */
+@Tag("gpu")
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class CudaWorkersTest {
+  private static final int LAYERS = 8;
+  private static final int WIDTH = 2048;
+  private static final int ROUNDS = 30;
+  private static final ByteSize WEIGHTS = ByteSize.ofMebibytes(512);
+  private static final ByteSize PAGE = ByteSize.ofMebibytes(16);
+
+  @TempDir Path folder;
+  private CudaDriver driver;
+
+  @BeforeEach
+  void requireGpu() {
+    driver = GpuTests.driverOrSkip();
+  }
+
+  private ImportedModel chain(long seed) throws Exception {
+    return TestImports.of(TestModels.chain(LAYERS, WIDTH, seed), "chain" + seed, folder);
+  }
+
+  private GpuSide inThisProcess(ImportedModel model) throws Exception {
+    return GpuSide.inThisProcess(CudaDevice.open(driver, 0, WEIGHTS, PAGE), model);
+  }
+
+  private GpuSide inWorkers(ImportedModel model, int standbys) throws Exception {
+    return GpuSide.inWorkers(CudaDevice.openForWorkers(driver, 0, WEIGHTS, PAGE), model, standbys);
+  }
+
+  @Test
+  void run_coldAndWarmAndMoved_answersAsInOneProcess() throws Exception {
+    ImportedModel model = chain(1);
+    for (int rows : new int[] {8, 512}) {
+      float[] x = GpuSide.random(rows * WIDTH, rows);
+      float[] expected;
+      try (GpuSide here = inThisProcess(model)) {
+        expected = here.cold(x).y();
+        measure("thread", rows, here, x, expected);
+      }
+      try (GpuSide workers = inWorkers(model, 0)) {
+        assertArrayEquals(expected, workers.cold(x).y());
+        measure("process", rows, workers, x, expected);
+        assertEquals(0, workers.overview().lost());
+      }
+    }
+  }
+
+  private static void measure(String name, int rows, GpuSide side, float[] x, float[] expected) {
+    median(() -> checked(side.warm(x), expected)); // Captured after this.
+    double warm = median(() -> checked(side.warm(x), expected));
+    double cold = median(() -> checked(side.cold(x), expected));
+    double moved = median(() -> checked(side.moved(x), expected));
+    System.out.printf(
+        "%s, %d rows, ms: warm %.3f, cold %.3f, cold on other pages %.3f%n",
+        name, rows, warm, cold, moved);
+  }
+
+  private static long checked(GpuSide.Timed answer, float[] expected) {
+    assertArrayEquals(expected, answer.y());
+    return answer.nanos();
+  }
+
+  private static double median(Supplier<Long> run) {
+    long[] nanos = new long[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+      nanos[i] = run.get();
+    }
+    Arrays.sort(nanos);
+    return nanos[ROUNDS / 2] / 1e6;
+  }
+
+  @Test
+  void run_workerIsKilledWhileItsDeviceWaits_theNextAnswersFromTheSamePages() throws Exception {
+    ImportedModel model = chain(2);
+    float[] x = GpuSide.random(8 * WIDTH, 1);
+    try (GpuSide workers = inWorkers(model, 1)) {
+      float[] expected = workers.cold(x).y();
+      workers.awaitStandby();
+      long pid = workers.active().pid();
+      CompletableFuture<float[]> held = workers.heldRun(x);
+      Signals.send("KILL", pid);
+      CompletionException error = assertThrows(CompletionException.class, held::join);
+      assertTrue(error.getCause() instanceof WorkerLostException, error.toString());
+      long begin = System.nanoTime();
+      assertArrayEquals(expected, workers.cold(x).y());
+      System.out.printf("after a kill: %.1f ms%n", (System.nanoTime() - begin) / 1e6);
+      assertArrayEquals(expected, workers.warm(x).y());
+      assertEquals(1, workers.overview().lost());
+    }
+  }
+
+  @Test
+  void close_afterManyRuns_givesTheDevicesMemoryBack() throws Exception {
+    ImportedModel model = chain(3);
+    float[] x = GpuSide.random(8 * WIDTH, 1);
+    long before;
+    try (CudaDevice device = CudaDevice.open(driver, 0, WEIGHTS, PAGE)) {
+      before = device.driverUsedBytes() - device.deviceBytes();
+    }
+    for (int i = 0; i < 2; i++) {
+      try (GpuSide workers = inWorkers(model, 1)) {
+        float[] expected = workers.cold(x).y();
+        workers.awaitStandby();
+        System.out.printf(
+            "two workers take %d MiB beside pages%n",
+            (workers.device().driverUsedBytes() - workers.device().deviceBytes() - before) >> 20);
+        assertArrayEquals(expected, workers.warm(x).y());
+      }
+      try (CudaDevice device = CudaDevice.open(driver, 0, WEIGHTS, PAGE)) {
+        long after = device.driverUsedBytes() - device.deviceBytes();
+        assertTrue(after - before < 64L << 20, "%d, then %d".formatted(before, after));
+      }
+    }
+  }
+}

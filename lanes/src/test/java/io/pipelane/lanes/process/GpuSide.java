@@ -1,0 +1,246 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.HeldSource;
+import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.completion.Completion;
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.CudaHostMemory;
+import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
+import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.FloatInvocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.MemorySource;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostMemory;
+import io.pipelane.runtime.Shape;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
+
+/** A GPU with one lane and one model, whose sessions run in this process or in others. */
+final class GpuSide implements AutoCloseable {
+  private static final long LANE_BYTES = 256L << 20;
+
+  private final CudaDevice device;
+  private final EphemeralRegion region;
+  private final SessionFactory sessions;
+  private final ImportedModel model;
+  private final AddressRange range;
+  private final List<Page> pages = new ArrayList<>();
+  private final HostMemory.Loaded host;
+  private final WeightSource weights;
+  private final PersistentMemory.Account constants;
+  private final ModelSession session;
+
+  /** An answer and how long it took. */
+  static final class Timed {
+    private final float[] y;
+    private final long nanos;
+
+    private Timed(float[] y, long nanos) {
+      this.y = y;
+      this.nanos = nanos;
+    }
+
+    float[] y() {
+      return y;
+    }
+
+    long nanos() {
+      return nanos;
+    }
+  }
+
+  private GpuSide(
+      CudaDevice device,
+      ImportedModel model,
+      BiFunction<CudaDevice, DeviceMemory, SessionFactory> factory)
+      throws IOException {
+    this.device = device;
+    this.model = model;
+    DeviceMemory memory = new DeviceMemory(device.persistent());
+    region = device.ephemeral(LANE_BYTES);
+    memory.add(region);
+    region.limit(LANE_BYTES);
+    constants = device.persistent().open("test", 256L << 20);
+    sessions = factory.apply(device, memory);
+    range = device.reserve(model.plan().weightBytes());
+    for (int slot = 0; slot < range.slots(); slot++) {
+      pages.add(device.pages().take().orElseThrow());
+      range.map(slot, pages.get(slot));
+    }
+    host = new CudaHostMemory(device.context()).load(model.weights());
+    weights = new MemorySource(host.memory());
+    session =
+        sessions.gated(model, range.address(), region, new MemoryTarget.Persistent(constants));
+  }
+
+  static GpuSide inThisProcess(CudaDevice device, ImportedModel model) throws IOException {
+    return new GpuSide(
+        device,
+        model,
+        (cuda, memory) ->
+            new CudaSessionFactory(TestDevices.library(), cuda, memory, ExecutionSettings.DEFAULT));
+  }
+
+  static GpuSide inWorkers(CudaDevice device, ImportedModel model, int standbys)
+      throws IOException {
+    return new GpuSide(
+        device,
+        model,
+        (cuda, memory) -> TestDevices.workers(cuda, 1, standbys, Duration.ofSeconds(30)));
+  }
+
+  static float[] random(int length, long seed) {
+    Random random = new Random(seed);
+    float[] x = new float[length];
+    for (int i = 0; i < length; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    return x;
+  }
+
+  CudaDevice device() {
+    return device;
+  }
+
+  WorkersOverview overview() {
+    return ((ProcessSessionFactory) sessions).workers();
+  }
+
+  WorkersOverview.Entry active() {
+    return overview().workers().stream()
+        .filter(worker -> worker.state() == WorkerState.ACTIVE)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Waits until a worker stands by with the session. */
+  void awaitStandby() {
+    while (overview().workers().stream()
+        .noneMatch(w -> w.state() == WorkerState.STANDBY && w.sessions() > 0)) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  /** With weights that are there. */
+  Timed warm(float[] x) {
+    return timed(x, () -> WeightArrivals.PRESENT);
+  }
+
+  /** With weights that come in meanwhile. */
+  Timed cold(float[] x) {
+    return timed(x, () -> new Arriving(copies(weights)));
+  }
+
+  /** The same on pages that have changed their places. */
+  Timed moved(float[] x) {
+    return timed(
+        x,
+        () -> {
+          for (int slot = 0; slot < range.slots(); slot++) {
+            Page _ = range.unmap(slot);
+          }
+          pages.add(pages.removeFirst());
+          for (int slot = 0; slot < range.slots(); slot++) {
+            range.map(slot, pages.get(slot));
+          }
+          return new Arriving(copies(weights));
+        });
+  }
+
+  private interface Bringing {
+    WeightArrivals weights();
+  }
+
+  private Timed timed(float[] x, Bringing bringing) {
+    FloatInvocation invocation = new FloatInvocation(x, Shape.of(x.length / width(), width()));
+    long begin = System.nanoTime();
+    session.run(invocation, region, bytes -> false, bringing.weights());
+    return new Timed(invocation.output(), System.nanoTime() - begin);
+  }
+
+  private long width() {
+    return model.plan().inputs().getFirst().shape().dimension(1);
+  }
+
+  /** A run whose first weights do not come; its device waits when this returns. */
+  CompletableFuture<float[]> heldRun(float[] x) throws InterruptedException {
+    HeldSource held = HeldSource.holding(model.plan().weightBytes());
+    List<DeviceEvent> copies = copies(held);
+    held.awaitReached();
+    CompletableFuture<float[]> run =
+        CompletableFuture.supplyAsync(() -> timed(x, () -> new Arriving(copies)).y());
+    LockSupport.parkNanos(200_000_000); // It cannot be seen from here that it waits.
+    Thread.ofPlatform()
+        .start(
+            () -> {
+              while (overview().lost() == 0) {
+                LockSupport.parkNanos(1_000_000);
+              }
+              held.release(); // The run's weights must come before it ends.
+            });
+    return run;
+  }
+
+  private List<DeviceEvent> copies(WeightSource source) {
+    List<DeviceEvent> events = new ArrayList<>();
+    for (Plan.Segment segment : model.plan().segments()) {
+      long offset = segment.offset();
+      long bytes = segment.byteSize();
+      events.add(
+          bytes == 0
+              ? Completion.DONE
+              : device.copies().copy(source, offset, range, offset, bytes));
+    }
+    return events;
+  }
+
+  /** Each segment's weights come by an event of their own. */
+  private record Arriving(List<DeviceEvent> events) implements WeightArrivals {
+    @Override
+    public void await(int segment) {
+      events.subList(0, segment + 1).forEach(DeviceEvent::await);
+    }
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      DeviceEvent event = events.get(segment);
+      return event.isDone() ? List.of() : List.of(event);
+    }
+
+    @Override
+    public void stalled(long nanos) {
+      // Nobody asks.
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    session.close();
+    constants.close();
+    for (int slot = 0; slot < range.slots(); slot++) {
+      device.pages().giveBack(range.unmap(slot));
+    }
+    range.close();
+    sessions.close();
+    host.close();
+    device.close();
+  }
+}

@@ -1,0 +1,54 @@
+package io.pipelane.server.device;
+
+import io.pipelane.config.SwitchingConfig;
+import io.pipelane.lanes.calibration.Calibration;
+import io.pipelane.runtime.graph.GraphTarget;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.OptimalGrouping;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import java.util.Optional;
+
+/** How transfers to a device are cut: the best way where its link has been measured. */
+final class DeviceGrouping {
+  /** As good as a copy for each segment. */
+  private static final Grouping CPU_EQUAL_BYTES = new EqualBytesGrouping(256, 256 << 10);
+
+  private static final Grouping GPU_EQUAL_BYTES = new EqualBytesGrouping(32, 1 << 20);
+
+  private DeviceGrouping() {}
+
+  /**
+   * The grouping for a device.
+   *
+   * @param graph what the device is
+   * @param measured of it, if it was
+   * @param profiles of what runs on it
+   */
+  static Grouping of(
+      SwitchingConfig.Grouping wanted,
+      GraphTarget graph,
+      Optional<Calibration> measured,
+      SegmentProfiles profiles) {
+    Grouping equalBytes =
+        switch (graph) {
+          case PROCESSOR -> CPU_EQUAL_BYTES;
+          case GPU -> GPU_EQUAL_BYTES;
+        };
+    return switch (wanted) {
+      case EQUAL -> equalBytes;
+      case OPTIMAL ->
+          measured
+              .<Grouping>map(m -> new OptimalGrouping(profiles, costs(graph, m), equalBytes))
+              .orElse(equalBytes);
+    };
+  }
+
+  private static PipelineCosts costs(GraphTarget graph, Calibration measured) {
+    return switch (graph) {
+      case PROCESSOR -> PipelineCosts.processor(measured);
+      case GPU -> PipelineCosts.gpu(measured);
+    };
+  }
+}

@@ -1,0 +1,70 @@
+package io.pipelane.switcher.grouping;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How long the segments of all structures compute on one device, as their runs tell. Safe for any
+ * thread.
+ */
+public final class SegmentProfiles {
+  private final Map<String, RunningProfile> structures = new ConcurrentHashMap<>();
+  private final @Nullable ProfileFolder folder;
+  private final Executor writer;
+
+  private SegmentProfiles(@Nullable ProfileFolder folder, Executor writer) {
+    this.folder = folder;
+    this.writer = writer;
+  }
+
+  /** Profiles that are forgotten with the process. */
+  public static SegmentProfiles inMemory() {
+    return new SegmentProfiles(null, Runnable::run);
+  }
+
+  /**
+   * Profiles that are kept in files, too.
+   *
+   * @param writer writes them, one after another
+   */
+  public static SegmentProfiles in(ProfileFolder folder, Executor writer) {
+    return new SegmentProfiles(folder, writer);
+  }
+
+  /**
+   * Counts a run.
+   *
+   * @param structure its hash
+   * @param shapes of its inputs, in words
+   * @param segmentNanos how long each segment computed
+   */
+  public void observed(String structure, String shapes, long[] segmentNanos) {
+    boolean published = running(structure).observed(shapes, segmentNanos);
+    if (published && folder != null) {
+      ProfileFolder files = folder;
+      writer.execute(() -> of(structure).ifPresent(files::write));
+    }
+  }
+
+  /**
+   * What is known of a structure: the same object until something else is. The first call reads its
+   * file, later ones do not block.
+   */
+  public Optional<SegmentProfile> of(String structure) {
+    return Optional.of(running(structure).published())
+        .filter(profile -> !profile.shapes().isEmpty());
+  }
+
+  private RunningProfile running(String structure) {
+    return structures.computeIfAbsent(structure, this::read);
+  }
+
+  private RunningProfile read(String structure) {
+    Optional<SegmentProfile> kept = folder == null ? Optional.empty() : folder.read(structure);
+    return new RunningProfile(kept.orElse(new SegmentProfile(structure, List.of())));
+  }
+}

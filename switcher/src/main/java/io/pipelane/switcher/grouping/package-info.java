@@ -1,0 +1,5 @@
+/** How long a cold start takes, and the groups of segments that make it shortest. */
+@NullMarked
+package io.pipelane.switcher.grouping;
+
+import org.jspecify.annotations.NullMarked;
