@@ -1,6 +1,7 @@
 package io.pipelane.bench;
 
 import io.pipelane.bench.forms.FormsCommand;
+import io.pipelane.bench.generator.GeneratorCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.switching.SwitchCommand;
@@ -16,12 +17,19 @@ import picocli.CommandLine.Spec;
     description = "Measures Pipelane beside what it is compared with, in one run, interleaved.",
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "PROGRAM",
-    subcommands = {FormsCommand.class, HttpCommand.class, NoopCommand.class, SwitchCommand.class})
+    subcommands = {
+      FormsCommand.class,
+      GeneratorCommand.class,
+      HttpCommand.class,
+      NoopCommand.class,
+      SwitchCommand.class
+    })
 public final class BenchCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Override
   public Integer call() {
-    throw new ParameterException(spec.commandLine(), "say which: forms, http, noop or switch");
+    throw new ParameterException(
+        spec.commandLine(), "say which: forms, generator, http, noop or switch");
   }
 }

@@ -246,10 +246,16 @@ function summary() {
     ...(base ? ["answers", "p50", "p99"] : []), "verdict"], rows);
 }
 
+/** What servers tell of where a request's time went, by what the protocol calls it. */
+const serverParts = {queue: "queue ms", stall: "stall ms", compute_input: "input ms",
+  compute_infer: "execute ms", compute_output: "output ms"};
+
 /** A table of models, or of classes of models. */
 function models(kind) {
   const parts = shown().map(item => ({...item, run: {...item.run, models: item.run[kind] || []}}));
   const any = key => parts.some(p => p.run.models.some(m => m[key]));
+  const told = Object.keys(serverParts).filter(k => parts.some(p => p.run.models.some(m =>
+    m.server && m.server.mean_us[k] !== undefined)));
   const server = any("server"), cold = any("cold_response_time_us");
   const rows = parts.flatMap(item => item.run.models.map(m => {
     const r = m.response_time_us, cells = [named(item.index, m.model)];
@@ -263,14 +269,14 @@ function models(kind) {
     }
     if (server) {
       const means = m.server ? m.server.mean_us : {};
-      cells.push(...["queue", "compute_infer"].map(k => means[k] === undefined ? "–" : number(ms(means[k]))));
+      cells.push(...told.map(k => means[k] === undefined ? "–" : number(ms(means[k]))));
     }
     return cells;
   }));
   const slo = parts.some(p => p.run.models.some(m => m.attainment !== undefined));
   return table([kind === "models" ? "<model" : "<class", "answered", "errors", "answers/s", "mean ms", "p50", "p99", "p99.9", "max",
     ...(slo ? ["in time"] : []), ...(cold ? ["cold", "cold p50", "warm p50"] : []),
-    ...(server ? ["queue ms", "execute ms"] : [])], rows);
+    ...(server ? told.map(k => serverParts[k]) : [])], rows);
 }
 
 function notes() {
