@@ -1,6 +1,7 @@
 package io.pipelane.bench;
 
 import io.pipelane.bench.forms.FormsCommand;
+import io.pipelane.bench.generator.GeneratorCommand;
 import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
@@ -20,6 +21,7 @@ import picocli.CommandLine.Spec;
     synopsisSubcommandLabel = "PROGRAM",
     subcommands = {
       FormsCommand.class,
+      GeneratorCommand.class,
       GroupingCommand.class,
       HttpCommand.class,
       NoopCommand.class,
@@ -32,6 +34,7 @@ public final class BenchCommand implements Subcommand {
   @Override
   public Integer call() {
     throw new ParameterException(
-        spec.commandLine(), "say which: forms, grouping, http, noop, residency or switch");
+        spec.commandLine(),
+        "say which: forms, generator, grouping, http, noop, residency or switch");
   }
 }

@@ -87,6 +87,15 @@ class BenchCommandTest {
   }
 
   @Test
+  void generator_measuresItselfOpenAndClosed() throws Exception {
+    JsonNode cases = run("generator", "--rate", "500").at("/cases");
+
+    assertEquals("open loop", cases.at("/0/case").asText());
+    assertTrue(cases.at("/0/cpu_us/median").asDouble() > 0, cases.toString());
+    assertTrue(cases.toString().contains("\"closed loop\""), cases.toString());
+  }
+
+  @Test
   void forms_whenNoCaseHasTheName_saysSo() {
     int status = execute("forms", "--work", folder.toString(), "--case", "nothing of the kind");
 
