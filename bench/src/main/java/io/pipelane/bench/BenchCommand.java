@@ -1,6 +1,8 @@
 package io.pipelane.bench;
 
 import io.pipelane.bench.forms.FormsCommand;
+import io.pipelane.bench.generator.GeneratorCommand;
+import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
@@ -19,6 +21,8 @@ import picocli.CommandLine.Spec;
     synopsisSubcommandLabel = "PROGRAM",
     subcommands = {
       FormsCommand.class,
+      GeneratorCommand.class,
+      GroupingCommand.class,
       HttpCommand.class,
       NoopCommand.class,
       ResidencyCommand.class,
@@ -30,6 +34,7 @@ public final class BenchCommand implements Subcommand {
   @Override
   public Integer call() {
     throw new ParameterException(
-        spec.commandLine(), "say which: forms, http, noop, residency or switch");
+        spec.commandLine(),
+        "say which: forms, generator, grouping, http, noop, residency or switch");
   }
 }

@@ -43,6 +43,17 @@ class BenchCommandTest {
   }
 
   @Test
+  void grouping_comparesWaysToChooseGroups() throws Exception {
+    JsonNode result = run("grouping", "--limit", "0.01").at("/cases/0");
+
+    assertEquals(464, result.at("/layers/median").asInt());
+    assertTrue(
+        result.at("/optimal_ms/median").asDouble()
+            <= result.at("/equal_bytes_ms/median").asDouble(),
+        result.toString());
+  }
+
+  @Test
   void noop_measuresPipelaneAndNettyWithoutErrors() throws Exception {
     JsonNode result = run("noop", "--connections", "2").at("/cases/0");
 
@@ -73,6 +84,15 @@ class BenchCommandTest {
     assertTrue(scene.at("/rows/0/outcome/meanStall").asDouble() > 0, scene.toString());
     assertTrue(Files.readString(page).contains("expected-stall"));
     assertTrue(Files.readString(plot).endsWith("</svg>\n"));
+  }
+
+  @Test
+  void generator_measuresItselfOpenAndClosed() throws Exception {
+    JsonNode cases = run("generator", "--rate", "500").at("/cases");
+
+    assertEquals("open loop", cases.at("/0/case").asText());
+    assertTrue(cases.at("/0/cpu_us/median").asDouble() > 0, cases.toString());
+    assertTrue(cases.toString().contains("\"closed loop\""), cases.toString());
   }
 
   @Test

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** For every section the pair: what it is by default, and every value changed. */
 class SectionsTest {
@@ -31,6 +33,7 @@ class SectionsTest {
         new ServerConfig(
             "127.0.0.1",
             8000,
+            Optional.empty(),
             ServerConfig.Transport.AUTO,
             0,
             size("64MiB"),
@@ -47,6 +50,7 @@ class SectionsTest {
         new ServerConfig(
             "::1",
             0,
+            Optional.of(-1),
             ServerConfig.Transport.IO_URING,
             4,
             size("1MB"),
@@ -58,6 +62,7 @@ class SectionsTest {
                 Map.of(
                     "server.host", "::1",
                     "server.http-port", "0",
+                    "server.grpc-port", "-1",
                     "server.transport", "io_uring",
                     "server.event-loops", "4",
                     "server.max-request-size", "1MB",
@@ -66,6 +71,13 @@ class SectionsTest {
                     "server.idle-timeout", "5m",
                     "server.drain-timeout", "0s"))
             .server());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"8000, 8001", "0, 0", "65535, 0"})
+  void grpcPort_isTheNextOfHttpsUnlessSet(String httpPort, int grpcPort) {
+    ServerConfig server = changed(Map.of("server.http-port", httpPort)).server();
+    assertEquals(grpcPort, server.effectiveGrpcPort());
   }
 
   @Test
@@ -92,7 +104,8 @@ class SectionsTest {
     assertEquals(
         new WorkersConfig(
             WorkersConfig.Isolation.THREAD,
-            1,
+            WorkersConfig.SwitchOn.FAULT,
+            Optional.empty(),
             Duration.ofSeconds(30),
             Duration.ofSeconds(60),
             size("128MiB")),
@@ -104,18 +117,26 @@ class SectionsTest {
     assertEquals(
         new WorkersConfig(
             WorkersConfig.Isolation.PROCESS,
-            2,
+            WorkersConfig.SwitchOn.TENANT,
+            Optional.of(3),
             Duration.ofMillis(500),
             Duration.ofSeconds(5),
             size("64MiB")),
         changed(
                 Map.of(
                     "workers.isolation", "process",
-                    "workers.standbys", "2",
+                    "workers.switch", "tenant",
+                    "workers.standbys", "3",
                     "workers.hang-timeout", "500ms",
                     "workers.start-timeout", "5s",
                     "workers.heap", "64MiB"))
             .workers());
+  }
+
+  @Test
+  void workers_switchIsNotForFaultsAlone_twoStandBy() {
+    assertEquals(1, DEFAULTS.workers().chosenStandbys());
+    assertEquals(2, changed(Map.of("workers.switch", "model")).workers().chosenStandbys());
   }
 
   @Test

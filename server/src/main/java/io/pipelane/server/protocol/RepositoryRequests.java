@@ -87,13 +87,7 @@ public final class RepositoryRequests {
       throw Json.wrong(parser, "parameters", "an object");
     }
     for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
-      if (name.equals("config") || name.startsWith("file:")) {
-        throw new StatusException(
-            Status.UNIMPLEMENTED,
-            "parameter \""
-                + Json.shorten(name)
-                + "\" is not served; put the model into the repository and load it by name");
-      }
+      checkParameter(name);
       parser.nextToken();
       if (name.equals("deadline")) {
         deadline = Optional.of(readDeadline(parser));
@@ -112,5 +106,21 @@ public final class RepositoryRequests {
       throw Json.wrong(parser, "parameters.deadline", "microseconds from 0 to " + MOST_MICROS);
     }
     return Duration.of(parser.getLongValue(), ChronoUnit.MICROS);
+  }
+
+  /**
+   * Checks a parameter of a load or unload request.
+   *
+   * @throws StatusException {@link Status#UNIMPLEMENTED} for one that brings a configuration or a
+   *     file along
+   */
+  public static void checkParameter(String name) {
+    if (name.equals("config") || name.startsWith("file:")) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "parameter \""
+              + Json.shorten(name)
+              + "\" is not served; put the model into the repository and load it by name");
+    }
   }
 }
