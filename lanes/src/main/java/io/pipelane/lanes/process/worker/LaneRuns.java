@@ -15,7 +15,8 @@ final class LaneRuns {
   private final WorkerSteps steps;
   private @Nullable WorkerLane lane;
 
-  LaneRuns(int number, ChannelEnd end, WorkerDevice device, WorkerSessions sessions, WorkerSteps steps) {
+  LaneRuns(
+      int number, ChannelEnd end, WorkerDevice device, WorkerSessions sessions, WorkerSteps steps) {
     this.number = number;
     this.end = end;
     this.device = device;

@@ -60,7 +60,8 @@ public final class WorkerMain {
     }
     offerToEndFirst();
     WorkerDevice device =
-        WorkerDevice.open(arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
+        WorkerDevice.open(
+            arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
     WorkerSessions sessions = new WorkerSessions(server, device, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
