@@ -73,7 +73,8 @@ class SectionsTest {
     assertEquals(
         new WorkersConfig(
             WorkersConfig.Isolation.THREAD,
-            1,
+            WorkersConfig.SwitchOn.FAULT,
+            Optional.empty(),
             Duration.ofSeconds(30),
             Duration.ofSeconds(60),
             size("128MiB")),
@@ -85,18 +86,26 @@ class SectionsTest {
     assertEquals(
         new WorkersConfig(
             WorkersConfig.Isolation.PROCESS,
-            2,
+            WorkersConfig.SwitchOn.TENANT,
+            Optional.of(3),
             Duration.ofMillis(500),
             Duration.ofSeconds(5),
             size("64MiB")),
         changed(
                 Map.of(
                     "workers.isolation", "process",
-                    "workers.standbys", "2",
+                    "workers.switch", "tenant",
+                    "workers.standbys", "3",
                     "workers.hang-timeout", "500ms",
                     "workers.start-timeout", "5s",
                     "workers.heap", "64MiB"))
             .workers());
+  }
+
+  @Test
+  void workers_switchIsNotForFaultsAlone_twoStandBy() {
+    assertEquals(1, DEFAULTS.workers().chosenStandbys());
+    assertEquals(2, changed(Map.of("workers.switch", "model")).workers().chosenStandbys());
   }
 
   @Test

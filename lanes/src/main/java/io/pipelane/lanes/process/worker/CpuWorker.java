@@ -61,8 +61,9 @@ final class CpuWorker implements WorkerDevice {
   }
 
   @Override
-  public WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session) {
-    return new Arrivals(end, session);
+  public WorkerArrivals arrivals(
+      Message.Run run, ChannelEnd end, WorkerSession session, WorkerSteps steps) {
+    return new Arrivals(end, session, steps);
   }
 
   @Override

@@ -68,8 +68,9 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
-  public WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session) {
-    return new DeviceArrivals(device, run.arrivals(), end, session);
+  public WorkerArrivals arrivals(
+      Message.Run run, ChannelEnd end, WorkerSession session, WorkerSteps steps) {
+    return new DeviceArrivals(device, run.arrivals(), end, session, steps);
   }
 
   @Override

@@ -12,13 +12,16 @@ final class LaneRuns {
   private final ChannelEnd end;
   private final WorkerDevice device;
   private final WorkerSessions sessions;
+  private final WorkerSteps steps;
   private @Nullable WorkerLane lane;
 
-  LaneRuns(int number, ChannelEnd end, WorkerDevice device, WorkerSessions sessions) {
+  LaneRuns(
+      int number, ChannelEnd end, WorkerDevice device, WorkerSessions sessions, WorkerSteps steps) {
     this.number = number;
     this.end = end;
     this.device = device;
     this.sessions = sessions;
+    this.steps = steps;
   }
 
   /** Runs once; what it throws is what the session has thrown. */
@@ -28,7 +31,9 @@ final class LaneRuns {
     EphemeralRegion region = here.region();
     region.limit(run.limitBytes());
     region.resetPeak();
-    WorkerDevice.WorkerArrivals arrivals = device.arrivals(run, end, session);
+    String structure = session.plan().structureHash();
+    steps.reached(WorkerSteps.Step.RUNNING, structure);
+    WorkerDevice.WorkerArrivals arrivals = device.arrivals(run, end, session, steps);
     boolean[] answered = new boolean[1];
     try (PlacedInvocation invocation =
         new PlacedInvocation(
@@ -42,6 +47,7 @@ final class LaneRuns {
               answered[0] = true;
             })) {
       session.session().run(invocation, region, bytes -> grow(region, bytes), arrivals);
+      steps.reached(WorkerSteps.Step.RAN, structure);
       return answered[0]
           ? new Message.Finished(region.peakBytes(), session.heldBytes())
           : ran(session, region, arrivals, invocation, false);

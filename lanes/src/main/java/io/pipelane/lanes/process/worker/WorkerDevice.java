@@ -53,7 +53,8 @@ interface WorkerDevice {
   MemorySegment transferMemory();
 
   /** The weights of a run. */
-  WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session);
+  WorkerArrivals arrivals(
+      Message.Run run, ChannelEnd end, WorkerSession session, WorkerSteps steps);
 
   /** What a session's constants may grow by after it is built. */
   long sparedBytes();

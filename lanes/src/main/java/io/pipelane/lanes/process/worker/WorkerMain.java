@@ -28,9 +28,14 @@ public final class WorkerMain {
 
   /** Runs a worker; see {@link WorkerArguments}. */
   public static void main(String[] arguments) throws InterruptedException {
+    run(arguments, WorkerSteps.UNOBSERVED);
+  }
+
+  /** The same, telling how far it comes. */
+  static void run(String[] arguments, WorkerSteps steps) throws InterruptedException {
     endWithServer();
     try {
-      List<Thread> threads = start(WorkerArguments.of(arguments));
+      List<Thread> threads = start(WorkerArguments.of(arguments), steps);
       for (Thread thread : threads) {
         thread.join();
       }
@@ -40,7 +45,8 @@ public final class WorkerMain {
     }
   }
 
-  private static List<Thread> start(WorkerArguments arguments) {
+  private static List<Thread> start(WorkerArguments arguments, WorkerSteps steps) {
+    steps.reached(WorkerSteps.Step.OPENING, "");
     long server = arguments.export().process();
     WorkerArea area = WorkerArea.open(server, arguments.area(), arguments.channels());
     try {
@@ -52,14 +58,15 @@ public final class WorkerMain {
     offerToEndFirst();
     WorkerDevice device =
         WorkerDevice.open(arguments.export(), arguments.library(), arguments.threadsPerRun());
-    WorkerSessions sessions = new WorkerSessions(server, device);
+    WorkerSessions sessions = new WorkerSessions(server, device, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(i, end, device, sessions));
+      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(i, end, device, sessions, steps));
       String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));
     }
+    steps.reached(WorkerSteps.Step.HELLO, "");
     area.sayHello(WorkerArea.READY, device.sessions().runtimeVersion());
     return threads;
   }
