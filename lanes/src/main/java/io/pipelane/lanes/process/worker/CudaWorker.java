@@ -74,6 +74,16 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
+  public long awakeNanos() {
+    return device.awakeNanos();
+  }
+
+  @Override
+  public void release() {
+    device.release();
+  }
+
+  @Override
   public long sparedBytes() {
     return CAPTURE_BYTES;
   }

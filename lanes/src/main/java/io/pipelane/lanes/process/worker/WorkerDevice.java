@@ -59,6 +59,14 @@ interface WorkerDevice {
   /** What a session's constants may grow by after it is built. */
   long sparedBytes();
 
+  /** How long a lane's thread stays awake for its next run. */
+  default long awakeNanos() {
+    return 0;
+  }
+
+  /** Gives everything back that the process has of the device; nothing runs, nothing will. */
+  default void release() {}
+
   /** A run's weights, and what has come of waiting for them. */
   interface WorkerArrivals extends WeightArrivals {
     /** How long the run has waited. */
