@@ -1,8 +1,10 @@
 package io.pipelane.bench;
 
 import io.pipelane.bench.forms.FormsCommand;
+import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.bench.residency.ResidencyCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.loadgen.Subcommand;
 import picocli.CommandLine.Command;
@@ -16,12 +18,20 @@ import picocli.CommandLine.Spec;
     description = "Measures Pipelane beside what it is compared with, in one run, interleaved.",
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "PROGRAM",
-    subcommands = {FormsCommand.class, HttpCommand.class, NoopCommand.class, SwitchCommand.class})
+    subcommands = {
+      FormsCommand.class,
+      GroupingCommand.class,
+      HttpCommand.class,
+      NoopCommand.class,
+      ResidencyCommand.class,
+      SwitchCommand.class
+    })
 public final class BenchCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Override
   public Integer call() {
-    throw new ParameterException(spec.commandLine(), "say which: forms, http, noop or switch");
+    throw new ParameterException(
+        spec.commandLine(), "say which: forms, grouping, http, noop, residency or switch");
   }
 }

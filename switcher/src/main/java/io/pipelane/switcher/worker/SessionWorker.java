@@ -39,8 +39,8 @@ public final class SessionWorker implements Worker {
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
-  private final SegmentProfiles profiles;
   private final LongSupplier nanoClock;
+  private final SegmentProfiles profiles;
   private final Retries retries = new Retries();
   private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
 

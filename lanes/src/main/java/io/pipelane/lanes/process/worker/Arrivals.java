@@ -29,7 +29,8 @@ final class Arrivals implements WorkerDevice.WorkerArrivals {
     long needed = session.plan().segments().get(segment).end();
     if (needed > mappedBytes) {
       steps.reached(WorkerSteps.Step.MAPPING, session.plan().structureHash());
-      session.range().map(mappedBytes, needed);
+      long begin = mappedBytes;
+      WorkerMain.orEnd(() -> session.range().map(begin, needed));
       mappedBytes = needed;
     }
     end.progress().step();

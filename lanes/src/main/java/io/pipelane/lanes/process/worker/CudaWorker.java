@@ -22,9 +22,11 @@ final class CudaWorker implements WorkerDevice {
 
   private final CudaWorkerDevice device;
   private final DeviceMemory memory;
+  private final WorkerSteps steps;
   private final SessionFactory sessions;
 
-  CudaWorker(CudaExport export, Path library) {
+  CudaWorker(CudaExport export, Path library, WorkerSteps steps) {
+    this.steps = steps;
     device = CudaWorkerDevice.open(export);
     memory = new DeviceMemory(device.persistent());
     sessions = new CudaSessionFactory(library, device, memory, export.execution());
@@ -68,8 +70,7 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
-  public WorkerArrivals arrivals(
-      Message.Run run, ChannelEnd end, WorkerSession session, WorkerSteps steps) {
+  public WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session) {
     return new DeviceArrivals(device, run.arrivals(), end, session, steps);
   }
 

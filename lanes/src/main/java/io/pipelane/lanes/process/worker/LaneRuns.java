@@ -27,13 +27,13 @@ final class LaneRuns {
   /** Runs once; what it throws is what the session has thrown. */
   Message run(Message.Run run) {
     WorkerSession session = sessions.get(run.session());
+    String structure = session.plan().structureHash();
+    steps.reached(WorkerSteps.Step.RUNNING, structure);
     WorkerLane here = lane(run);
     EphemeralRegion region = here.region();
     region.limit(run.limitBytes());
     region.resetPeak();
-    String structure = session.plan().structureHash();
-    steps.reached(WorkerSteps.Step.RUNNING, structure);
-    WorkerDevice.WorkerArrivals arrivals = device.arrivals(run, end, session, steps);
+    WorkerDevice.WorkerArrivals arrivals = device.arrivals(run, end, session);
     boolean[] answered = new boolean[1];
     try (PlacedInvocation invocation =
         new PlacedInvocation(

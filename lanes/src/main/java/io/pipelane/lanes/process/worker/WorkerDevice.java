@@ -19,10 +19,11 @@ import org.jspecify.annotations.Nullable;
 /** The device as a worker process has it; lives as long as the process. Safe for any thread. */
 interface WorkerDevice {
   /** Opens what a server has exported. */
-  static WorkerDevice open(DeviceExport export, Path library, int threadsPerRun) {
+  static WorkerDevice open(
+      DeviceExport export, Path library, int threadsPerRun, WorkerSteps steps) {
     return switch (export) {
-      case CpuExport cpu -> new CpuWorker(cpu, library, threadsPerRun);
-      case CudaExport cuda -> new CudaWorker(cuda, library);
+      case CpuExport cpu -> new CpuWorker(cpu, library, threadsPerRun, steps);
+      case CudaExport cuda -> new CudaWorker(cuda, library, steps);
       default -> throw new ProtocolException("the server has a device " + export.kind());
     };
   }
@@ -53,8 +54,7 @@ interface WorkerDevice {
   MemorySegment transferMemory();
 
   /** The weights of a run. */
-  WorkerArrivals arrivals(
-      Message.Run run, ChannelEnd end, WorkerSession session, WorkerSteps steps);
+  WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session);
 
   /** What a session's constants may grow by after it is built. */
   long sparedBytes();

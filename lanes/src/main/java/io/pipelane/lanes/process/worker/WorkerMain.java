@@ -20,6 +20,9 @@ public final class WorkerMain {
 
   private static final int FAILED = 1;
 
+  /** The exit code of a worker that has no memory left, or may map nothing more. */
+  private static final int UNFIT = 6;
+
   /** Of all processes the system is to end one of these first when it has no memory left. */
   private static final String OUT_OF_MEMORY_SCORE = "500";
 
@@ -58,7 +61,8 @@ public final class WorkerMain {
     }
     offerToEndFirst();
     WorkerDevice device =
-        WorkerDevice.open(arguments.export(), arguments.library(), arguments.threadsPerRun());
+        WorkerDevice.open(
+            arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
     ending.opened(device);
     WorkerSessions sessions = new WorkerSessions(server, device, steps);
     List<Thread> threads = new ArrayList<>();
@@ -74,6 +78,24 @@ public final class WorkerMain {
     steps.reached(WorkerSteps.Step.HELLO, "");
     area.sayHello(WorkerArea.READY, device.sessions().runtimeVersion());
     return threads;
+  }
+
+  /**
+   * Does what a worker is of no use without. One that cannot ends, as another may be able to: what
+   * it was asked for is not to blame.
+   */
+  static void orEnd(Runnable work) {
+    try {
+      work.run();
+    } catch (RuntimeException e) {
+      unfit(e);
+    }
+  }
+
+  /** Ends the process for want of memory. */
+  static void unfit(Exception reason) {
+    System.err.println("a worker ends for want of memory: " + reason);
+    Runtime.getRuntime().halt(UNFIT);
   }
 
   private static void offerToEndFirst() {

@@ -67,6 +67,10 @@ final class WorkerSessions {
       sessions.put(build.session(), known);
       constants.limit(bytes + device.sparedBytes());
       built = true;
+      if (!device.sessions().boundToLane()) {
+        // What is there already need not be mapped by the first run.
+        range.map(0, model.plan().weightBytes());
+      }
       steps.reached(WorkerSteps.Step.BUILT, structure);
       return new Message.Built(bytes, known.heldBytes());
     } finally {
