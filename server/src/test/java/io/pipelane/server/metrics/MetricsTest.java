@@ -39,7 +39,7 @@ class MetricsTest {
     new Metrics(
             statistics,
             () -> Map.of("cpu", device()),
-            () -> new WorkersOverview(List.of(), 4, 2, ""))
+            () -> new WorkersOverview(List.of(), 4, 2, "", 0))
         .write(text);
     return text.toString(StandardCharsets.UTF_8).lines().toList();
   }
