@@ -2,8 +2,11 @@ package io.pipelane.bench;
 
 import io.pipelane.bench.faults.FaultsCommand;
 import io.pipelane.bench.forms.FormsCommand;
+import io.pipelane.bench.generator.GeneratorCommand;
+import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.bench.residency.ResidencyCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
@@ -21,8 +24,11 @@ import picocli.CommandLine.Spec;
     subcommands = {
       FaultsCommand.class,
       FormsCommand.class,
+      GeneratorCommand.class,
+      GroupingCommand.class,
       HttpCommand.class,
       NoopCommand.class,
+      ResidencyCommand.class,
       SwitchCommand.class,
       WorkersCommand.class
     })
@@ -32,6 +38,8 @@ public final class BenchCommand implements Subcommand {
   @Override
   public Integer call() {
     throw new ParameterException(
-        spec.commandLine(), "say which: faults, forms, http, noop, switch or workers");
+        spec.commandLine(),
+        "say which: faults, forms, generator, grouping, http, noop, residency, switch or"
+            + " workers");
   }
 }

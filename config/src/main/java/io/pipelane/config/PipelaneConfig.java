@@ -4,7 +4,7 @@ import java.util.Map;
 
 /** Everything that can be set, one record per area; see {@link Settings} for the keys. */
 public record PipelaneConfig(
-    @Section(name = "server", about = "The HTTP front end") ServerConfig server,
+    @Section(name = "server", about = "The front ends, HTTP and gRPC") ServerConfig server,
     @Section(name = "repository", about = "Where models and what is derived from them lie")
         RepositoryConfig repository,
     @Section(name = "import", about = "How model files are checked and prepared, in a process each")
@@ -17,6 +17,10 @@ public record PipelaneConfig(
     @Section(name = "runtime", about = "ONNX Runtime") RuntimeConfig runtime,
     @Section(name = "host-tier", about = "Host memory that keeps weights ready for transfer")
         HostTierConfig hostTier,
+    @Section(
+            name = "residency",
+            about = "Which weights stay on a device, and what is brought in ahead")
+        ResidencyConfig residency,
     @Section(name = "workers", about = "What models run in, and how it is replaced when it dies")
         WorkersConfig workers,
     @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue) {

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** For every section the pair: what it is by default, and every value changed. */
 class SectionsTest {
@@ -31,6 +33,7 @@ class SectionsTest {
         new ServerConfig(
             "127.0.0.1",
             8000,
+            Optional.empty(),
             ServerConfig.Transport.AUTO,
             0,
             size("64MiB"),
@@ -47,6 +50,7 @@ class SectionsTest {
         new ServerConfig(
             "::1",
             0,
+            Optional.of(-1),
             ServerConfig.Transport.IO_URING,
             4,
             size("1MB"),
@@ -58,6 +62,7 @@ class SectionsTest {
                 Map.of(
                     "server.host", "::1",
                     "server.http-port", "0",
+                    "server.grpc-port", "-1",
                     "server.transport", "io_uring",
                     "server.event-loops", "4",
                     "server.max-request-size", "1MB",
@@ -68,11 +73,37 @@ class SectionsTest {
             .server());
   }
 
+  @ParameterizedTest
+  @CsvSource({"8000, 8001", "0, 0", "65535, 0"})
+  void grpcPort_isTheNextOfHttpsUnlessSet(String httpPort, int grpcPort) {
+    ServerConfig server = changed(Map.of("server.http-port", httpPort)).server();
+    assertEquals(grpcPort, server.effectiveGrpcPort());
+  }
+
+  @Test
+  void residency_defaults() {
+    assertEquals(
+        new ResidencyConfig(ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), true),
+        DEFAULTS.residency());
+  }
+
+  @Test
+  void residency_everyValueChanged() {
+    assertEquals(
+        new ResidencyConfig(ResidencyConfig.Policy.GREEDY_DUAL_SIZE, Duration.ofSeconds(30), false),
+        changed(
+                Map.of(
+                    "residency.policy", "greedy-dual-size",
+                    "residency.half-life", "30s",
+                    "residency.prefetch", "false"))
+            .residency());
+  }
+
   @Test
   void workers_defaults() {
     assertEquals(
         new WorkersConfig(
-            WorkersConfig.Isolation.THREAD,
+            WorkersConfig.Isolation.AUTO,
             WorkersConfig.SwitchOn.FAULT,
             Optional.empty(),
             Duration.ofSeconds(30),

@@ -80,6 +80,8 @@ class ArchitectureTest {
           .that(
               resideOutsideOfPackages(
                   "io.pipelane.server.http..",
+                  "io.pipelane.server.grpc..",
+                  "io.pipelane.server.net..",
                   "io.pipelane.server.protocol..",
                   "io.pipelane.loadgen..",
                   "io.pipelane.bench.noop.."))

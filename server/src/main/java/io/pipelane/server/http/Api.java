@@ -9,11 +9,16 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.RepositoryRequests;
+import io.pipelane.server.protocol.StatisticsAnswer;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
@@ -26,6 +31,7 @@ final class Api {
   private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(Api.class.getName());
 
+  private final Backend backend;
   private final ModelCatalog catalog;
   private final InferenceService service;
   private final ServerActivity activity;
@@ -34,9 +40,10 @@ final class Api {
   /**
    * @param codecs runs the decoding and encoding that would hold an event loop for too long
    */
-  Api(ModelCatalog catalog, InferenceService service, ServerActivity activity, Executor codecs) {
-    this.catalog = catalog;
-    this.service = service;
+  Api(Backend backend, ServerActivity activity, Executor codecs) {
+    this.backend = backend;
+    this.catalog = backend.catalog();
+    this.service = backend.service();
     this.activity = activity;
     this.codecs = codecs;
   }
@@ -73,7 +80,7 @@ final class Api {
     switch (route) {
       case Route.ServerMetadata _ -> answer(exchange, Answers::server);
       case Route.Live _ -> answer(exchange, Answers::live);
-      case Route.Ready _ -> answerReady(exchange, catalog.isReady() && service.isUsable());
+      case Route.Ready _ -> answerReady(exchange, backend.isReady());
       case Route.ModelMetadata(String name, String version) -> {
         ServedModel model = catalog.resolve(name, version);
         answer(exchange, target -> Answers.model(target, model));
@@ -83,20 +90,23 @@ final class Api {
         answer(exchange, target -> Answers.modelReady(target, model));
       }
       case Route.Infer(String name, String version) -> {
-        ServedModel model = catalog.resolve(name, version);
-        model.checkRequestSize(body.readableBytes());
-        InferRun.start(exchange, body, model, service, codecs);
+        infer(exchange, catalog.resolve(name, version), body);
       }
+      case Route.Statistics(String name, String version) -> {
+        List<ModelCounters> models = backend.statisticsOf(name, version);
+        answer(exchange, target -> StatisticsAnswer.write(target, models));
+      }
+      case Route.Metrics _ -> MetricsRun.start(exchange, backend.metrics(), codecs);
       case Route.Index _ -> {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body));
         answer(exchange, target -> Answers.index(target, entries));
       }
       case Route.Load(String name) -> {
-        RepositoryRequests.check(body);
-        answerWhenDone(exchange, catalog.load(name));
+        Optional<Duration> deadline = RepositoryRequests.deadline(body);
+        answerWhenDone(exchange, catalog.load(name, deadline));
       }
       case Route.Unload(String name) -> {
-        RepositoryRequests.check(body);
+        RepositoryRequests.deadline(body);
         answerWhenDone(exchange, catalog.unload(name));
       }
       case Route.Workers _ -> {
@@ -104,6 +114,20 @@ final class Api {
         answer(exchange, target -> Answers.workers(target, workers));
       }
       case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
+    }
+  }
+
+  private void infer(Exchange exchange, ServedModel model, ByteBuf body) {
+    RequestAccount account = backend.statistics().begin(model.version());
+    try {
+      model.checkRequestSize(body.readableBytes());
+      InferRun.start(exchange, body, model, service, account, codecs);
+    } catch (StatusException e) {
+      account.failed(e.status());
+      throw e;
+    } catch (RuntimeException | OutOfMemoryError e) {
+      account.failed(Status.INTERNAL);
+      throw e;
     }
   }
 

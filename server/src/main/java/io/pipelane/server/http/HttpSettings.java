@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.net.Transport;
 import java.time.Duration;
 import java.util.Objects;
 

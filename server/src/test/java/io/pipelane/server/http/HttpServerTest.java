@@ -12,6 +12,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Transport;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -48,7 +50,9 @@ class HttpServerTest {
   private static HttpServer start(
       HttpSettings settings, ModelCatalog catalog, InferenceService service) {
     return HttpServer.start(
-        settings, catalog, service, new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES)));
+        settings,
+        Backends.of(catalog, service),
+        new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES)));
   }
 
   static Set<Transport> transports() {

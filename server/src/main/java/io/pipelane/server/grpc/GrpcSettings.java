@@ -1,0 +1,19 @@
+package io.pipelane.server.grpc;
+
+import io.pipelane.server.net.Transport;
+import java.time.Duration;
+
+/**
+ * How the gRPC front end listens.
+ *
+ * @param port 0 picks a free one
+ * @param maxMessageBytes the largest request, and the largest output
+ * @param idleTimeout after which a connection without calls is closed
+ */
+public record GrpcSettings(
+    String host,
+    int port,
+    Transport transport,
+    int eventLoops,
+    int maxMessageBytes,
+    Duration idleTimeout) {}
