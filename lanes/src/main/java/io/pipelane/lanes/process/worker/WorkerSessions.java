@@ -57,13 +57,7 @@ final class WorkerSessions {
       long bytes = constants.usedBytes();
       WorkerSession known =
           new WorkerSession(
-              session,
-              model.plan(),
-              range,
-              build.slots(),
-              constants,
-              bytes,
-              new AtomicBoolean());
+              session, model.plan(), range, build.slots(), constants, bytes, new AtomicBoolean());
       sessions.put(build.session(), known);
       constants.limit(bytes + device.sparedBytes());
       built = true;
