@@ -87,6 +87,26 @@ class BenchCommandTest {
   }
 
   @Test
+  void generator_measuresItselfOpenAndClosed() throws Exception {
+    JsonNode cases = run("generator", "--rate", "500").at("/cases");
+
+    assertEquals("open loop", cases.at("/0/case").asText());
+    assertTrue(cases.at("/0/cpu_us/median").asDouble() > 0, cases.toString());
+    assertTrue(cases.toString().contains("\"closed loop\""), cases.toString());
+  }
+
+  @Test
+  void faults_killsAWorkerAndLosesNothing() throws Exception {
+    JsonNode result = run("faults", "--spare-server", "--fault=KILL").at("/cases/0");
+
+    assertEquals("kill -9 of the active worker", result.at("/case").asText());
+    for (String key : new String[] {"wrong", "unanswered", "refused"}) {
+      assertEquals(0, result.at("/" + key + "/median").asDouble(), result.toString());
+    }
+    assertTrue(result.at("/tried/median").asDouble() > 0, result.toString());
+  }
+
+  @Test
   void forms_whenNoCaseHasTheName_saysSo() {
     int status = execute("forms", "--work", folder.toString(), "--case", "nothing of the kind");
 

@@ -89,7 +89,10 @@ final class Clients implements AutoCloseable {
     }
   }
 
-  /** Waits until the server, or another in its place, answers for all models; nothing of that is counted. */
+  /**
+   * Waits until the server, or another in its place, answers for all models; nothing of that is
+   * counted.
+   */
   private void awaitServer(InferenceClient client) throws InterruptedException {
     while (!over) {
       try {

@@ -199,7 +199,13 @@ final class WorkerSupervisor implements AutoCloseable {
   private void leave(WorkerMember member) {
     vacate("worker %d belonged to others".formatted(member.worker.id()), System.nanoTime());
     retire(member);
-    startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+    startAfterHandOver();
+  }
+
+  private void startAfterHandOver() {
+    if (members.stream().anyMatch(member -> member.is(WorkerState.STANDBY))) {
+      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+    }
   }
 
   private void vacate(String reason, long sinceNanos) {
@@ -228,8 +234,8 @@ final class WorkerSupervisor implements AutoCloseable {
     }
     if (member.is(WorkerState.STARTING)) {
       startFailed(new StatusException(Status.UNAVAILABLE, loss));
-    } else if (members.stream().anyMatch(other -> other.is(WorkerState.STANDBY))) {
-      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+    } else {
+      startAfterHandOver();
     }
   }
 
