@@ -32,7 +32,11 @@ public final class ArmedFaults implements AutoCloseable {
     /** It goes on never. */
     HANG,
     /** It takes memory until there is none. */
-    OUT_OF_MEMORY
+    OUT_OF_MEMORY,
+    /** A kernel of it writes where nothing is, after which its GPU does no more for it. */
+    DEVICE_ERROR,
+    /** A kernel of it takes the whole GPU and never ends. */
+    DEVICE_HANG
   }
 
   /** Those of a server's workers. */

@@ -34,6 +34,8 @@ public final class FaultyWorker {
       case EXIT -> Runtime.getRuntime().halt(7);
       case HANG -> hang();
       case OUT_OF_MEMORY -> fillHeap();
+      case DEVICE_ERROR -> FaultyKernels.launchIllegal();
+      case DEVICE_HANG -> FaultyKernels.launchEndless();
     }
   }
 
