@@ -2,8 +2,10 @@ package io.pipelane.bench;
 
 import io.pipelane.bench.forms.FormsCommand;
 import io.pipelane.bench.generator.GeneratorCommand;
+import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.bench.residency.ResidencyCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.loadgen.Subcommand;
 import picocli.CommandLine.Command;
@@ -20,8 +22,10 @@ import picocli.CommandLine.Spec;
     subcommands = {
       FormsCommand.class,
       GeneratorCommand.class,
+      GroupingCommand.class,
       HttpCommand.class,
       NoopCommand.class,
+      ResidencyCommand.class,
       SwitchCommand.class
     })
 public final class BenchCommand implements Subcommand {
@@ -30,6 +34,7 @@ public final class BenchCommand implements Subcommand {
   @Override
   public Integer call() {
     throw new ParameterException(
-        spec.commandLine(), "say which: forms, generator, http, noop or switch");
+        spec.commandLine(),
+        "say which: forms, generator, grouping, http, noop, residency or switch");
   }
 }

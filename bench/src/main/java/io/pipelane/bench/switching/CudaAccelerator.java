@@ -2,6 +2,9 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.calibration.Calibrator;
+import io.pipelane.lanes.calibration.CudaProbe;
+import io.pipelane.lanes.calibration.MatrixProducts;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
@@ -15,6 +18,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,6 +27,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /** A GPU. */
 final class CudaAccelerator implements Accelerator {
@@ -84,6 +89,21 @@ final class CudaAccelerator implements Accelerator {
   @Override
   public boolean captures() {
     return true;
+  }
+
+  @Override
+  public PipelineCosts costs() {
+    LongSupplier clock = System::nanoTime;
+    CudaProbe probe =
+        new CudaProbe(
+            context(),
+            device.persistent(),
+            device::awaitMappings,
+            new MatrixProducts(() -> library, provider(), clock),
+            clock);
+    MemorySegment source = pinned(Calibrator.LARGEST_COPY);
+    return PipelineCosts.gpu(
+        new Calibrator(clock).calibrate(device, driver.versionText(), source, probe));
   }
 
   @Override

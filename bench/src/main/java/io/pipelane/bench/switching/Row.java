@@ -16,6 +16,7 @@ record Row(String key, String label) {
   static final Row WARM = new Row("warm", "warm");
   static final Row RUN_WARM = new Row("run_warm", "warm, the run alone, without queue and hops");
   static final Row COLD = new Row("cold", "cold, pipelined in groups");
+  static final Row COLD_OPTIMAL = new Row("cold_optimal", "cold, groups chosen by measured times");
   static final Row COLD_LAYERS = new Row("cold_layers", "cold, pipelined layer by layer");
   static final Row COLD_WHOLE = new Row("cold_whole", "cold, one copy, then run");
   static final Row STRUCTURE_COLD =
@@ -41,9 +42,19 @@ record Row(String key, String label) {
 
   /** Cold with a share of the weights resident. */
   static Row resident(double share) {
-    String percent = share * 100 % 1 == 0 ? "%.0f" : "%.1f";
-    String text = String.format(Locale.ROOT, percent, share * 100);
+    String text = percent(share);
     return new Row("cold_resident_" + text, "cold, the first " + text + " % resident");
+  }
+
+  /** The same with groups chosen by measured times. */
+  static Row residentOptimal(double share) {
+    String text = percent(share);
+    return new Row(
+        "cold_optimal_resident_" + text, "cold, the first " + text + " % resident, groups chosen");
+  }
+
+  private static String percent(double share) {
+    return String.format(Locale.ROOT, share * 100 % 1 == 0 ? "%.0f" : "%.1f", share * 100);
   }
 
   /** Cold with the weights in a number of groups. */

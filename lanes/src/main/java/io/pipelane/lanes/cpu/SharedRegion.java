@@ -14,6 +14,7 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
   private final int lane;
   private final SharedMemory memory;
   private final Consumer<SharedRegion> onClose;
+  private String owner = "";
 
   public SharedRegion(int lane, long maximumBytes, Consumer<SharedRegion> onClose) {
     super(maximumBytes);
@@ -35,6 +36,14 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
   /** A part of the memory. */
   public MemorySegment at(long offset, long bytes) {
     return memory.segment().asSlice(offset, bytes);
+  }
+
+  /** Discards what runs of another owner have left; belongs to the lane's thread. */
+  public void cleanFor(String runOwner) {
+    if (!owner.isEmpty() && !runOwner.equals(owner)) {
+      memory.discardFrom(0);
+    }
+    owner = runOwner;
   }
 
   @Override

@@ -75,7 +75,7 @@ final class Conversation {
         throw worker.violated(new ProtocolException("it said " + message));
       }
       if (worker.isGone()) {
-        throw worker.lost();
+        throw worker.lost(end.isTaken());
       }
       if (!end.awaitSince(mark, tick)) {
         watch();
@@ -98,7 +98,7 @@ final class Conversation {
       steps = current;
       since = now;
     } else if (now - since > patience.toNanos()) {
-      worker.kill("it hangs, not having got on for " + patience);
+      worker.killForWork("it hangs, not having got on for " + patience);
     }
   }
 }

@@ -43,9 +43,11 @@ final class ProcessSession implements ModelSession {
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
     SharedLane lane = (SharedLane) region;
-    WorkerProcess worker = factory.enter();
-    try (RemoteRun run =
-        new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
+    lane.host().cleanFor(invocation.owner());
+    WorkerProcess worker = factory.enter(invocation.owner());
+    try (UnderWay.Ended _ = worker.underWay().begin();
+        RemoteRun run =
+            new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
       Message.Built _ = worker.builds().require(known);
       heldBytes = run.in(worker, known.number(), factory.settings());
     } catch (OutOfDeviceMemoryException | WorkerLostException e) {

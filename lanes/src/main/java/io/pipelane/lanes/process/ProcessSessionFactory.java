@@ -28,10 +28,13 @@ import org.jspecify.annotations.Nullable;
 public final class ProcessSessionFactory implements SessionFactory {
   private static final System.Logger LOG = System.getLogger(ProcessSessionFactory.class.getName());
 
+  private static final int LOSSES_IN_BACKGROUND = 2;
+
   private final SharedDevice device;
   private final MemorySegment transferMemory;
   private final WorkerSettings settings;
   private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
+  private final Map<Long, Integer> lostInBackground = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
   private final ExecutorService background =
       Executors.newSingleThreadExecutor(
@@ -76,9 +79,18 @@ public final class ProcessSessionFactory implements SessionFactory {
     return transferMemory;
   }
 
-  /** Enters the active worker, see {@link WorkerBoard#enter}. */
-  WorkerProcess enter() {
-    return supervisor.board().enter(settings.startTimeout());
+  /** Enters the active worker for a run, see {@link WorkerBoard#enter}. */
+  WorkerProcess enter(String owner) {
+    return supervisor.board().enter(settings.startTimeout(), owner);
+  }
+
+  @Override
+  public String owner(ImportedModel model) {
+    return switch (settings.switchOn()) {
+      case FAULT -> "";
+      case TENANT -> "tenant " + model.tenant();
+      case MODEL -> "model " + model.version();
+    };
   }
 
   @Override
@@ -110,8 +122,8 @@ public final class ProcessSessionFactory implements SessionFactory {
   }
 
   private Message.Built build(KnownSession known) {
-    WorkerProcess worker = enter();
-    try {
+    WorkerProcess worker = enter("");
+    try (UnderWay.Ended _ = worker.underWay().begin()) {
       return worker.builds().require(known);
     } catch (OutOfDeviceMemoryException e) {
       throw new OutOfDeviceMemoryException(e.refusedBytes() * settings.workers());
@@ -134,17 +146,23 @@ public final class ProcessSessionFactory implements SessionFactory {
     sessions.values().forEach(known -> background.execute(() -> buildInBackground(worker, known)));
   }
 
-  /** What cannot be built is left for when it is needed. */
+  /** What cannot be built, or costs a worker again and again, is left for when it is needed. */
   private void buildInBackground(WorkerProcess worker, KnownSession known) {
-    if (!sessions.containsKey(known.number()) || !worker.enter()) {
+    boolean wanted =
+        sessions.containsKey(known.number())
+            && lostInBackground.getOrDefault(known.number(), 0) < LOSSES_IN_BACKGROUND;
+    if (!wanted || !worker.enter()) {
       return;
     }
-    try {
+    try (UnderWay.Ended _ = worker.underWay().begin()) {
       Message.Built _ = worker.builds().requireInBackground(known);
+      lostInBackground.remove(known.number());
       if (!sessions.containsKey(known.number())) {
         worker.builds().close(known.number());
       }
-    } catch (WorkerLostException | StatusException | OutOfDeviceMemoryException e) {
+    } catch (WorkerLostException e) {
+      lostInBackground.merge(known.number(), 1, Integer::sum);
+    } catch (StatusException | OutOfDeviceMemoryException e) {
       LOG.log(Level.WARNING, "worker " + worker.id() + " has not built a session", e);
     } finally {
       worker.leave();
@@ -154,6 +172,7 @@ public final class ProcessSessionFactory implements SessionFactory {
   /** Closes a session in all workers; nothing runs in it. */
   void forget(KnownSession known) {
     sessions.remove(known.number());
+    lostInBackground.remove(known.number());
     forWorkers(worker -> worker.builds().close(known.number()));
   }
 

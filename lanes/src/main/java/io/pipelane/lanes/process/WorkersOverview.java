@@ -8,17 +8,19 @@ import java.util.List;
  * @param started workers started since the beginning
  * @param lost those of them that ended without being told to
  * @param lastLoss what became of the last of those; empty when there is none
+ * @param lastPauseNanos how long nobody was active before the last of the others took over
  */
-public record WorkersOverview(List<Entry> workers, long started, long lost, String lastLoss) {
+public record WorkersOverview(
+    List<Entry> workers, long started, long lost, String lastLoss, long lastPauseNanos) {
   /** No worker processes: sessions run in the server's own. */
-  public static final WorkersOverview NONE = new WorkersOverview(List.of(), 0, 0, "");
+  public static final WorkersOverview NONE = new WorkersOverview(List.of(), 0, 0, "", 0);
 
   public WorkersOverview {
     workers = List.copyOf(workers);
   }
 
   WorkersOverview with(List<Entry> others) {
-    return new WorkersOverview(others, started, lost, lastLoss);
+    return new WorkersOverview(others, started, lost, lastLoss, lastPauseNanos);
   }
 
   /**

@@ -58,6 +58,7 @@ final class WorkersCommand implements Subcommand {
     String loss = overview.path("last_loss").asText();
     if (!loss.isEmpty()) {
       out.println("Last loss: " + loss);
+      out.println("Last pause: %.1f ms".formatted(overview.path("last_pause_us").asLong() / 1e3));
     }
   }
 }

@@ -7,6 +7,7 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.importing.ImportTarget;
 import java.nio.file.Path;
 
@@ -38,10 +39,12 @@ final class CpuServing {
     WorkersConfig workers = config.workers();
     WorkerSettings settings =
         new WorkerSettings(
+            WorkerMain.class,
             library,
             config.runtime().threads(),
             budget.lanes(),
-            workers.standbys(),
+            workers.switchOn(),
+            workers.chosenStandbys(),
             workers.hangTimeout(),
             workers.startTimeout(),
             workers.heap());

@@ -20,11 +20,14 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.modelstore.importing.ImportTarget;
+import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.ProfileFolder;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -128,7 +131,8 @@ public final class DeviceOpening {
     if (config.workers().isolation() == WorkersConfig.Isolation.PROCESS) {
       throw new StatusException(
           Status.UNIMPLEMENTED,
-          "workers.isolation is process, which the CPU alone can do so far; set it to thread, or device.kind to cpu");
+          "workers.isolation is process, which the CPU alone can do so far; set it to thread, or"
+              + " device.kind to cpu");
     }
   }
 
@@ -197,17 +201,17 @@ public final class DeviceOpening {
             Executors.newSingleThreadExecutor(Thread.ofPlatform().name("profiles").factory()));
     SegmentProfiles profiles =
         SegmentProfiles.in(new ProfileFolder(config.repository().cache(), name), writer);
+    GraphTarget graph = device.target().graph();
+    Optional<PipelineCosts> costs =
+        Optional.ofNullable(measured.get(name)).map(m -> DeviceGrouping.costs(graph, m));
     return new SwitcherSettings(
         device.budget().weights().bytes(),
         device.budget().working().bytes(),
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
-        DeviceGrouping.of(
-            config.switching().grouping(),
-            device.target().graph(),
-            Optional.ofNullable(measured.get(name)),
-            profiles),
-        profiles);
+        DeviceGrouping.of(config.switching().grouping(), graph, costs, profiles),
+        profiles,
+        new ResidencySettings(config.residency(), profiles, costs));
   }
 }

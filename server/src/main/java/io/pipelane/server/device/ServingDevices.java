@@ -88,6 +88,11 @@ public final class ServingDevices implements InferenceService {
     switcher(version).warmUp(version);
   }
 
+  /** Says that a model will be asked soon; see {@link Switcher#wish}. */
+  public void wish(ModelVersion version, Optional<Duration> within) {
+    switcher(version).wish(version, within);
+  }
+
   /** Takes a model's weights off its device; see {@link Switcher#evict}. */
   public void evict(ModelVersion version) {
     switcher(version).evict(version);

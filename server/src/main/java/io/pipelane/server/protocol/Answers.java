@@ -142,6 +142,7 @@ public final class Answers {
           json.writeNumberField("started", workers.started());
           json.writeNumberField("lost", workers.lost());
           json.writeStringField("last_loss", workers.lastLoss());
+          json.writeNumberField("last_pause_us", workers.lastPauseNanos() / 1_000);
           json.writeArrayFieldStart("workers");
           for (WorkersOverview.Entry worker : workers.workers()) {
             json.writeStartObject();

@@ -56,6 +56,11 @@ public final class ChannelEnd {
         : null;
   }
 
+  /** Whether the other side has taken all that was sent. */
+  public boolean isTaken() {
+    return outgoing.isRead();
+  }
+
   /** A mark to take before {@link #poll}, and to wait from when that answered nothing. */
   public int mark() {
     return incoming.signal().value();

@@ -10,6 +10,9 @@ import io.pipelane.lanes.process.channel.Signal;
 
 /** Does what a server says through one channel, one thing after another. */
 final class ChannelLoop implements Runnable {
+  /** What ONNX Runtime says when C++ has no memory; its device memory is another matter. */
+  private static final String NO_MEMORY = "bad_alloc";
+
   private final ChannelEnd end;
   private final WorkerSessions sessions;
   private final LaneRuns runs;
@@ -75,6 +78,9 @@ final class ChannelLoop implements Runnable {
       return new Message.Failed(
           Status.INSUFFICIENT_MEMORY, e.refusedBytes(), peakBytes, e.toString());
     } catch (StatusException e) {
+      if (String.valueOf(e.getMessage()).contains(NO_MEMORY)) {
+        WorkerMain.unfit(e);
+      }
       return new Message.Failed(e.status(), 0, peakBytes, String.valueOf(e.getMessage()));
     } catch (RuntimeException e) {
       return new Message.Failed(Status.INTERNAL, 0, peakBytes, e.toString());

@@ -19,9 +19,10 @@ import org.jspecify.annotations.Nullable;
 /** The device as a worker process has it; lives as long as the process. Safe for any thread. */
 interface WorkerDevice {
   /** Opens what a server has exported. */
-  static WorkerDevice open(DeviceExport export, Path library, int threadsPerRun) {
+  static WorkerDevice open(
+      DeviceExport export, Path library, int threadsPerRun, WorkerSteps steps) {
     return switch (export) {
-      case CpuExport cpu -> new CpuWorker(cpu, library, threadsPerRun);
+      case CpuExport cpu -> new CpuWorker(cpu, library, threadsPerRun, steps);
       case CudaExport cuda -> new CudaWorker(cuda, library);
       default -> throw new ProtocolException("the server has a device " + export.kind());
     };

@@ -21,6 +21,9 @@ public final class WorkerMain {
 
   private static final int FAILED = 1;
 
+  /** The exit code of a worker that has no memory left, or may map nothing more. */
+  private static final int UNFIT = 6;
+
   /** Of all processes the system is to end one of these first when it has no memory left. */
   private static final String OUT_OF_MEMORY_SCORE = "500";
 
@@ -28,9 +31,14 @@ public final class WorkerMain {
 
   /** Runs a worker; see {@link WorkerArguments}. */
   public static void main(String[] arguments) throws InterruptedException {
+    run(arguments, WorkerSteps.UNOBSERVED);
+  }
+
+  /** The same, telling how far it comes. */
+  static void run(String[] arguments, WorkerSteps steps) throws InterruptedException {
     endWithServer();
     try {
-      List<Thread> threads = start(WorkerArguments.of(arguments));
+      List<Thread> threads = start(WorkerArguments.of(arguments), steps);
       for (Thread thread : threads) {
         thread.join();
       }
@@ -40,7 +48,8 @@ public final class WorkerMain {
     }
   }
 
-  private static List<Thread> start(WorkerArguments arguments) {
+  private static List<Thread> start(WorkerArguments arguments, WorkerSteps steps) {
+    steps.reached(WorkerSteps.Step.OPENING, "");
     long server = arguments.export().process();
     WorkerArea area = WorkerArea.open(server, arguments.area(), arguments.channels());
     try {
@@ -51,15 +60,17 @@ public final class WorkerMain {
     }
     offerToEndFirst();
     WorkerDevice device =
-        WorkerDevice.open(arguments.export(), arguments.library(), arguments.threadsPerRun());
-    WorkerSessions sessions = new WorkerSessions(server, device);
+        WorkerDevice.open(
+            arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
+    WorkerSessions sessions = new WorkerSessions(server, device, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(i, end, device, sessions));
+      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(i, end, device, sessions, steps));
       String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));
     }
+    steps.reached(WorkerSteps.Step.HELLO, "");
     area.sayHello(WorkerArea.READY, device.sessions().runtimeVersion());
     return threads;
   }
@@ -78,6 +89,24 @@ public final class WorkerMain {
               }
               Runtime.getRuntime().halt(0);
             });
+  }
+
+  /**
+   * Does what a worker is of no use without. One that cannot ends, as another may be able to: what
+   * it was asked for is not to blame.
+   */
+  static void orEnd(Runnable work) {
+    try {
+      work.run();
+    } catch (RuntimeException e) {
+      unfit(e);
+    }
+  }
+
+  /** Ends the process for want of memory. */
+  static void unfit(Exception reason) {
+    System.err.println("a worker ends for want of memory: " + reason);
+    Runtime.getRuntime().halt(UNFIT);
   }
 
   private static void offerToEndFirst() {

@@ -18,11 +18,13 @@ import java.util.concurrent.ConcurrentHashMap;
 final class WorkerSessions {
   private final long server;
   private final WorkerDevice device;
+  private final WorkerSteps steps;
   private final Map<Long, WorkerSession> sessions = new ConcurrentHashMap<>();
 
-  WorkerSessions(long server, WorkerDevice device) {
+  WorkerSessions(long server, WorkerDevice device, WorkerSteps steps) {
     this.server = server;
     this.device = device;
+    this.steps = steps;
   }
 
   /** The session of a number. */
@@ -37,6 +39,8 @@ final class WorkerSessions {
   /** Builds a session; nothing is left when that fails. */
   Message.Built build(Message.Build build) {
     ImportedModel model = description(build);
+    String structure = model.plan().structureHash();
+    steps.reached(WorkerSteps.Step.BUILDING, structure);
     Account constants = device.persistent().open("session " + build.session(), build.limitBytes());
     MappedRange range = device.range(build.slots());
     boolean built = false;
@@ -55,6 +59,11 @@ final class WorkerSessions {
       sessions.put(build.session(), known);
       constants.limit(bytes + device.sparedBytes());
       built = true;
+      if (!device.sessions().boundToLane()) {
+        // What is there already need not be mapped by the first run.
+        range.map(0, model.plan().weightBytes());
+      }
+      steps.reached(WorkerSteps.Step.BUILT, structure);
       return new Message.Built(bytes, known.heldBytes());
     } finally {
       if (!built) {
@@ -79,6 +88,7 @@ final class WorkerSessions {
   /** Closes a session that nothing runs in. */
   Message.Closed close(Message.Close close) {
     WorkerSession session = get(close.session());
+    steps.reached(WorkerSteps.Step.CLOSING, session.plan().structureHash());
     sessions.remove(close.session());
     session.session().close();
     session.constants().close();
