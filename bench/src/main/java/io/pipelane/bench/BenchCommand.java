@@ -1,5 +1,6 @@
 package io.pipelane.bench;
 
+import io.pipelane.bench.faults.FaultsCommand;
 import io.pipelane.bench.forms.FormsCommand;
 import io.pipelane.bench.generator.GeneratorCommand;
 import io.pipelane.bench.grouping.GroupingCommand;
@@ -7,6 +8,7 @@ import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
 import io.pipelane.bench.switching.SwitchCommand;
+import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -20,13 +22,15 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "PROGRAM",
     subcommands = {
+      FaultsCommand.class,
       FormsCommand.class,
       GeneratorCommand.class,
       GroupingCommand.class,
       HttpCommand.class,
       NoopCommand.class,
       ResidencyCommand.class,
-      SwitchCommand.class
+      SwitchCommand.class,
+      WorkersCommand.class
     })
 public final class BenchCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
@@ -35,6 +39,7 @@ public final class BenchCommand implements Subcommand {
   public Integer call() {
     throw new ParameterException(
         spec.commandLine(),
-        "say which: forms, generator, grouping, http, noop, residency or switch");
+        "say which: faults, forms, generator, grouping, http, noop, residency, switch or"
+            + " workers");
   }
 }

@@ -7,8 +7,8 @@ import java.util.Optional;
 public record WorkersConfig(
     @Key(
             about =
-                "Whether models run on threads of the server or in a process of their own; on the CPU so far",
-            standard = "thread")
+                "Whether models run on threads of the server or in a process of their own; auto is process on a GPU, thread on the CPU",
+            standard = "auto")
         Isolation isolation,
     @Key(
             name = "switch",
@@ -42,8 +42,18 @@ public record WorkersConfig(
     return standbys.orElse(switchOn == SwitchOn.FAULT ? 1 : 2);
   }
 
+  /** Whether models run in processes of their own. */
+  public boolean usesProcesses(boolean onGpu) {
+    return switch (isolation) {
+      case AUTO -> onGpu;
+      case THREAD -> false;
+      case PROCESS -> true;
+    };
+  }
+
   /** What keeps a model from taking the server with it. */
   public enum Isolation {
+    AUTO,
     THREAD,
     PROCESS
   }

@@ -103,7 +103,7 @@ class SectionsTest {
   void workers_defaults() {
     assertEquals(
         new WorkersConfig(
-            WorkersConfig.Isolation.THREAD,
+            WorkersConfig.Isolation.AUTO,
             WorkersConfig.SwitchOn.FAULT,
             Optional.empty(),
             Duration.ofSeconds(30),

@@ -149,9 +149,7 @@ public final class TestDevices {
   /** Settings of a server on the device, with memory and pages that it can have. */
   public static Map<String, String> settings(Map<String, String> onCpu) {
     Map<String, String> settings = new HashMap<>(onCpu);
-    if (IN_WORKERS) {
-      settings.put("workers.isolation", "process");
-    }
+    settings.put("workers.isolation", IN_WORKERS ? "process" : "thread");
     if (ON_GPU) {
       settings.put("device.kind", "cuda:0");
       settings.put("device.page-size", new ByteSize(GPU_PAGE).toString());

@@ -29,6 +29,9 @@ interface Accelerator extends AutoCloseable {
    */
   SessionFactory sessions(DeviceMemory memory, boolean captures);
 
+  /** The same device once more, for sessions in worker processes; empty where that is told elsewhere. */
+  Optional<Accelerator> inWorkers();
+
   /** What models are imported for. */
   ImportTarget target();
 

@@ -48,6 +48,12 @@ final class CpuAccelerator implements Accelerator {
     return new CpuSessionFactory(device, library, memory, 1);
   }
 
+  /** What worker processes cost there is {@code bench workers}' to tell. */
+  @Override
+  public Optional<Accelerator> inWorkers() {
+    return Optional.empty();
+  }
+
   @Override
   public ImportTarget target() {
     return ImportTarget.processor();

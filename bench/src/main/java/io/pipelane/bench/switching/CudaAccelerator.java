@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** A GPU. */
 final class CudaAccelerator implements Accelerator {
@@ -38,12 +39,29 @@ final class CudaAccelerator implements Accelerator {
   private final Path library;
   private final CudaDriver driver;
   private final CudaDevice device;
+  private final @Nullable SharedTransfers transfers;
   private final List<PinnedHostMemory> pinned = new ArrayList<>();
 
   CudaAccelerator(Path library, int index, ByteSize weights, ByteSize page) {
     this.library = library;
     driver = CudaDriver.load();
     device = CudaDevice.open(driver, index, weights, page);
+    transfers = null;
+  }
+
+  /** The same device, with memory of its own that worker processes share. */
+  private CudaAccelerator(CudaAccelerator beside) {
+    library = beside.library;
+    driver = beside.driver;
+    ByteSize page = new ByteSize(beside.device.pages().pageBytes());
+    ByteSize weights = new ByteSize(beside.device.pages().total() * page.bytes());
+    device = CudaDevice.openForWorkers(driver, beside.context().index(), weights, page);
+    transfers = new SharedTransfers(device.context());
+  }
+
+  @Override
+  public Optional<Accelerator> inWorkers() {
+    return Optional.of(new CudaAccelerator(this));
   }
 
   @Override
@@ -65,7 +83,9 @@ final class CudaAccelerator implements Accelerator {
     CaptureSettings settings = captures ? CaptureSettings.DEFAULT : CaptureSettings.NEVER;
     ExecutionSettings execution =
         new ExecutionSettings(TF32, ExecutionSettings.DEFAULT.cublasWorkspace(), settings);
-    return new CudaSessionFactory(library, device, memory, execution);
+    return transfers == null
+        ? new CudaSessionFactory(library, device, memory, execution)
+        : transfers.workers(device, library, execution);
   }
 
   @Override
@@ -113,6 +133,9 @@ final class CudaAccelerator implements Accelerator {
 
   @Override
   public synchronized MemorySegment pinned(long bytes) {
+    if (transfers != null) {
+      return transfers.take(bytes);
+    }
     PinnedHostMemory memory = PinnedHostMemory.allocate(context(), bytes);
     pinned.add(memory);
     return memory.segment();
@@ -141,6 +164,9 @@ final class CudaAccelerator implements Accelerator {
   @Override
   public void close() {
     pinned.forEach(PinnedHostMemory::close);
+    if (transfers != null) {
+      transfers.close();
+    }
     device.close();
   }
 }

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** Measures one model on one accelerator, through the product's own switcher. */
@@ -132,7 +133,7 @@ final class ModelRounds {
         all.add(new Contestant(Row.groups(count), cold(stage, groups), caller));
       }
       Contestant.measure(all, warmup, iterations, measured);
-      measureRunAlone(caller);
+      measureRunAlone(caller, Row.RUN_WARM);
       noteLowerBound(stage);
       notePlans(stage, optimal);
       noteDifference(caller);
@@ -239,11 +240,53 @@ final class ModelRounds {
     }
   }
 
-  private void measureRunAlone(LocalCaller caller) {
+  /** Sessions in this process and in a worker process, in turn. */
+  void measureIsolation() throws Exception {
+    Optional<Accelerator> workers = accelerator.inWorkers();
+    if (workers.isEmpty()) {
+      return;
+    }
+    try (Accelerator shared = workers.get();
+        Stage here = new Stage(accelerator, true);
+        Stage there = new Stage(shared, true)) {
+      here.register(grouped, weights);
+      there.register(grouped, weights);
+      LocalCaller inThread = here.caller(grouped, inputs);
+      LocalCaller inProcess = there.caller(grouped, inputs);
+      Contestant.measure(
+          List.of(
+              new Contestant(Row.THREAD_WARM, warm(here), inThread),
+              new Contestant(Row.PROCESS_WARM, warm(there), inProcess),
+              new Contestant(Row.THREAD_COLD, cold(here, Stage.GROUPS), inThread),
+              new Contestant(Row.PROCESS_COLD, cold(there, Stage.GROUPS), inProcess)),
+          warmup,
+          iterations,
+          measured);
+      measureRunAlone(inThread, Row.THREAD_RUN);
+      measureRunAlone(inProcess, Row.PROCESS_RUN);
+      requireSameAnswers(inThread, inProcess);
+    }
+  }
+
+  private static void requireSameAnswers(LocalCaller one, LocalCaller other) {
+    one.outputs()
+        .forEach(
+            (name, answer) -> {
+              if (answer.mismatch(Objects.requireNonNull(other.outputs().get(name))) >= 0) {
+                throw new IllegalStateException("output " + name + " differs between processes");
+              }
+            });
+  }
+
+  private Run warm(Stage stage) {
+    return () -> stage.warmUp(grouped.version());
+  }
+
+  private void measureRunAlone(LocalCaller caller, Row row) {
     for (int i = -warmup; i < iterations; i++) {
       caller.run();
       if (i >= 0) {
-        measured.of(Row.RUN_WARM).add(caller.timings().executeNanos() / 1e6);
+        measured.of(row).add(caller.timings().executeNanos() / 1e6);
       }
     }
   }

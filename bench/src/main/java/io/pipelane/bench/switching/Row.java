@@ -37,6 +37,13 @@ record Row(String key, String label) {
   static final Row SYNCHRONISED =
       new Row("ablation_synchronised", "the processor waits for each group");
 
+  static final Row THREAD_WARM = new Row("isolation_thread_warm", "thread: warm");
+  static final Row PROCESS_WARM = new Row("isolation_process_warm", "process: warm");
+  static final Row THREAD_COLD = new Row("isolation_thread_cold", "thread: cold");
+  static final Row PROCESS_COLD = new Row("isolation_process_cold", "process: cold");
+  static final Row THREAD_RUN = new Row("isolation_thread_run", "thread: warm, the run alone");
+  static final Row PROCESS_RUN = new Row("isolation_process_run", "process: warm, the run alone");
+
   static final List<Row> ABLATIONS =
       List.of(LAYER_COPIES, MANAGED, PAGEABLE, ALLOCATED, SYNCHRONISED);
 

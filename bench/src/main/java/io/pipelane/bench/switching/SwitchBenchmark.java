@@ -88,6 +88,9 @@ final class SwitchBenchmark {
     if (parts.contains(Part.COLD)) {
       rounds.measureCold();
     }
+    if (parts.contains(Part.ISOLATION)) {
+      rounds.measureIsolation();
+    }
     if (parts.contains(Part.STRUCTURE)) {
       rounds.measureStructureCold();
     }

@@ -41,6 +41,7 @@ public final class SwitchCommand implements Callable<Integer> {
     PLAIN,
     GATED,
     COLD,
+    ISOLATION,
     STRUCTURE,
     LINK,
     ABLATIONS,

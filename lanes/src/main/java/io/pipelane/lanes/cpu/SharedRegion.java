@@ -38,17 +38,17 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
     return memory.segment().asSlice(offset, bytes);
   }
 
-  /** Discards what runs of another owner have left; belongs to the lane's thread. */
+  @Override
+  public SharedRegion host() {
+    return this;
+  }
+
+  @Override
   public void cleanFor(String runOwner) {
     if (!owner.isEmpty() && !runOwner.equals(owner)) {
       memory.discardFrom(0);
     }
     owner = runOwner;
-  }
-
-  @Override
-  public SharedRegion host() {
-    return this;
   }
 
   @Override

@@ -23,6 +23,8 @@ final class Conversation {
   private final BooleanSupplier excused;
   private long steps;
   private long since;
+  private long awakeFrom;
+  private long awakeNanos;
 
   /**
    * A conversation.
@@ -35,6 +37,16 @@ final class Conversation {
     this.end = end;
     this.patience = patience;
     this.excused = excused;
+  }
+
+  /**
+   * Expects the next answer at some time from now: a thread that is awake then has it sooner.
+   *
+   * @param aroundNanos how long before and after that to be awake
+   */
+  void expect(long nanos, long aroundNanos) {
+    awakeFrom = System.nanoTime() + nanos - aroundNanos;
+    awakeNanos = 2 * aroundNanos;
   }
 
   /**
@@ -77,10 +89,17 @@ final class Conversation {
       if (worker.isGone()) {
         throw worker.lost(end.isTaken());
       }
-      if (!end.awaitSince(mark, tick)) {
+      if (!await(mark, tick)) {
         watch();
       }
     }
+  }
+
+  private boolean await(int mark, long tick) {
+    long untilAwake = awakeFrom - System.nanoTime();
+    return untilAwake > 0
+        ? end.awaitSince(mark, Math.min(tick, untilAwake))
+        : end.awaitSince(mark, tick, awakeNanos + untilAwake);
   }
 
   private @Nullable Message poll() {

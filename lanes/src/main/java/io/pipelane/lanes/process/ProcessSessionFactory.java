@@ -20,8 +20,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Builds sessions in worker processes: at once in the active one, in the background in others. */
@@ -64,10 +66,24 @@ public final class ProcessSessionFactory implements SessionFactory {
       DeviceExport export,
       MemorySegment transferMemory,
       WorkerSettings settings) {
+    this(device, export, transferMemory, settings, new AtomicInteger()::incrementAndGet);
+  }
+
+  /**
+   * The same.
+   *
+   * @param ids numbers that no other worker has
+   */
+  public ProcessSessionFactory(
+      SharedDevice device,
+      DeviceExport export,
+      MemorySegment transferMemory,
+      WorkerSettings settings,
+      IntSupplier ids) {
     this.device = device;
     this.transferMemory = transferMemory;
     this.settings = settings;
-    this.supervisor = new WorkerSupervisor(settings, export, this::catchUp);
+    this.supervisor = new WorkerSupervisor(settings, export, ids, this::catchUp);
     this.runtimeVersion = supervisor.start();
   }
 
@@ -176,6 +192,16 @@ public final class ProcessSessionFactory implements SessionFactory {
     forWorkers(worker -> worker.builds().close(known.number()));
   }
 
+  /** Has a session give up what it can do without, in all workers; nothing runs in it. */
+  void shrink(KnownSession known) {
+    forWorkers(worker -> worker.builds().shrink(known.number()));
+  }
+
+  /** How long it is worth staying awake for a run's end. */
+  long awakeNanos() {
+    return device.awakeNanos();
+  }
+
   private void forWorkers(Consumer<WorkerProcess> work) {
     for (WorkerProcess worker : supervisor.board().workers()) {
       if (worker.enter()) {
@@ -190,7 +216,15 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** The workers there are. */
   public WorkersOverview workers() {
-    return supervisor.board().overview();
+    WorkersOverview overview = supervisor.board().overview();
+    long share = device.overheadBytes() / Math.max(1, overview.workers().size());
+    return overview.with(
+        overview.workers().stream().map(worker -> worker.on(device.name(), share)).toList());
+  }
+
+  /** Whether there is a worker of this id. */
+  public boolean has(int id) {
+    return supervisor.board().workers().stream().anyMatch(worker -> worker.id() == id);
   }
 
   /**

@@ -17,6 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,6 +62,7 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private final WorkerSettings settings;
   private final DeviceExport export;
+  private final IntSupplier ids;
   private final Consumer<WorkerProcess> onStandby;
   private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
   private final WorkerBoard board =
@@ -70,7 +72,6 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private final List<WorkerMember> members = new ArrayList<>();
   private @Nullable Vacancy vacancy;
-  private int ids;
   private int failedStarts;
   private long startAgainAt = System.nanoTime();
   private boolean closing;
@@ -86,10 +87,15 @@ final class WorkerSupervisor implements AutoCloseable {
   /**
    * Nothing is started yet.
    *
+   * @param ids a number for each worker
    * @param onStandby told of each worker that has become ready; returns at once
    */
   WorkerSupervisor(
-      WorkerSettings settings, DeviceExport export, Consumer<WorkerProcess> onStandby) {
+      WorkerSettings settings,
+      DeviceExport export,
+      IntSupplier ids,
+      Consumer<WorkerProcess> onStandby) {
+    this.ids = ids;
     this.settings = settings;
     this.export = export;
     this.onStandby = onStandby;
@@ -193,7 +199,13 @@ final class WorkerSupervisor implements AutoCloseable {
   private void leave(WorkerMember member) {
     vacate("worker %d belonged to others".formatted(member.worker.id()), System.nanoTime());
     retire(member);
-    startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+    startAfterHandOver();
+  }
+
+  private void startAfterHandOver() {
+    if (members.stream().anyMatch(member -> member.is(WorkerState.STANDBY))) {
+      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+    }
   }
 
   private void vacate(String reason, long sinceNanos) {
@@ -222,8 +234,8 @@ final class WorkerSupervisor implements AutoCloseable {
     }
     if (member.is(WorkerState.STARTING)) {
       startFailed(new StatusException(Status.UNAVAILABLE, loss));
-    } else if (members.stream().anyMatch(other -> other.is(WorkerState.STANDBY))) {
-      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+    } else {
+      startAfterHandOver();
     }
   }
 
@@ -303,7 +315,7 @@ final class WorkerSupervisor implements AutoCloseable {
     try {
       WorkerProcess worker =
           WorkerProcess.start(
-              ++ids, settings, export, gone -> commands.add(new Command.Gone(gone)));
+              ids.getAsInt(), settings, export, gone -> commands.add(new Command.Gone(gone)));
       WorkerMember member = new WorkerMember(worker);
       members.add(member);
       board.noteStart();

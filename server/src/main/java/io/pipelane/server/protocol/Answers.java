@@ -151,6 +151,8 @@ public final class Answers {
             json.writeStringField("state", worker.state().name());
             json.writeNumberField("sessions", worker.sessions());
             json.writeNumberField("memory_bytes", worker.memoryBytes());
+            json.writeStringField("device", worker.device());
+            json.writeNumberField("device_bytes", worker.deviceBytes());
             json.writeEndObject();
           }
           json.writeEndArray();

@@ -68,7 +68,12 @@ public final class ChannelEnd {
 
   /** Waits until something may have come since a mark; false when the time was over before. */
   public boolean awaitSince(int mark, long nanos) {
-    return incoming.signal().awaitChange(mark, nanos);
+    return awaitSince(mark, nanos, 0);
+  }
+
+  /** The same, staying awake so long at least. */
+  public boolean awaitSince(int mark, long nanos, long awakeNanos) {
+    return incoming.signal().awaitChange(mark, nanos, awakeNanos);
   }
 
   /** Wakes who waits at this end, when the other side never will; on any thread. */

@@ -16,9 +16,17 @@ final class ChannelLoop implements Runnable {
   private final ChannelEnd end;
   private final WorkerSessions sessions;
   private final LaneRuns runs;
+  private final long awakeNanos;
+  private volatile boolean busy;
 
-  ChannelLoop(ChannelEnd end, WorkerSessions sessions, LaneRuns runs) {
+  /**
+   * Nothing is done yet.
+   *
+   * @param awakeNanos how long to stay awake for what the server says next
+   */
+  ChannelLoop(ChannelEnd end, WorkerSessions sessions, LaneRuns runs, long awakeNanos) {
     this.end = end;
+    this.awakeNanos = awakeNanos;
     this.sessions = sessions;
     this.runs = runs;
   }
@@ -28,12 +36,15 @@ final class ChannelLoop implements Runnable {
   public void run() {
     try {
       while (true) {
-        Message answer = answer(receive(end));
+        Message question = receive(end, awakeNanos);
+        busy = true;
+        Message answer = answer(question);
         if (sessions.isLost()) {
           System.err.println("the device does no more for this process: " + answer);
           Runtime.getRuntime().halt(WorkerMain.DEVICE_LOST);
         }
         end.send(answer);
+        busy = false;
       }
     } catch (Throwable e) {
       e.printStackTrace(); // Ends up in the server's log.
@@ -41,15 +52,24 @@ final class ChannelLoop implements Runnable {
     }
   }
 
+  /** Whether something is being done. */
+  boolean isBusy() {
+    return busy;
+  }
+
   /** Waits for a message. */
   static Message receive(ChannelEnd end) {
+    return receive(end, 0);
+  }
+
+  private static Message receive(ChannelEnd end, long awakeNanos) {
     while (true) {
       int mark = end.mark();
       Message message = end.poll();
       if (message != null) {
         return message;
       }
-      boolean _ = end.awaitSince(mark, Signal.FOREVER);
+      boolean _ = end.awaitSince(mark, Signal.FOREVER, awakeNanos);
     }
   }
 
@@ -62,6 +82,9 @@ final class ChannelLoop implements Runnable {
         }
         case Message.Close close -> {
           return sessions.close(close);
+        }
+        case Message.Shrink shrink -> {
+          return sessions.shrink(shrink);
         }
         case Message.Run run -> {
           try {

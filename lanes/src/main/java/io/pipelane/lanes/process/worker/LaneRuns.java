@@ -47,6 +47,9 @@ final class LaneRuns {
               answered[0] = true;
             })) {
       session.session().run(invocation, region, bytes -> grow(region, bytes), arrivals);
+      if (!session.hasRun().getAndSet(true) || answered[0]) {
+        end.send(new Message.Noted(session.session().notes()));
+      }
       steps.reached(WorkerSteps.Step.RAN, structure);
       return answered[0]
           ? new Message.Finished(region.peakBytes(), session.heldBytes())

@@ -23,7 +23,7 @@ interface WorkerDevice {
       DeviceExport export, Path library, int threadsPerRun, WorkerSteps steps) {
     return switch (export) {
       case CpuExport cpu -> new CpuWorker(cpu, library, threadsPerRun, steps);
-      case CudaExport cuda -> new CudaWorker(cuda, library);
+      case CudaExport cuda -> new CudaWorker(cuda, library, steps);
       default -> throw new ProtocolException("the server has a device " + export.kind());
     };
   }
@@ -58,6 +58,14 @@ interface WorkerDevice {
 
   /** What a session's constants may grow by after it is built. */
   long sparedBytes();
+
+  /** How long a lane's thread stays awake for its next run. */
+  default long awakeNanos() {
+    return 0;
+  }
+
+  /** Gives everything back that the process has of the device; nothing runs, nothing will. */
+  default void release() {}
 
   /** A run's weights, and what has come of waiting for them. */
   interface WorkerArrivals extends WeightArrivals {

@@ -5,7 +5,6 @@ import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.WorkerArea;
 import io.pipelane.lanes.process.channel.WorkerArguments;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -36,9 +35,10 @@ public final class WorkerMain {
 
   /** The same, telling how far it comes. */
   static void run(String[] arguments, WorkerSteps steps) throws InterruptedException {
-    endWithServer();
+    WorkerEnd ending = new WorkerEnd();
+    Thread.ofPlatform().daemon().name("server-watch").start(ending);
     try {
-      List<Thread> threads = start(WorkerArguments.of(arguments), steps);
+      List<Thread> threads = start(WorkerArguments.of(arguments), ending, steps);
       for (Thread thread : threads) {
         thread.join();
       }
@@ -48,7 +48,8 @@ public final class WorkerMain {
     }
   }
 
-  private static List<Thread> start(WorkerArguments arguments, WorkerSteps steps) {
+  private static List<Thread> start(
+      WorkerArguments arguments, WorkerEnd ending, WorkerSteps steps) {
     steps.reached(WorkerSteps.Step.OPENING, "");
     long server = arguments.export().process();
     WorkerArea area = WorkerArea.open(server, arguments.area(), arguments.channels());
@@ -62,33 +63,21 @@ public final class WorkerMain {
     WorkerDevice device =
         WorkerDevice.open(
             arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
+    ending.opened(device);
     WorkerSessions sessions = new WorkerSessions(server, device, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(i, end, device, sessions, steps));
-      String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
+      boolean isLane = i < arguments.lanes();
+      LaneRuns runs = new LaneRuns(i, end, device, sessions, steps);
+      ChannelLoop loop = new ChannelLoop(end, sessions, runs, isLane ? device.awakeNanos() : 0);
+      ending.started(loop);
+      String name = (isLane ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));
     }
     steps.reached(WorkerSteps.Step.HELLO, "");
     area.sayHello(WorkerArea.READY, device.sessions().runtimeVersion());
     return threads;
-  }
-
-  /** The server holds the other end of standard input; its end is the end of it. */
-  private static void endWithServer() {
-    Thread.ofPlatform()
-        .daemon()
-        .name("server-watch")
-        .start(
-            () -> {
-              try {
-                System.in.transferTo(OutputStream.nullOutputStream());
-              } catch (IOException e) {
-                // The same as its end.
-              }
-              Runtime.getRuntime().halt(0);
-            });
   }
 
   /**

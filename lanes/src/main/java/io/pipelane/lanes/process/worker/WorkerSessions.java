@@ -13,6 +13,7 @@ import io.pipelane.lanes.process.channel.SessionDescription;
 import io.pipelane.modelstore.ImportedModel;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The sessions of this process, by the server's numbers. Safe for any platform thread. */
 final class WorkerSessions {
@@ -55,7 +56,14 @@ final class WorkerSessions {
                   new MemoryTarget.Persistent(constants));
       long bytes = constants.usedBytes();
       WorkerSession known =
-          new WorkerSession(session, model.plan(), range, build.slots(), constants, bytes);
+          new WorkerSession(
+              session,
+              model.plan(),
+              range,
+              build.slots(),
+              constants,
+              bytes,
+              new AtomicBoolean());
       sessions.put(build.session(), known);
       constants.limit(bytes + device.sparedBytes());
       built = true;
@@ -83,6 +91,12 @@ final class WorkerSessions {
         SharedMemory.open(server, build.description(), build.descriptionBytes())) {
       return SessionDescription.read(described.segment().toArray(JAVA_BYTE));
     }
+  }
+
+  /** Has a session that nothing runs in give up what it can do without. */
+  Message.Closed shrink(Message.Shrink shrink) {
+    get(shrink.session()).session().shrink();
+    return new Message.Closed();
   }
 
   /** Closes a session that nothing runs in. */
