@@ -17,6 +17,10 @@ public record PipelaneConfig(
     @Section(name = "runtime", about = "ONNX Runtime") RuntimeConfig runtime,
     @Section(name = "host-tier", about = "Host memory that keeps weights ready for transfer")
         HostTierConfig hostTier,
+    @Section(
+            name = "residency",
+            about = "Which weights stay on a device, and what is brought in ahead")
+        ResidencyConfig residency,
     @Section(name = "workers", about = "What models run in, and how it is replaced when it dies")
         WorkersConfig workers,
     @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue) {

@@ -103,11 +103,31 @@ class SectionsTest {
   }
 
   @Test
+  void residency_defaults() {
+    assertEquals(
+        new ResidencyConfig(ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), true),
+        DEFAULTS.residency());
+  }
+
+  @Test
+  void residency_everyValueChanged() {
+    assertEquals(
+        new ResidencyConfig(ResidencyConfig.Policy.GREEDY_DUAL_SIZE, Duration.ofSeconds(30), false),
+        changed(
+                Map.of(
+                    "residency.policy", "greedy-dual-size",
+                    "residency.half-life", "30s",
+                    "residency.prefetch", "false"))
+            .residency());
+  }
+
+  @Test
   void workers_defaults() {
     assertEquals(
         new WorkersConfig(
-            WorkersConfig.Isolation.THREAD,
-            1,
+            WorkersConfig.Isolation.AUTO,
+            WorkersConfig.SwitchOn.FAULT,
+            Optional.empty(),
             Duration.ofSeconds(30),
             Duration.ofSeconds(60),
             size("128MiB")),
@@ -119,18 +139,26 @@ class SectionsTest {
     assertEquals(
         new WorkersConfig(
             WorkersConfig.Isolation.PROCESS,
-            2,
+            WorkersConfig.SwitchOn.TENANT,
+            Optional.of(3),
             Duration.ofMillis(500),
             Duration.ofSeconds(5),
             size("64MiB")),
         changed(
                 Map.of(
                     "workers.isolation", "process",
-                    "workers.standbys", "2",
+                    "workers.switch", "tenant",
+                    "workers.standbys", "3",
                     "workers.hang-timeout", "500ms",
                     "workers.start-timeout", "5s",
                     "workers.heap", "64MiB"))
             .workers());
+  }
+
+  @Test
+  void workers_switchIsNotForFaultsAlone_twoStandBy() {
+    assertEquals(1, DEFAULTS.workers().chosenStandbys());
+    assertEquals(2, changed(Map.of("workers.switch", "model")).workers().chosenStandbys());
   }
 
   @Test

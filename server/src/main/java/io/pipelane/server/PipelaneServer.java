@@ -5,7 +5,6 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
@@ -235,7 +234,7 @@ public final class PipelaneServer implements AutoCloseable {
               new CutSettings(
                   settings.leastSegmentForCpu().bytes(),
                   settings.segmentsForCpu(),
-                  config.workers().isolation() == WorkersConfig.Isolation.THREAD);
+                  !config.workers().usesProcesses(false));
           case GPU ->
               new CutSettings(settings.leastSegmentForGpu().bytes(), settings.segmentsForGpu());
         };

@@ -3,17 +3,34 @@ package io.pipelane.switcher;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * One inference, decoded and checked against the model's declaration.
  *
  * @param inputs in the order of the model's declaration, all present
  * @param outputs names of the outputs wanted, in the order wanted
+ * @param deadlineNanos when nobody waits for the answer any more, by {@link System#nanoTime}; none
+ *     where the caller has named none
  */
-public record InferenceRequest(ModelVersion model, List<InputTensor> inputs, List<String> outputs) {
+public record InferenceRequest(
+    ModelVersion model,
+    List<InputTensor> inputs,
+    List<String> outputs,
+    OptionalLong deadlineNanos) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
+  }
+
+  /** A request without a deadline. */
+  public InferenceRequest(ModelVersion model, List<InputTensor> inputs, List<String> outputs) {
+    this(model, inputs, outputs, OptionalLong.empty());
+  }
+
+  /** Whether its deadline has passed. */
+  public boolean isLate(long nowNanos) {
+    return deadlineNanos.isPresent() && nowNanos - deadlineNanos.getAsLong() > 0;
   }
 
   /** Bytes of all inputs. */

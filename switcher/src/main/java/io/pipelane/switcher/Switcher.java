@@ -14,6 +14,7 @@ import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.FetchAheadThread;
 import io.pipelane.switcher.schedule.FirstComeFirstServed;
 import io.pipelane.switcher.schedule.LaneThreads;
 import io.pipelane.switcher.schedule.RequestQueue;
@@ -26,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Answers requests for every registered model from one device: the front door of this module.
@@ -44,6 +46,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final RequestQueue queue;
   private final SegmentProfiles profiles;
   private final LaneThreads threads;
+  private final @Nullable FetchAheadThread fetchAhead;
   private final Map<ModelVersion, Service> services = new ConcurrentHashMap<>();
 
   /** A version is registered anew only when nothing is left of it. */
@@ -79,10 +82,15 @@ public final class Switcher implements InferenceService, AutoCloseable {
             hostWeights,
             settings.grouping(),
             worker::hasRoomForRange,
+            settings.residency(),
             clock);
     queue =
         new RequestQueue(
             new FirstComeFirstServed(), settings.queuedRequests(), settings.queuedBytes(), clock);
+    fetchAhead =
+        settings.residency().config().prefetch()
+            ? new FetchAheadThread(daemon, queue::upcoming)
+            : null;
     threads = new LaneThreads(settings.lanes(), queue, daemon, lanes, worker, clock);
   }
 
@@ -146,6 +154,19 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
+   * Says that a model will be asked soon; returns at once. Its weights come in while the link has
+   * nothing more urgent to do, if the settings let anything come in ahead of requests.
+   *
+   * @param within how soon it should be there; empty for when there is time
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void wish(ModelVersion version, Optional<Duration> within) {
+    if (fetchAhead != null) {
+      daemon.wish(version, within);
+    }
+  }
+
+  /**
    * Takes a model's weights off the device; the next request brings them back. Blocks until its
    * runs have ended.
    *
@@ -170,7 +191,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (services.get(request.model()) != Service.OPEN) {
       throw notRegistered(request.model());
     }
-    return queue.submit(request, handler);
+    Ticket ticket = queue.submit(request, handler);
+    if (fetchAhead != null && daemon.lacksAnything() && queue.waiting() > 0) {
+      fetchAhead.wake();
+    }
+    return ticket;
   }
 
   private static StatusException notRegistered(ModelVersion version) {
@@ -253,6 +278,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
   public void close() {
     if (!drain(LONGEST_RUN)) {
       throw new IllegalStateException("runs are still under way");
+    }
+    if (fetchAhead != null) {
+      fetchAhead.close();
     }
     services.clear();
     daemon.close();

@@ -1,7 +1,9 @@
 package io.pipelane.switcher;
 
+import io.pipelane.config.ResidencyConfig;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
 
 /**
  * What a switcher may use.
@@ -13,6 +15,7 @@ import io.pipelane.switcher.grouping.SegmentProfiles;
  * @param queuedBytes bytes of their inputs
  * @param grouping how transfers are cut
  * @param profiles told how long segments compute
+ * @param residency which weights stay, and what is brought in ahead
  */
 public record SwitcherSettings(
     long weightBytes,
@@ -21,9 +24,30 @@ public record SwitcherSettings(
     int queuedRequests,
     long queuedBytes,
     Grouping grouping,
-    SegmentProfiles profiles) {
+    SegmentProfiles profiles,
+    ResidencySettings residency) {
 
-  /** Settings of a switcher whose runs nobody is told about. */
+  /** Settings of a switcher that brings nothing in ahead of requests. */
+  public SwitcherSettings(
+      long weightBytes,
+      long workingBytes,
+      int lanes,
+      int queuedRequests,
+      long queuedBytes,
+      Grouping grouping,
+      SegmentProfiles profiles) {
+    this(
+        weightBytes,
+        workingBytes,
+        lanes,
+        queuedRequests,
+        queuedBytes,
+        grouping,
+        profiles,
+        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL));
+  }
+
+  /** The same, whose runs nobody is told about. */
   public SwitcherSettings(
       long weightBytes,
       long workingBytes,

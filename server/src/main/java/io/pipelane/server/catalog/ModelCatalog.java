@@ -2,7 +2,9 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -25,11 +27,18 @@ public interface ModelCatalog {
   ServedModel resolve(String name, @Nullable String version);
 
   /**
-   * Puts a model's versions in service, importing what is new or changed on disk.
+   * Puts a model's versions in service, importing what is new or changed on disk, and has the
+   * weights of the one that answers brought onto its device soon, before they are asked for.
    *
+   * @param within how soon they should be there; empty for when there is time
    * @return completes when they are READY; fails with a {@link StatusException}
    */
-  CompletableFuture<Void> load(String name);
+  CompletableFuture<Void> load(String name, Optional<Duration> within);
+
+  /** The same with no haste. */
+  default CompletableFuture<Void> load(String name) {
+    return load(name, Optional.empty());
+  }
 
   /**
    * Takes a model out of service until it is loaded again; running requests finish.

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutorService;
@@ -147,11 +148,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<Void> load(String name) {
-    return operate(() -> loadNow(name));
+  public CompletableFuture<Void> load(String name, Optional<Duration> within) {
+    return operate(() -> loadNow(name, within));
   }
 
-  private void loadNow(String name) {
+  private void loadNow(String name, Optional<Duration> within) {
     RepositoryScan scan = repository.scan();
     List<Registered> found =
         scan.registered().stream().filter(r -> r.version().model().equals(name)).toList();
@@ -168,7 +169,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           if (stopping) {
             throw stopped();
           }
-          model.resolve(null);
+          devices.wish(model.resolve(null).version(), within);
         });
   }
 
@@ -236,7 +237,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model.put(version.version(), new Importing());
       }
       ImportedModel imported =
-          importer.importModel(found.modelFile(), version).withBuckets(found.options().buckets());
+          importer
+              .importModel(found.modelFile(), version)
+              .withBuckets(found.options().buckets())
+              .ofTenant(found.options().tenant());
       Ready next = new Ready(imported, found.options());
       if (!(before instanceof Ready current)) {
         serve(model, next);

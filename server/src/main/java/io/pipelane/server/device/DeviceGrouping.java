@@ -23,13 +23,13 @@ final class DeviceGrouping {
    * The grouping for a device.
    *
    * @param graph what the device is
-   * @param measured of it, if it was
+   * @param costs of its link, if that was measured
    * @param profiles of what runs on it
    */
   static Grouping of(
       SwitchingConfig.Grouping wanted,
       GraphTarget graph,
-      Optional<Calibration> measured,
+      Optional<PipelineCosts> costs,
       SegmentProfiles profiles) {
     Grouping equalBytes =
         switch (graph) {
@@ -39,13 +39,14 @@ final class DeviceGrouping {
     return switch (wanted) {
       case EQUAL -> equalBytes;
       case OPTIMAL ->
-          measured
-              .<Grouping>map(m -> new OptimalGrouping(profiles, costs(graph, m), equalBytes))
+          costs
+              .<Grouping>map(known -> new OptimalGrouping(profiles, known, equalBytes))
               .orElse(equalBytes);
     };
   }
 
-  private static PipelineCosts costs(GraphTarget graph, Calibration measured) {
+  /** What transfers to a device cost that has been measured. */
+  static PipelineCosts costs(GraphTarget graph, Calibration measured) {
     return switch (graph) {
       case PROCESSOR -> PipelineCosts.processor(measured);
       case GPU -> PipelineCosts.gpu(measured);

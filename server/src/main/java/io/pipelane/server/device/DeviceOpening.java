@@ -4,7 +4,6 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.calibration.Calibration;
 import io.pipelane.lanes.calibration.CalibrationFile;
@@ -20,11 +19,14 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.modelstore.importing.ImportTarget;
+import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.ProfileFolder;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -34,6 +36,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
@@ -89,6 +92,7 @@ public final class DeviceOpening {
     HostTier hostTier;
     TransferMemory transferMemory;
     ByteSize hostBytes = config.hostTier().memory();
+    String note = "";
     long transferBytes = config.server().transferMemory().bytes();
     switch (choice) {
       case DeviceChoice.Processor(String reason) -> {
@@ -102,34 +106,30 @@ public final class DeviceOpening {
         transferMemory = opened.add(new TransferMemory(memory.segment()));
       }
       case DeviceChoice.Gpus(List<Integer> ordinals) -> {
-        requireThreads();
         CudaDriver driver = CudaDriver.load();
         ordinals.forEach(ordinal -> announceLink(ordinal, announcements));
         // Pinned memory belongs to a context, and must be gone before the last device is.
         CudaContext context = opened.add(CudaContext.open(driver, ordinals.getFirst()));
-        for (int ordinal : ordinals) {
-          devices.add(opened.add(CudaServing.open(config, library, driver, ordinal)));
-        }
-        hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
-        PinnedHostMemory memory = opened.add(PinnedHostMemory.allocate(context, transferBytes));
+        SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
+        PinnedHostMemory _ = opened.add(PinnedHostMemory.register(context, memory.segment()));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
+        CudaServing gpus =
+            new CudaServing(
+                config, library, driver, memory, new AtomicInteger()::incrementAndGet);
+        for (int ordinal : ordinals) {
+          devices.add(opened.add(gpus.open(ordinal)));
+        }
+        note = CudaServing.workersNote(config);
+        hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
       }
     }
     List<ServingDevices.Place> places = new ArrayList<>();
     for (ServingDevice device : devices) {
-      announcements.accept(device.description());
+      announcements.accept(device.description() + note);
       places.add(place(device, hostTier));
     }
     return new OpenDevices(
         new ServingDevices(places, hostTier), commonTarget(devices), transferMemory);
-  }
-
-  private void requireThreads() {
-    if (config.workers().isolation() == WorkersConfig.Isolation.PROCESS) {
-      throw new StatusException(
-          Status.UNIMPLEMENTED,
-          "workers.isolation is process, which the CPU alone can do so far; set it to thread, or device.kind to cpu");
-    }
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
@@ -197,17 +197,17 @@ public final class DeviceOpening {
             Executors.newSingleThreadExecutor(Thread.ofPlatform().name("profiles").factory()));
     SegmentProfiles profiles =
         SegmentProfiles.in(new ProfileFolder(config.repository().cache(), name), writer);
+    GraphTarget graph = device.target().graph();
+    Optional<PipelineCosts> costs =
+        Optional.ofNullable(measured.get(name)).map(m -> DeviceGrouping.costs(graph, m));
     return new SwitcherSettings(
         device.budget().weights().bytes(),
         device.budget().working().bytes(),
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),
-        DeviceGrouping.of(
-            config.switching().grouping(),
-            device.target().graph(),
-            Optional.ofNullable(measured.get(name)),
-            profiles),
-        profiles);
+        DeviceGrouping.of(config.switching().grouping(), graph, costs, profiles),
+        profiles,
+        new ResidencySettings(config.residency(), profiles, costs));
   }
 }

@@ -88,6 +88,11 @@ public final class ServingDevices implements InferenceService {
     switcher(version).warmUp(version);
   }
 
+  /** Says that a model will be asked soon; see {@link Switcher#wish}. */
+  public void wish(ModelVersion version, Optional<Duration> within) {
+    switcher(version).wish(version, within);
+  }
+
   /** Takes a model's weights off its device; see {@link Switcher#evict}. */
   public void evict(ModelVersion version) {
     switcher(version).evict(version);
@@ -121,19 +126,23 @@ public final class ServingDevices implements InferenceService {
 
   @Override
   public WorkersOverview workers() {
-    return processes().map(ProcessSessionFactory::workers).orElse(WorkersOverview.NONE);
+    return processes()
+        .map(ProcessSessionFactory::workers)
+        .reduce(WorkersOverview.NONE, WorkersOverview::and);
   }
 
   @Override
   public CompletableFuture<Void> recycle(int worker) {
     return processes()
+        .filter(workers -> workers.has(worker))
+        .findFirst()
+        .or(() -> processes().findFirst())
         .map(workers -> workers.recycle(worker))
         .orElseGet(() -> InferenceService.super.recycle(worker));
   }
 
-  /** One device at most has some: the processor. */
-  private Optional<ProcessSessionFactory> processes() {
-    return places.stream().flatMap(place -> Stream.ofNullable(place.workers)).findFirst();
+  private Stream<ProcessSessionFactory> processes() {
+    return places.stream().flatMap(place -> Stream.ofNullable(place.workers));
   }
 
   /** What a version's owner should know of how it runs at present; for any thread, and at once. */

@@ -18,6 +18,7 @@ import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
@@ -154,11 +155,11 @@ final class Api {
         answer(exchange, target -> Answers.index(target, entries));
       }
       case Route.Load(String name) -> {
-        RepositoryRequests.check(body);
-        answerWhenDone(exchange, catalog.load(name));
+        Optional<Duration> deadline = RepositoryRequests.deadline(body);
+        answerWhenDone(exchange, catalog.load(name, deadline));
       }
       case Route.Unload(String name) -> {
-        RepositoryRequests.check(body);
+        RepositoryRequests.deadline(body);
         answerWhenDone(exchange, catalog.unload(name));
       }
       case Route.Workers _ -> {

@@ -142,6 +142,7 @@ public final class Answers {
           json.writeNumberField("started", workers.started());
           json.writeNumberField("lost", workers.lost());
           json.writeStringField("last_loss", workers.lastLoss());
+          json.writeNumberField("last_pause_us", workers.lastPauseNanos() / 1_000);
           json.writeArrayFieldStart("workers");
           for (WorkersOverview.Entry worker : workers.workers()) {
             json.writeStartObject();
@@ -150,6 +151,8 @@ public final class Answers {
             json.writeStringField("state", worker.state().name());
             json.writeNumberField("sessions", worker.sessions());
             json.writeNumberField("memory_bytes", worker.memoryBytes());
+            json.writeStringField("device", worker.device());
+            json.writeNumberField("device_bytes", worker.deviceBytes());
             json.writeEndObject();
           }
           json.writeEndArray();

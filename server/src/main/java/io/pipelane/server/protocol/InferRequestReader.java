@@ -9,6 +9,8 @@ import io.pipelane.server.protocol.InputReader.Input;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Decodes and checks one inference request: JSON, then the binary data of its inputs, which stays
@@ -94,8 +96,19 @@ public final class InferRequestReader {
 
   private InferCall call(ServedModel model, InferDescription description) {
     InferenceRequest request =
-        new InferenceRequest(model.version(), bind(description.inputs()), description.outputs());
+        new InferenceRequest(
+            model.version(),
+            bind(description.inputs()),
+            description.outputs(),
+            deadline(description));
     return new InferCall(description, request, buffers);
+  }
+
+  private static OptionalLong deadline(InferDescription description) {
+    long micros = description.timeoutMicros();
+    return micros == 0
+        ? OptionalLong.empty()
+        : OptionalLong.of(System.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros));
   }
 
   /** Finds each input's bytes, and puts the inputs in the order of the model's declaration. */

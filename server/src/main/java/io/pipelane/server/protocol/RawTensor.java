@@ -54,6 +54,7 @@ final class RawTensor {
         List.of(input),
         outputs,
         new ArrayList<>(Collections.nCopies(outputs.size(), true)),
+        0,
         new LatestAnswer());
   }
 

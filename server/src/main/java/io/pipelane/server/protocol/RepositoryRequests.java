@@ -6,9 +6,15 @@ import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.Optional;
 
 /** Decodes the bodies of the repository extension's calls; an empty body is a plain call. */
 public final class RepositoryRequests {
+  /** A day. */
+  private static final long MOST_MICROS = 86_400_000_000L;
+
   private RepositoryRequests() {}
 
   /**
@@ -45,33 +51,37 @@ public final class RepositoryRequests {
    * Checks the body of a load or unload request: models are configured in the repository, so a
    * configuration or files sent along are refused.
    *
+   * @return how soon a model should be on its device: the parameter {@code deadline}, in
+   *     microseconds
    * @throws StatusException when the body is no object, or asks for what is not served
    */
-  public static void check(ByteBuf body) {
+  public static Optional<Duration> deadline(ByteBuf body) {
     if (!body.isReadable()) {
-      return;
+      return Optional.empty();
     }
-    Json.read(
+    return Json.read(
         body,
         parser -> {
+          Optional<Duration> deadline = Optional.empty();
           Json.beginObject(parser);
           for (String member = parser.nextFieldName();
               member != null;
               member = parser.nextFieldName()) {
             parser.nextToken();
             if (member.equals("parameters")) {
-              checkParameters(parser);
+              deadline = readParameters(parser);
             } else {
               parser.skipChildren();
             }
           }
-          return body;
+          return deadline;
         });
   }
 
-  private static void checkParameters(JsonParser parser) throws IOException {
+  private static Optional<Duration> readParameters(JsonParser parser) throws IOException {
+    Optional<Duration> deadline = Optional.empty();
     if (parser.currentToken() == JsonToken.VALUE_NULL) {
-      return;
+      return deadline;
     }
     if (parser.currentToken() != JsonToken.START_OBJECT) {
       throw Json.wrong(parser, "parameters", "an object");
@@ -79,8 +89,23 @@ public final class RepositoryRequests {
     for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
       checkParameter(name);
       parser.nextToken();
-      parser.skipChildren();
+      if (name.equals("deadline")) {
+        deadline = Optional.of(readDeadline(parser));
+      } else {
+        parser.skipChildren();
+      }
     }
+    return deadline;
+  }
+
+  private static Duration readDeadline(JsonParser parser) throws IOException {
+    boolean fits =
+        parser.currentToken() == JsonToken.VALUE_NUMBER_INT
+            && parser.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
+    if (!fits || parser.getLongValue() < 0 || parser.getLongValue() > MOST_MICROS) {
+      throw Json.wrong(parser, "parameters.deadline", "microseconds from 0 to " + MOST_MICROS);
+    }
+    return Duration.of(parser.getLongValue(), ChronoUnit.MICROS);
   }
 
   /**

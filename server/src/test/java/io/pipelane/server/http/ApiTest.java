@@ -188,6 +188,24 @@ class ApiTest {
   }
 
   @Test
+  void load_withDeadline_passesItOn() {
+    catalog.loading.complete(null);
+    String body = "{\"parameters\":{\"deadline\":250000}}";
+    assertEquals(200, post("/v2/repository/models/a/load", body).status());
+    assertEquals(List.of("load a within PT0.25S"), catalog.calls);
+  }
+
+  @Test
+  void load_withDeadlineThatIsNone_namesWhatIsExpected() {
+    for (String wrong : List.of("-1", "\"soon\"", "1e400", "86400000001", "99999999999999999999")) {
+      Reply reply =
+          post("/v2/repository/models/a/load", "{\"parameters\":{\"deadline\":" + wrong + "}}");
+      assertEquals(400, reply.status(), wrong);
+      assertTrue(reply.text().contains("parameters.deadline"), reply.text());
+    }
+  }
+
+  @Test
   void load_withConfiguration_isUnimplemented() {
     String body = "{\"parameters\":{\"config\":\"{}\"}}";
     assertEquals(501, post("/v2/repository/models/a/load", body).status());

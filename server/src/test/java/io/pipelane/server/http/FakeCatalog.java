@@ -90,8 +90,8 @@ public final class FakeCatalog implements ModelCatalog {
   }
 
   @Override
-  public CompletableFuture<Void> load(String name) {
-    calls.add("load " + name);
+  public CompletableFuture<Void> load(String name, Optional<Duration> within) {
+    calls.add("load " + name + within.map(soon -> " within " + soon).orElse(""));
     return loading;
   }
 

@@ -30,7 +30,7 @@ class MetricsTest {
         new Ledger(1000, 10, 40, List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, 4)));
     return new DeviceState(
         new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
-        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18),
+        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21),
         9);
   }
 
@@ -39,7 +39,7 @@ class MetricsTest {
     new Metrics(
             statistics,
             () -> Map.of("cpu", device()),
-            () -> new WorkersOverview(List.of(), 4, 2, ""))
+            () -> new WorkersOverview(List.of(), 4, 2, "", 0))
         .write(text);
     return text.toString(StandardCharsets.UTF_8).lines().toList();
   }

@@ -10,9 +10,22 @@ final class Counters {
   long waits;
   long remaps;
   long remapNanos;
+  long pagesWanted;
+  long pagesPlanned;
+  long bytesFetchedAhead;
 
   TransferCounters snapshot() {
     return new TransferCounters(
-        loads, bytesLoaded, copies, failedLoads, pagesEvicted, waits, remaps, remapNanos);
+        loads,
+        bytesLoaded,
+        copies,
+        failedLoads,
+        pagesEvicted,
+        waits,
+        remaps,
+        remapNanos,
+        pagesWanted,
+        pagesPlanned,
+        bytesFetchedAhead);
   }
 }

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
@@ -9,10 +9,17 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.residency.Holding;
+import io.pipelane.switcher.residency.Holdings;
+import io.pipelane.switcher.residency.IdleMoves;
+import io.pipelane.switcher.residency.Policies;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -42,19 +49,21 @@ public final class MemoryDaemon implements AutoCloseable {
    * while the line is not empty, everybody joins it. Before that, those that need a structure's
    * range, or pages, stand in the structure's line: only its first stands in the other one, too.
    */
-  private static final Duration USAGE_HALF_LIFE = Duration.ofMinutes(1);
-
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final Deque<Structure.Turn> line = new ArrayDeque<>();
   private final PagePool pages;
   private final WeightMemory memory;
-  private final long capacityBytes;
   private final HostWeights hostWeights;
   private final Grouping grouping;
   private final Transfers transfers;
   private final Structures structures;
+  private final Holdings holdings;
+  private final Stalls stalls;
+  private final StagedPage staged;
+  private final FetchAhead fetchAhead;
   private final LongSupplier nanoClock;
+  private volatile Runnable linkListener = () -> {};
 
   /**
    * Takes charge of a device's pages.
@@ -62,6 +71,7 @@ public final class MemoryDaemon implements AutoCloseable {
    * @param capacityBytes for weights, at most the device's pages
    * @param hostWeights where weights come from, or are read
    * @param roomForRange whether the sessions that one more range of a structure needs would fit
+   * @param residency who gives way; {@link #fetchAhead} is the caller's to call, or not
    */
   public MemoryDaemon(
       Device device,
@@ -69,15 +79,29 @@ public final class MemoryDaemon implements AutoCloseable {
       HostWeights hostWeights,
       Grouping grouping,
       Predicate<Structure> roomForRange,
+      ResidencySettings residency,
       LongSupplier nanoClock) {
     this.pages = device.pages();
-    this.capacityBytes = capacityBytes;
     this.hostWeights = hostWeights;
     this.grouping = grouping;
     this.nanoClock = nanoClock;
-    this.memory = new WeightMemory(pages, capacityBytes, nanoClock);
+    ResidencyConfig config = residency.config();
+    this.holdings =
+        new Holdings(Policies.of(config.policy(), nanoClock.getAsLong()), config.halfLife());
+    this.stalls = new Stalls(grouping, pages.pageBytes(), residency);
+    this.staged = new StagedPage(device);
+    this.memory = new WeightMemory(pages, capacityBytes, holdings, staged);
     this.transfers = new Transfers(device.copies(), memory, hostWeights, grouping, this::signal);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
+    IdleMoves idleMoves =
+        new IdleMoves(
+            holdings,
+            Math.toIntExact(capacityBytes / pages.pageBytes()),
+            stalls.pageNanos(),
+            config.halfLife());
+    this.fetchAhead =
+        new FetchAhead(
+            pages, device.copies(), memory, hostWeights, idleMoves, staged, this::signal);
   }
 
   /**
@@ -87,19 +111,7 @@ public final class MemoryDaemon implements AutoCloseable {
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
    */
   public StructureRange register(ImportedModel model) {
-    long weightBytes = model.plan().weightBytes();
-    long needed = Math.ceilDiv(weightBytes, pages.pageBytes()) * pages.pageBytes();
-    if (needed > capacityBytes) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "model "
-              + model.version()
-              + " needs "
-              + new ByteSize(needed)
-              + " of device memory for its weights; device.memory is "
-              + new ByteSize(capacityBytes)
-              + ", raise it to serve this model");
-    }
+    memory.requireFits(model);
     InPlaceWeights inPlace = InPlaceWeights.of(model, hostWeights);
     boolean registered = false;
     lock.lock();
@@ -107,11 +119,12 @@ public final class MemoryDaemon implements AutoCloseable {
       if (memory.residencies.containsKey(model.version())) {
         throw new IllegalStateException(model.version() + " is registered already");
       }
-      Usage usage = new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong());
       int groups = grouping.groups(model.plan(), 0).size();
       Structure structure = structures.join(model.plan());
-      Residency residency = new Residency(model, structure, groups, usage, inPlace);
-      memory.residencies.put(model.version(), residency);
+      Holding holding = holdings.add(stalls.bySize(model.plan()), nanoClock.getAsLong());
+      Residency residency = new Residency(model, structure, groups, holding, inPlace);
+      memory.add(residency);
+      stalls.refresh(residency, holdings);
       registered = true;
       return structure.ranges.getFirst();
     } finally {
@@ -133,9 +146,10 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       residency.retired = true;
       emptyOut(residency, 0);
+      memory.remove(residency);
       structures.leave(residency);
       residency.inPlace.close();
-      memory.residencies.remove(version);
+      fetchAhead.forget(residency);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -179,7 +193,7 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       Residency residency = known(version);
-      residency.usage.used(nanoClock.getAsLong());
+      holdings.used(residency.holding, nanoClock.getAsLong());
       boolean mustWait = !line.isEmpty() || !residency.structure.line.isEmpty();
       if (mustWait || !residency.isMounted() || !residency.isComplete()) {
         memory.counters.waits++;
@@ -228,10 +242,77 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       residency.leases--;
       memory.settle(residency);
+      stalls.refresh(residency, holdings);
+      if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
+        memory.takeBack(residency, residency.pages.size());
+      }
       changed.signalAll();
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * Notes that a model will be asked soon, as if it had been asked; returns at once. It is brought
+   * in before the deadline if {@link #fetchAhead} can, behind those that are more urgent.
+   *
+   * @param within how soon; empty for when there is time
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void wish(ModelVersion version, Optional<Duration> within) {
+    lock.lock();
+    try {
+      Residency residency = known(version);
+      long now = nanoClock.getAsLong();
+      holdings.used(residency.holding, now);
+      fetchAhead.wish(residency, now + within.orElse(Wishes.NO_DEADLINE).toNanos());
+    } finally {
+      lock.unlock();
+    }
+    linkListener.run();
+  }
+
+  /**
+   * Sends for one page of what will be wanted, when nothing that runs wait for is on its way.
+   *
+   * @param queued models of requests that wait, the first to run first
+   * @return whether a page is on its way; the link's listener is told when it has come
+   */
+  public boolean fetchAhead(List<ModelVersion> queued) {
+    Optional<IdleMoves.Planning> plan = planDue();
+    plan.ifPresent(IdleMoves.Planning::solve); // Takes its time, and needs no lock.
+    lock.lock();
+    try {
+      long now = nanoClock.getAsLong();
+      plan.ifPresent(solved -> fetchAhead.follow(solved, now));
+      if (!line.isEmpty()) {
+        return false; // Whoever waits for memory goes first.
+      }
+      List<Residency> upcoming =
+          queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
+      return fetchAhead.next(upcoming, now);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Optional<IdleMoves.Planning> planDue() {
+    lock.lock();
+    try {
+      return fetchAhead.planDue(nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether there is anything to fetch; for any thread, and at once. */
+  public boolean lacksAnything() {
+    return memory.missingPages.get() > 0;
+  }
+
+  /** Has somebody told, on any thread, when copies have ended or wishes have come. */
+  public void onLink(Runnable listener) {
+    linkListener = listener;
   }
 
   /** The state of the memory for weights, now. */
@@ -259,6 +340,12 @@ public final class MemoryDaemon implements AutoCloseable {
   public void close() {
     for (ModelVersion version : List.copyOf(memory.residencies.keySet())) {
       deregister(version);
+    }
+    lock.lock();
+    try {
+      staged.close();
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -288,7 +375,8 @@ public final class MemoryDaemon implements AutoCloseable {
       return true;
     }
     long missing = memory.missingBytes(residency);
-    if (residency.hasFailed() || !memory.makeRoom(missing, residency)) {
+    memory.settleAll();
+    if (residency.hasFailed() || !memory.makeRoom(missing, Set.of(residency))) {
       return false;
     }
     transfers.start(residency);
@@ -302,5 +390,6 @@ public final class MemoryDaemon implements AutoCloseable {
     } finally {
       lock.unlock();
     }
+    linkListener.run();
   }
 }

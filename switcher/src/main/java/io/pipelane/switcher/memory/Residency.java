@@ -4,6 +4,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
+import io.pipelane.switcher.residency.Holding;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -13,12 +15,12 @@ import org.jspecify.annotations.Nullable;
 final class Residency {
   /*
    * The model's first pages, slot by slot, whether they are mounted or not. Their content is there
-   * but for the arrivals, which are in order, contiguous, and end with the model; they are kept
-   * until all are done. Pages come, and arrive, only while the model is mounted.
+   * but for the arrivals, which are in order of their beginnings and end with the last page; they
+   * are kept until all are done. A model that is not mounted gains pages one by one (FetchAhead).
    */
   final ImportedModel model;
   final Structure structure;
-  final Usage usage;
+  final Holding holding;
   final InPlaceWeights inPlace;
 
   /** Copies that bring the whole model in. */
@@ -30,16 +32,26 @@ final class Residency {
   /** Where the pages lie; null while another variant has the range. */
   @Nullable StructureRange mountedIn;
 
+  /** What its stalls were told from; null where sizes alone are known. */
+  @Nullable ShapeTimes curveOf;
+
   int leases;
   boolean retired;
 
+  /** Whether a page could not be fetched ahead; not tried again before a run has been here. */
+  boolean fetchFailed;
+
   Residency(
-      ImportedModel model, Structure structure, int groups, Usage usage, InPlaceWeights inPlace) {
+      ImportedModel model,
+      Structure structure,
+      int groups,
+      Holding holding,
+      InPlaceWeights inPlace) {
     this.inPlace = inPlace;
     this.groups = groups;
     this.model = model;
     this.structure = structure;
-    this.usage = usage;
+    this.holding = holding;
   }
 
   /** A group on its way: bytes {@code [begin, end)} are there once the event has happened. */

@@ -3,6 +3,7 @@ package io.pipelane.switcher.memory;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.graph.InPlaceWeight;
+import io.pipelane.switcher.residency.Usage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;

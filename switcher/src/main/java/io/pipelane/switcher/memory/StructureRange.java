@@ -39,7 +39,7 @@ public final class StructureRange {
 
   /** How much the variant that is mounted was used lately; less than nothing where none is. */
   double recentUses(long nowNanos) {
-    return mounted == null ? -1 : mounted.usage.at(nowNanos);
+    return mounted == null ? -1 : mounted.holding.usage().at(nowNanos);
   }
 
   /**
@@ -75,7 +75,7 @@ public final class StructureRange {
     long weightBytes = residency.model.plan().weightBytes();
     Arrival arrival = new Arrival(0, Math.min(end, weightBytes), settled);
     if (!settled.isDone() || arrival.hasFailed()) {
-      residency.arrivals.add(arrival);
+      residency.arrivals.addFirst(arrival); // A page fetched ahead may be on its way.
       settled.whenDone(whenSettled);
     }
   }

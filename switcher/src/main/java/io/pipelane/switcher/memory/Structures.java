@@ -3,6 +3,7 @@ package io.pipelane.switcher.memory;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.Device;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.switcher.residency.Usage;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;

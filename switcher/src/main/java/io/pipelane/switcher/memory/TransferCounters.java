@@ -3,7 +3,7 @@ package io.pipelane.switcher.memory;
 /**
  * What the memory daemon has done since it started.
  *
- * @param loads transfers begun
+ * @param loads transfers begun for runs
  * @param bytesLoaded bytes they moved
  * @param copies groups they were cut into
  * @param failedLoads transfers rolled back
@@ -11,6 +11,9 @@ package io.pipelane.switcher.memory;
  * @param waits acquisitions that found something missing, or others waiting
  * @param remaps times that a variant took over its structure's addresses from another
  * @param remapNanos what that took
+ * @param pagesWanted pages fetched ahead for requests in the queue and models that were wished for
+ * @param pagesPlanned pages fetched ahead because they belong to a planned prefix
+ * @param bytesFetchedAhead bytes of both
  */
 public record TransferCounters(
     long loads,
@@ -20,4 +23,7 @@ public record TransferCounters(
     long pagesTakenBack,
     long waits,
     long remaps,
-    long remapNanos) {}
+    long remapNanos,
+    long pagesWanted,
+    long pagesPlanned,
+    long bytesFetchedAhead) {}

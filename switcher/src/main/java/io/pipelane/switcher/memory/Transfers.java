@@ -43,6 +43,7 @@ final class Transfers {
   /** Sends for everything that a mounted model misses; there is room for it. */
   void start(Residency residency) {
     WeightSource source = hostWeights.open(residency.model);
+    residency.fetchFailed = false;
     long resident = memory.residentBytes(residency);
     try {
       for (Group group : grouping.groups(residency.model.plan(), resident)) {
@@ -68,6 +69,8 @@ final class Transfers {
               group.offset(),
               group.byteSize());
       residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
+      memory.copiesUnderWay.incrementAndGet();
+      arrived.whenDone(memory.copiesUnderWay::decrementAndGet);
     } catch (RuntimeException e) {
       long end = residency.model.plan().weightBytes();
       residency.arrivals.add(new Arrival(group.offset(), end, new FailedEvent(e)));

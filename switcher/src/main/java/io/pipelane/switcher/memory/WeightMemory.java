@@ -1,15 +1,22 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.Residency.Arrival;
-import java.util.Comparator;
+import io.pipelane.switcher.residency.Holding;
+import io.pipelane.switcher.residency.Holdings;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.LongSupplier;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The device memory for weights: its pages, who holds them, and who gives way.
@@ -19,14 +26,64 @@ import java.util.function.LongSupplier;
 final class WeightMemory {
   final Map<ModelVersion, Residency> residencies = new TreeMap<>();
   final Counters counters = new Counters();
+
+  /** Copies that runs wait for. */
+  final AtomicInteger copiesUnderWay = new AtomicInteger();
+
+  /** Pages that registered models lack. */
+  final AtomicInteger missingPages = new AtomicInteger();
+
+  private final Map<Holding, Residency> owners = new HashMap<>();
   private final PagePool pages;
   private final long capacityBytes;
-  private final LongSupplier nanoClock;
+  private final Holdings holdings;
+  private final StagedPage staged;
 
-  WeightMemory(PagePool pages, long capacityBytes, LongSupplier nanoClock) {
+  /**
+   * Memory that nobody has a part of.
+   *
+   * @param staged where a page may lie on its way
+   */
+  WeightMemory(PagePool pages, long capacityBytes, Holdings holdings, StagedPage staged) {
     this.pages = pages;
     this.capacityBytes = capacityBytes;
-    this.nanoClock = nanoClock;
+    this.holdings = holdings;
+    this.staged = staged;
+  }
+
+  /**
+   * Refuses a model that can never be here.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
+   */
+  void requireFits(ImportedModel model) {
+    long needed = Math.ceilDiv(model.plan().weightBytes(), pages.pageBytes()) * pages.pageBytes();
+    if (needed > capacityBytes) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "model %s needs %s of device memory for its weights; device.memory is %s, raise it to serve this model"
+              .formatted(model.version(), new ByteSize(needed), new ByteSize(capacityBytes)));
+    }
+  }
+
+  /** Takes a model in, which has no pages. */
+  void add(Residency residency) {
+    residencies.put(residency.model.version(), residency);
+    owners.put(residency.holding, residency);
+    missingPages.addAndGet(residency.missingSlots());
+  }
+
+  /** Forgets a model that has no pages any more. */
+  void remove(Residency residency) {
+    residencies.remove(residency.model.version());
+    owners.remove(residency.holding);
+    missingPages.addAndGet(-residency.missingSlots());
+    holdings.remove(residency.holding);
+  }
+
+  /** Whose pages a policy speaks of. */
+  Residency owner(Holding holding) {
+    return Objects.requireNonNull(owners.get(holding), "nobody's pages");
   }
 
   /** Bytes of a model's pages. */
@@ -74,19 +131,29 @@ final class WeightMemory {
         pages.giveBack(page);
         throw e;
       }
-      residency.pages.add(page);
+      add(residency, page);
     }
+  }
+
+  /** Gives a model a page that lies where it should. */
+  void add(Residency residency, Page page) {
+    residency.pages.add(page);
+    missingPages.decrementAndGet();
+    holdings.setPages(residency.holding, residency.pages.size());
   }
 
   /** Takes the last pages of a model. */
   void takeBack(Residency residency, int count) {
+    staged.clear();
     for (int i = 0; i < count; i++) {
       if (residency.isMounted()) {
         residency.range().addresses.unmap(residency.pages.size() - 1);
       }
       pages.giveBack(residency.pages.removeLast());
+      missingPages.incrementAndGet();
       counters.pagesEvicted++;
     }
+    holdings.setPages(residency.holding, residency.pages.size());
   }
 
   /** Forgets arrivals that are done; rolls a failed transfer back once nobody runs on it. */
@@ -102,43 +169,31 @@ final class WeightMemory {
           residency.arrivals.stream().filter(Arrival::hasFailed).findFirst().orElseThrow();
       int good = (int) (failed.begin() / pages.pageBytes());
       takeBack(residency, residency.pages.size() - good);
+      residency.fetchFailed = true;
       counters.failedLoads++;
     }
     residency.arrivals.clear();
   }
 
+  /** Forgets all arrivals that are done; may free what failed to arrive. */
+  void settleAll() {
+    residencies.values().forEach(this::settle);
+  }
+
   /**
-   * Frees memory until {@code bytes} are free: the cheapest pages first, the last of a model before
-   * the others, so that what stays is its resident prefix.
+   * Frees memory until {@code bytes} are free, as the policy says who gives way.
    *
+   * @param spared who does not
    * @return false when those that hold the rest cannot give way now
    */
-  boolean makeRoom(long bytes, Residency inFavourOf) {
-    residencies.values().forEach(this::settle); // may free what failed to arrive
-    while (freeBytes() < bytes) {
-      Optional<Residency> victim = cheapestToTakeFrom(inFavourOf);
-      if (victim.isEmpty()) {
-        return false;
-      }
-      takeBack(victim.get(), 1);
-    }
-    return true;
-  }
-
-  private Optional<Residency> cheapestToTakeFrom(Residency except) {
-    return residencies.values().stream()
-        .filter(residency -> residency != except && residency.isEvictable())
-        .min(Comparator.comparingDouble(this::costOfLastPage));
-  }
-
-  private double recentUses(Residency residency) {
-    return residency.usage.at(nanoClock.getAsLong());
-  }
-
-  /** What losing a model's last page costs: bytes to bring back × likelihood of the next use. */
-  private double costOfLastPage(Residency residency) {
-    long weightBytes = residency.model.plan().weightBytes();
-    long begin = residentBytes(residency) - pages.pageBytes();
-    return (Math.min(weightBytes, residentBytes(residency)) - begin) * recentUses(residency);
+  boolean makeRoom(long bytes, Set<Residency> spared) {
+    return holdings.makeRoom(
+        Math.ceilDiv(bytes, pages.pageBytes()),
+        () -> freeBytes() / pages.pageBytes(),
+        holding -> {
+          Residency residency = owner(holding);
+          return !spared.contains(residency) && residency.isEvictable();
+        },
+        (holding, count) -> takeBack(owner(holding), count));
   }
 }

@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Requests run in the order in which they came; no request waits for one that came later. */
@@ -16,6 +17,11 @@ public final class FirstComeFirstServed implements SchedulingPolicy {
   @Override
   public @Nullable QueuedRequest poll() {
     return requests.pollFirst();
+  }
+
+  @Override
+  public List<QueuedRequest> first(int count) {
+    return requests.stream().limit(count).toList();
   }
 
   @Override

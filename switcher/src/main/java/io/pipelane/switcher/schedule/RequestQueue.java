@@ -3,9 +3,11 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -123,6 +125,16 @@ public final class RequestQueue {
     try {
       closed = true;
       filled.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Models of the first requests in line, in the order of their runs. */
+  public List<ModelVersion> upcoming(int count) {
+    lock.lock();
+    try {
+      return policy.first(count).stream().map(queued -> queued.request().model()).toList();
     } finally {
       lock.unlock();
     }

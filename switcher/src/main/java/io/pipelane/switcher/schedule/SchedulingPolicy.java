@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The order in which queued requests run. Not safe for several threads: the queue guards it. */
@@ -11,4 +12,7 @@ public interface SchedulingPolicy {
 
   /** Forgets a request that was withdrawn; it may have been polled already. */
   void remove(QueuedRequest request);
+
+  /** The first {@code count} requests, in the order in which they would run now. */
+  List<QueuedRequest> first(int count);
 }

@@ -4,7 +4,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory.Account;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.switcher.memory.StructureRange;
-import io.pipelane.switcher.memory.Usage;
+import io.pipelane.switcher.residency.Usage;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 

@@ -7,7 +7,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
-import io.pipelane.switcher.memory.Usage;
+import io.pipelane.switcher.residency.Usage;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -72,6 +74,8 @@ class DaemonRandomTest extends DaemonTest {
       case 0 -> reregister(model);
       case 1, 2 -> evict(model);
       case 3 -> roomForRange = random.nextInt(10) == 0;
+      case 4, 5, 6 -> daemon.fetchAhead(List.of(model.version()));
+      case 7 -> wish(model);
       default -> run(model, random);
     }
     daemon.ledger().verify();
@@ -87,6 +91,14 @@ class DaemonRandomTest extends DaemonTest {
       if (!expected) {
         throw e;
       }
+    }
+  }
+
+  private void wish(ImportedModel model) {
+    try {
+      daemon.wish(model.version(), Optional.of(Duration.ofSeconds(1)));
+    } catch (StatusException e) {
+      assertEquals(Status.NOT_FOUND, e.status());
     }
   }
 

@@ -3,6 +3,7 @@ package io.pipelane.switcher.memory;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -35,6 +36,7 @@ abstract class DaemonTest {
           models,
           new EqualBytesGrouping(100, 1),
           structure -> roomForRange,
+          ResidencySettings.onDemand(policy()),
           clock::get);
   final ExecutorService threads = Executors.newCachedThreadPool();
 
@@ -50,6 +52,11 @@ abstract class DaemonTest {
     models.assertAllClosed();
     assertEquals(0, daemon.ledger().lentBytes());
     assertEquals(0, device.openRanges());
+  }
+
+  /** What the daemon decides by. */
+  ResidencyConfig.Policy policy() {
+    return ResidencyConfig.Policy.EXPECTED_STALL;
   }
 
   ImportedModel registered(String name, int... pagesPerSegment) {

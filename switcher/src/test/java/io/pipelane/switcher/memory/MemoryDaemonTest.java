@@ -89,7 +89,7 @@ class MemoryDaemonTest extends DaemonTest {
     use(once);
     use(once);
     use(once);
-    clock.addAndGet(java.time.Duration.ofMinutes(3).toNanos());
+    clock.addAndGet(java.time.Duration.ofMinutes(6).toNanos());
     use(lately);
     use(registered("third", 5));
     assertEquals(0, residentPages(once));

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.residency;
 
 import java.time.Duration;
 
@@ -7,6 +7,8 @@ import java.time.Duration;
  * half-life. Not safe for several threads.
  */
 public final class Usage {
+  private static final double LN_2 = Math.log(2);
+
   private final double halfLifeNanos;
   private double count;
   private long updatedNanos;
@@ -25,5 +27,22 @@ public final class Usage {
   /** The decayed count: proportional to the likelihood of the next use being soon. */
   public double at(long nowNanos) {
     return count * Math.pow(0.5, (nowNanos - updatedNanos) / halfLifeNanos);
+  }
+
+  /**
+   * Uses per second, lately: the count is what a steady rate comes to after some half-lives, an
+   * exponentially weighted average of the rate.
+   */
+  public double perSecond(long nowNanos) {
+    return at(nowNanos) * LN_2 / halfLifeNanos * 1e9;
+  }
+
+  /**
+   * The logarithm of the count, told for one moment for all. Counts of one half-life fade alike, so
+   * this orders them at any time, and changes with a use only; less than everything before the
+   * first use.
+   */
+  public double logarithmAt(long originNanos) {
+    return Math.log(count) + (updatedNanos - originNanos) / halfLifeNanos * LN_2;
   }
 }

@@ -1,0 +1,5 @@
+/** Residency policies compared in the simulator. */
+@NullMarked
+package io.pipelane.bench.residency;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,40 @@
+package io.pipelane.config;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** Which weights stay on a device, and what is brought in before it is asked for. */
+public record ResidencyConfig(
+    @Key(
+            about =
+                "Who gives way: the pages that save least waiting, or whole models; nothing-stays"
+                    + " empties the device after each run",
+            standard = "expected-stall")
+        Policy policy,
+    @Key(
+            about = "After this time a request counts half when rates are estimated",
+            standard = "2m",
+            min = "1s",
+            max = "24h")
+        Duration halfLife,
+    @Key(
+            about =
+                "Whether weights are brought in ahead of requests while nobody waits for the link",
+            standard = "true")
+        boolean prefetch) {
+
+  /** Who gives way when memory is wanted. */
+  public enum Policy {
+    EXPECTED_STALL,
+    LRU,
+    LFU,
+    GREEDY_DUAL_SIZE,
+    NOTHING_STAYS;
+
+    /** As it is written in a configuration. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+}

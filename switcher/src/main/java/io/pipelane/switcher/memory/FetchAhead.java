@@ -1,0 +1,209 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.CopyEngine;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.completion.Completion;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.residency.Holding;
+import io.pipelane.switcher.residency.IdleMoves;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Brings weights in ahead of runs while the link has nothing else to do: one page, then the next.
+ *
+ * <p>Guarded by the memory daemon's lock.
+ */
+final class FetchAhead {
+  /*
+   * A device's copies pass one engine, first come, first served (decision 0015). So there is one
+   * page under way at most, and none is sent for while a run's copies are: a run's copies come
+   * behind one page, whatever is fetched ahead.
+   *
+   * What is fetched belongs to the model from the moment it is sent for, as an arrival like those of
+   * a transfer: a run that begins meanwhile waits for it and sends for the rest. A mounted model's
+   * page is copied to where it lies; another's by way of a StagedPage, and is mapped with the others
+   * once the model is mounted.
+   *
+   * Queued models come first, in their order, then wishes, then planned prefixes. Pages of the first
+   * two are not taken for each other.
+   */
+  private final PagePool pages;
+  private final CopyEngine copies;
+  private final WeightMemory memory;
+  private final HostWeights hostWeights;
+  private final IdleMoves idleMoves;
+  private final StagedPage staged;
+  private final Runnable whenOver;
+  private final Wishes wishes = new Wishes();
+  private DeviceEvent underWay = Completion.DONE;
+
+  /**
+   * Fetches nothing yet.
+   *
+   * @param whenOver called when a page has arrived, on any thread, without the daemon's lock
+   */
+  FetchAhead(
+      PagePool pages,
+      CopyEngine copies,
+      WeightMemory memory,
+      HostWeights hostWeights,
+      IdleMoves idleMoves,
+      StagedPage staged,
+      Runnable whenOver) {
+    this.pages = pages;
+    this.copies = copies;
+    this.memory = memory;
+    this.hostWeights = hostWeights;
+    this.idleMoves = idleMoves;
+    this.staged = staged;
+    this.whenOver = whenOver;
+  }
+
+  /**
+   * Sends for one page, if there is one to send for and the link is idle.
+   *
+   * @param queued models of requests that wait, the first to run first
+   * @return whether one is on its way now
+   */
+  boolean next(List<Residency> queued, long nowNanos) {
+    if (!underWay.isDone()) {
+      return true;
+    }
+    if (memory.copiesUnderWay.get() > 0) {
+      return false;
+    }
+    staged.clear();
+    memory.settleAll();
+    List<Residency> wished = wishes.open(nowNanos);
+    return fetchFirst(queued, Set.copyOf(queued))
+        || fetchFirst(wished, union(queued, wished))
+        || fetchPlanned(Set.copyOf(queued), nowNanos);
+  }
+
+  /** A plan to be solved without the daemon's lock, and followed. */
+  Optional<IdleMoves.Planning> planDue(long nowNanos) {
+    return idleMoves.due(nowNanos);
+  }
+
+  void follow(IdleMoves.Planning solved, long nowNanos) {
+    idleMoves.follow(solved, nowNanos);
+  }
+
+  /** Notes that a model is wanted soon. */
+  void wish(Residency residency, long deadlineNanos) {
+    wishes.add(residency, deadlineNanos);
+  }
+
+  /** A model is going. */
+  void forget(Residency residency) {
+    wishes.forget(residency);
+  }
+
+  private static Set<Residency> union(List<Residency> first, List<Residency> second) {
+    Set<Residency> all = new HashSet<>(first);
+    all.addAll(second);
+    return all;
+  }
+
+  private boolean fetchFirst(List<Residency> wanted, Set<Residency> spared) {
+    for (Residency residency : wanted) {
+      if (canGain(residency)) {
+        boolean fetched = memory.makeRoom(pages.pageBytes(), spared) && send(residency);
+        memory.counters.pagesWanted += fetched ? 1 : 0;
+        return fetched;
+      }
+    }
+    return false;
+  }
+
+  private boolean fetchPlanned(Set<Residency> spared, long nowNanos) {
+    Optional<Residency> into =
+        idleMoves
+            .next(
+                memory.freeBytes() / pages.pageBytes(),
+                holding -> canGain(memory.owner(holding)),
+                holding -> canGiveWay(holding, spared),
+                nowNanos)
+            .map(memory::owner);
+    if (into.isEmpty()) {
+      return false;
+    }
+    Set<Residency> kept = new HashSet<>(spared);
+    kept.add(into.get());
+    boolean fetched = memory.makeRoom(pages.pageBytes(), kept) && send(into.get());
+    memory.counters.pagesPlanned += fetched ? 1 : 0;
+    return fetched;
+  }
+
+  private static boolean canGain(Residency residency) {
+    return !residency.retired
+        && !residency.fetchFailed
+        && !residency.isComplete()
+        && residency.arrivals.isEmpty();
+  }
+
+  private boolean canGiveWay(Holding holding, Set<Residency> spared) {
+    Residency residency = memory.owner(holding);
+    return residency.isEvictable() && !spared.contains(residency);
+  }
+
+  /** Returns whether the page is on its way; where it cannot be sent for, a run will say why. */
+  private boolean send(Residency residency) {
+    long offset = memory.residentBytes(residency);
+    long bytes = Math.min(pages.pageBytes(), residency.model.plan().weightBytes() - offset);
+    residency.fetchFailed = true;
+    WeightSource source;
+    try {
+      source = hostWeights.open(residency.model);
+    } catch (RuntimeException e) {
+      return false;
+    }
+    try {
+      underWay = copy(residency, source, offset, bytes);
+    } catch (RuntimeException e) {
+      source.close();
+      return false;
+    }
+    residency.fetchFailed = false;
+    residency.arrivals.add(new Arrival(offset, offset + bytes, underWay));
+    memory.counters.bytesFetchedAhead += bytes;
+    underWay.whenDone(
+        () -> {
+          source.close();
+          whenOver.run();
+        });
+    return true;
+  }
+
+  private DeviceEvent copy(Residency residency, WeightSource source, long offset, long bytes) {
+    if (residency.isMounted()) {
+      memory.mapUpTo(residency, offset + bytes);
+      AddressRange addresses = residency.range().addresses;
+      try {
+        return copies.copy(source, offset, addresses, offset, bytes);
+      } catch (RuntimeException e) {
+        memory.takeBack(residency, 1);
+        throw e;
+      }
+    }
+    Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
+    try {
+      DeviceEvent arrived =
+          staged.fetch(page, addresses -> copies.copy(source, offset, addresses, 0, bytes));
+      memory.add(residency, page);
+      return arrived;
+    } catch (RuntimeException e) {
+      staged.clear();
+      pages.giveBack(page);
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.modelstore.Plan;
+import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfile;
+import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
+import io.pipelane.switcher.residency.Holdings;
+import io.pipelane.switcher.residency.StallCurve;
+import io.pipelane.switcher.residency.StallCurves;
+import java.util.Optional;
+
+/** What models' missing pages cost, as far as it is known. Guarded by the daemon's lock. */
+final class Stalls {
+  private static final long PAGE_NANOS = 1_000_000;
+
+  private final StallCurves curves;
+  private final ResidencySettings settings;
+  private final long pageBytes;
+
+  Stalls(Grouping grouping, long pageBytes, ResidencySettings settings) {
+    this.curves = new StallCurves(grouping, pageBytes);
+    this.settings = settings;
+    this.pageBytes = pageBytes;
+  }
+
+  /** A model's curve by its size. */
+  StallCurve bySize(Plan plan) {
+    return curves.of(plan);
+  }
+
+  /** Has a model's curve follow its profile, where there is another one than before. */
+  void refresh(Residency residency, Holdings holdings) {
+    Plan plan = residency.model.plan();
+    Optional<PipelineCosts> costs = settings.costs();
+    Optional<ShapeTimes> times =
+        settings.profiles().of(plan.structureHash()).flatMap(SegmentProfile::usual);
+    if (costs.isEmpty() || times.isEmpty() || times.get().equals(residency.curveOf)) {
+      return;
+    }
+    ShapeTimes known = times.get();
+    residency.curveOf = known;
+    if (known.segmentNanos().size() == plan.segments().size()) {
+      holdings.setCurve(
+          residency.holding, curves.of(plan, costs.get().model(plan, known.segmentNanos()), 0));
+    }
+  }
+
+  /** What copying a page takes; a guess on the slow side where that is not known. */
+  long pageNanos() {
+    return settings.costs().map(known -> known.link().copyNanos(pageBytes)).orElse(PAGE_NANOS);
+  }
+}

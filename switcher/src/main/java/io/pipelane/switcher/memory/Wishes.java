@@ -1,0 +1,44 @@
+package io.pipelane.switcher.memory;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * Models that somebody wants on the device soon, the most urgent first. Guarded by the daemon's
+ * lock.
+ */
+final class Wishes {
+  /** A wish that says nothing is kept this long, and comes behind those that say when. */
+  static final Duration NO_DEADLINE = Duration.ofMinutes(1);
+
+  private static final int MOST = 1_000;
+
+  private final List<Wish> wishes = new ArrayList<>();
+
+  private record Wish(Residency residency, long deadlineNanos) {}
+
+  /**
+   * Adds a wish, in place of an earlier one for the same model; the least urgent of very many is
+   * forgotten.
+   */
+  void add(Residency residency, long deadlineNanos) {
+    forget(residency);
+    wishes.add(new Wish(residency, deadlineNanos));
+    wishes.sort(Comparator.comparingLong(Wish::deadlineNanos));
+    if (wishes.size() > MOST) {
+      wishes.removeLast();
+    }
+  }
+
+  void forget(Residency residency) {
+    wishes.removeIf(wish -> wish.residency == residency);
+  }
+
+  /** Those that are not fulfilled, and whose time is not over. */
+  List<Residency> open(long nowNanos) {
+    wishes.removeIf(wish -> wish.residency.isComplete() || wish.deadlineNanos - nowNanos < 0);
+    return wishes.stream().map(Wish::residency).toList();
+  }
+}

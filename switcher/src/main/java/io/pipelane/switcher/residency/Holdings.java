@@ -1,0 +1,139 @@
+package io.pipelane.switcher.residency;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+
+/**
+ * Who holds how many of a device's pages, in the order in which a policy has them give way. Not
+ * safe for several threads: the memory daemon's lock guards it, or a simulator's only thread.
+ */
+public final class Holdings {
+  /*
+   * A holding's worth is computed when it is used or gains or loses pages, and never otherwise, so
+   * the order can be kept: `holders` has those with pages, by worth, then by age.
+   */
+  private static final Comparator<Holding> GIVING_WAY =
+      Comparator.<Holding>comparingDouble(holding -> holding.worth).thenComparingInt(h -> h.id);
+
+  private final ResidencyPolicy policy;
+  private final Duration halfLife;
+  private final SortedSet<Holding> all = new TreeSet<>(Comparator.comparingInt(h -> h.id));
+  private final SortedSet<Holding> holders = new TreeSet<>(GIVING_WAY);
+  private int created;
+  private long uses;
+
+  /**
+   * Knows nobody yet.
+   *
+   * @param halfLife after which a use counts half
+   */
+  public Holdings(ResidencyPolicy policy, Duration halfLife) {
+    this.policy = policy;
+    this.halfLife = halfLife;
+  }
+
+  public ResidencyPolicy policy() {
+    return policy;
+  }
+
+  /** Takes a model in, which holds nothing. */
+  public Holding add(StallCurve curve, long nowNanos) {
+    Holding holding = new Holding(created++, curve, new Usage(halfLife, nowNanos));
+    all.add(holding);
+    return holding;
+  }
+
+  /** Forgets a model that holds nothing any more. */
+  public void remove(Holding holding) {
+    setPages(holding, 0);
+    all.remove(holding);
+  }
+
+  /** Every model. */
+  public Collection<Holding> all() {
+    return Collections.unmodifiableCollection(all);
+  }
+
+  /** Whether a model has not been removed. */
+  boolean has(Holding holding) {
+    return all.contains(holding);
+  }
+
+  /** Uses of all models so far. */
+  long uses() {
+    return uses;
+  }
+
+  /** Notes a use. */
+  public void used(Holding holding, long nowNanos) {
+    uses++;
+    holders.remove(holding);
+    holding.usage.used(nowNanos);
+    policy.used(holding);
+    rank(holding);
+  }
+
+  /** Notes how many leading pages a model holds from now on. */
+  public void setPages(Holding holding, int pages) {
+    holders.remove(holding);
+    holding.pages = pages;
+    rank(holding);
+  }
+
+  /** Notes that more is known of what a model's pages save, of which there are as many. */
+  public void setCurve(Holding holding, StallCurve curve) {
+    holders.remove(holding);
+    holding.curve = curve;
+    rank(holding);
+  }
+
+  private void rank(Holding holding) {
+    if (holding.pages > 0) {
+      holding.worth = policy.worth(holding);
+      holders.add(holding);
+    }
+  }
+
+  /** Who gives way next of those that may. */
+  Optional<Holding> next(Predicate<Holding> may) {
+    for (Holding holding : holders) {
+      if (may.test(holding)) {
+        return Optional.of(holding);
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Takes a number of a model's last pages, and tells {@link #setPages}. */
+  @FunctionalInterface
+  public interface Taker {
+    void take(Holding holding, int pages);
+  }
+
+  /**
+   * Has models give way until so many pages are free.
+   *
+   * @param freePages how many are, asked again and again
+   * @param may whether pages can be taken from a model now
+   * @return false when those that may not hold the rest
+   */
+  public boolean makeRoom(long pages, LongSupplier freePages, Predicate<Holding> may, Taker taker) {
+    while (freePages.getAsLong() < pages) {
+      Optional<Holding> next = next(may);
+      if (next.isEmpty()) {
+        return false;
+      }
+      Holding holding = next.get();
+      policy.gaveWay(holding);
+      taker.take(holding, policy.givesWay(holding));
+    }
+    return true;
+  }
+}

@@ -1,0 +1,166 @@
+package io.pipelane.switcher.residency;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/**
+ * What to bring in while the link is idle: pages of planned prefixes that are missing, the most
+ * valuable first. Belongs to whoever guards the holdings.
+ */
+public final class IdleMoves {
+  /*
+   * The plan leaves room for the largest model to stream through: what a cold run brings in beyond
+   * its prefix goes there, and the next cold run takes that first, so runs do not eat into prefixes.
+   *
+   * Three things keep pages from going back and forth. A page is moved only when it gains a good
+   * deal more than the page it takes the place of, when what it gains while rates last pays for its
+   * copy, and when no more than a share of all pages have been moved since the latest plan.
+   */
+  private static final Duration PLAN_LASTS = Duration.ofSeconds(1);
+  private static final double WORTH_MOVING = 1.25;
+  private static final int SHARE_OF_PAGES_MOVED = 16;
+  private static final int LEAST_MOVES = 8;
+
+  private final Holdings holdings;
+  private final int capacityPages;
+  private final double nanosPerPage;
+  private final double ratesLastSeconds;
+  private Deque<Aim> aims = new ArrayDeque<>();
+  private long plannedNanos;
+  private long plannedUses = -1;
+  private int movesLeft;
+
+  /** A model that should hold so many pages, and what the first of those that it lacks gains. */
+  private record Aim(Holding holding, int pages, double gain) {
+    boolean isMet() {
+      return holding.pages >= pages;
+    }
+  }
+
+  /**
+   * Has planned nothing yet.
+   *
+   * @param nanosPerPage what copying a page takes
+   * @param ratesLast how long rates are expected to stay as they are
+   */
+  public IdleMoves(Holdings holdings, int capacityPages, double nanosPerPage, Duration ratesLast) {
+    this.holdings = holdings;
+    this.capacityPages = capacityPages;
+    this.nanosPerPage = nanosPerPage;
+    this.ratesLastSeconds = ratesLast.toNanos() / 1e9;
+  }
+
+  /**
+   * The model whose next page is worth bringing in now, if there is one and room can be made for
+   * it; counts as moved.
+   *
+   * @param freePages that nobody holds
+   * @param mayGain whether a model can be given a page now
+   * @param mayGiveWay whether pages can be taken from a model now
+   */
+  public Optional<Holding> next(
+      long freePages, Predicate<Holding> mayGain, Predicate<Holding> mayGiveWay, long nowNanos) {
+    while (!aims.isEmpty() && aims.getFirst().isMet()) {
+      aims.removeFirst();
+    }
+    Optional<Holding> best =
+        movesLeft == 0
+            ? Optional.empty()
+            : aims.stream()
+                .filter(aim -> !aim.isMet() && holdings.has(aim.holding))
+                .filter(aim -> mayGain.test(aim.holding))
+                .findFirst()
+                .map(Aim::holding)
+                .filter(into -> isWorthIt(into, freePages, mayGiveWay, nowNanos));
+    movesLeft -= best.isPresent() ? 1 : 0;
+    return best;
+  }
+
+  private boolean isWorthIt(
+      Holding into, long freePages, Predicate<Holding> mayGiveWay, long nowNanos) {
+    double gain = savedPerSecond(into, into.pages, nowNanos);
+    double loss = 0;
+    if (freePages == 0) {
+      Optional<Holding> from = holdings.next(h -> h != into && mayGiveWay.test(h));
+      if (from.isEmpty()) {
+        return false;
+      }
+      loss = savedPerSecond(from.get(), from.get().pages - 1, nowNanos);
+    }
+    return gain >= WORTH_MOVING * loss && (gain - loss) * ratesLastSeconds >= nanosPerPage;
+  }
+
+  /** Nanoseconds that a page saves each second. */
+  private static double savedPerSecond(Holding holding, int page, long nowNanos) {
+    return holding.usage.perSecond(nowNanos) * holding.curve.gainNanos(page);
+  }
+
+  /**
+   * A plan in the making, which takes a while with many pages: it may be solved anywhere, as nobody
+   * else has what it is made of.
+   */
+  public static final class Planning {
+    private final List<Holding> models;
+    private final List<PrefixPlanner.Demand> demands;
+    private final long pages;
+    private int[] prefixes = {};
+
+    private Planning(List<Holding> models, List<PrefixPlanner.Demand> demands, long pages) {
+      this.models = models;
+      this.demands = demands;
+      this.pages = pages;
+    }
+
+    /** Finds the best prefixes. */
+    public void solve() {
+      prefixes = PrefixPlanner.prefixes(demands, pages);
+    }
+  }
+
+  /** A plan to be solved and {@link #follow followed}, when the latest one is old. */
+  public Optional<Planning> due(long nowNanos) {
+    boolean fresh = plannedUses >= 0 && nowNanos - plannedNanos < PLAN_LASTS.toNanos();
+    if (fresh || plannedUses == holdings.uses() || !holdings.policy().plansAhead()) {
+      return Optional.empty();
+    }
+    plannedUses = holdings.uses();
+    plannedNanos = nowNanos;
+    List<Holding> models = List.copyOf(holdings.all());
+    List<PrefixPlanner.Demand> demands =
+        models.stream()
+            .map(h -> new PrefixPlanner.Demand(h.usage.perSecond(nowNanos), h.curve))
+            .toList();
+    return Optional.of(new Planning(models, demands, plannedPages(models)));
+  }
+
+  /** Follows a plan that has been solved. */
+  public void follow(Planning solved, long nowNanos) {
+    movesLeft = Math.max(LEAST_MOVES, capacityPages / SHARE_OF_PAGES_MOVED);
+    List<Aim> unmet = new ArrayList<>();
+    for (int i = 0; i < solved.prefixes.length; i++) {
+      Holding holding = solved.models.get(i);
+      if (holding.pages < solved.prefixes[i]) {
+        double gain = savedPerSecond(holding, holding.pages, nowNanos);
+        unmet.add(new Aim(holding, solved.prefixes[i], gain));
+      }
+    }
+    unmet.sort(Comparator.comparingDouble(Aim::gain).reversed());
+    aims = new ArrayDeque<>(unmet);
+  }
+
+  private long plannedPages(List<Holding> all) {
+    long wanted = 0;
+    int largest = 0;
+    for (Holding holding : all) {
+      wanted += holding.curve.pages();
+      largest = Math.max(largest, holding.curve.pages());
+    }
+    return wanted <= capacityPages ? capacityPages : capacityPages - largest;
+  }
+}

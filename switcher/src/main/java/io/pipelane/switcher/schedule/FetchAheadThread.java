@@ -1,0 +1,67 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.lanes.completion.ThreadEnd;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntFunction;
+
+/**
+ * Has weights brought in ahead of runs: tells the memory daemon what waits in the queue, page by
+ * page, off every request's path.
+ */
+public final class FetchAheadThread implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(FetchAheadThread.class.getName());
+
+  /** Beyond this many requests too much may happen. */
+  private static final int LOOK_AHEAD = 4;
+
+  /** Rates change without anybody saying so. */
+  private static final long IDLE_NANOS = Duration.ofSeconds(1).toNanos();
+
+  private final MemoryDaemon daemon;
+  private final IntFunction<List<ModelVersion>> upcoming;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  /**
+   * Starts.
+   *
+   * @param upcoming models of the first so many requests that wait, in the order of their runs
+   */
+  public FetchAheadThread(MemoryDaemon daemon, IntFunction<List<ModelVersion>> upcoming) {
+    this.daemon = daemon;
+    this.upcoming = upcoming;
+    this.thread = Thread.ofPlatform().name("fetch-ahead").daemon().unstarted(this::work);
+    daemon.onLink(this::wake);
+    thread.start();
+  }
+
+  /** Says that a request has come that has to wait, or that the link is free; for any thread. */
+  public void wake() {
+    LockSupport.unpark(thread);
+  }
+
+  private void work() {
+    while (!closed) {
+      try {
+        boolean underWay = daemon.fetchAhead(upcoming.apply(LOOK_AHEAD));
+        LockSupport.parkNanos(this, underWay ? Long.MAX_VALUE : IDLE_NANOS);
+      } catch (RuntimeException e) { // Requests bring in what they need, and say what is wrong.
+        LOG.log(Level.WARNING, "fetching weights ahead failed", e);
+        LockSupport.parkNanos(this, IDLE_NANOS);
+      }
+    }
+  }
+
+  /** Fetches nothing more; what is under way still comes. */
+  @Override
+  public void close() {
+    closed = true;
+    wake();
+    ThreadEnd.await(thread);
+  }
+}

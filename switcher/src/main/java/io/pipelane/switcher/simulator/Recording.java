@@ -1,0 +1,33 @@
+package io.pipelane.switcher.simulator;
+
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/** What happens in a replay, as it happens. */
+final class Recording {
+  private final List<TracedUse> trace;
+  private final long[] stallNanos;
+  private final long[] latencyNanos;
+  private final Map<CopyReason, Long> bytes = new EnumMap<>(CopyReason.class);
+
+  Recording(List<TracedUse> trace) {
+    this.trace = trace;
+    this.stallNanos = new long[trace.size()];
+    this.latencyNanos = new long[trace.size()];
+  }
+
+  void ran(int request, long stall, long endNanos) {
+    stallNanos[request] = stall;
+    latencyNanos[request] = endNanos - trace.get(request).nanos();
+  }
+
+  void copied(Copied copied) {
+    bytes.merge(copied.reason(), copied.byteSize(), Long::sum);
+  }
+
+  Replay replay() {
+    int[] models = trace.stream().mapToInt(TracedUse::model).toArray();
+    return new Replay(stallNanos, latencyNanos, models, bytes);
+  }
+}

@@ -1,0 +1,216 @@
+package io.pipelane.switcher.simulator;
+
+import io.pipelane.switcher.grouping.Grouping.Group;
+import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.PipelineModel;
+import io.pipelane.switcher.grouping.PipelineModel.Prediction;
+import io.pipelane.switcher.residency.Holding;
+import io.pipelane.switcher.residency.Holdings;
+import io.pipelane.switcher.residency.IdleMoves;
+import io.pipelane.switcher.residency.Policies;
+import io.pipelane.switcher.residency.StallCurves;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+
+/** A simulated device's memory: who holds which pages, and when what was sent for arrives. */
+final class SimulatedMemory {
+  private final SimulatorSettings settings;
+  private final Holdings holdings;
+  private final IdleMoves idleMoves;
+  private final List<Resident> residents = new ArrayList<>();
+  private final Map<Holding, Resident> byHolding = new HashMap<>();
+  private final Map<String, Resident> mounted = new HashMap<>();
+  private long freePages;
+
+  /** A model in memory. */
+  private static final class Resident {
+    final int index;
+    final SimulatedModel model;
+    final Holding holding;
+    int runs;
+
+    /** When the last byte that was sent for is there. */
+    long arrives;
+
+    Resident(int index, SimulatedModel model, Holding holding) {
+      this.index = index;
+      this.model = model;
+      this.holding = holding;
+    }
+
+    int missing() {
+      return holding.curve().pages() - holding.pages();
+    }
+
+    boolean isIdle(long now) {
+      return runs == 0 && arrives <= now;
+    }
+  }
+
+  /**
+   * A run as it begins.
+   *
+   * @param sent groups that are sent for
+   * @param linkFree when they all are there
+   */
+  record Start(List<Group> sent, long linkFree, Prediction prediction) {}
+
+  /** A page that is brought in ahead. */
+  record Page(Copied copied, long arrives) {}
+
+  SimulatedMemory(SimulatorSettings settings, List<SimulatedModel> models) {
+    this.settings = settings;
+    this.freePages = settings.capacityPages();
+    holdings =
+        new Holdings(
+            Policies.of(settings.residency().policy(), 0), settings.residency().halfLife());
+    StallCurves curves = new StallCurves(settings.grouping(), settings.pageBytes());
+    for (SimulatedModel model : models) {
+      Holding holding =
+          holdings.add(curves.of(model.plan(), model.pipeline(), model.transferNanos()), 0);
+      Resident resident = new Resident(residents.size(), model, holding);
+      residents.add(resident);
+      byHolding.put(holding, resident);
+    }
+    LinkModel link = models.getFirst().pipeline().link();
+    idleMoves =
+        new IdleMoves(
+            holdings,
+            settings.capacityPages(),
+            link.copyNanos(settings.pageBytes()),
+            settings.residency().halfLife());
+  }
+
+  /** Notes that a run is about to begin. */
+  void asked(int index, long now) {
+    holdings.used(residents.get(index).holding, now);
+  }
+
+  /** Makes room for what a run misses; false when that has to wait for other runs. */
+  boolean canBegin(int index, long now) {
+    Resident resident = residents.get(index);
+    return makeRoom(resident.missing(), resident, List.of(), now);
+  }
+
+  private boolean makeRoom(int pages, Resident inFavourOf, List<Integer> spared, long now) {
+    return holdings.makeRoom(
+        pages,
+        () -> freePages,
+        holding -> {
+          Resident resident = resident(holding);
+          return resident != inFavourOf && resident.isIdle(now) && !spared.contains(resident.index);
+        },
+        (holding, count) -> setPages(resident(holding), holding.pages() - count));
+  }
+
+  private Resident resident(Holding holding) {
+    return Objects.requireNonNull(byHolding.get(holding), "nobody's pages");
+  }
+
+  private void setPages(Resident resident, int pages) {
+    freePages -= pages - resident.holding.pages();
+    holdings.setPages(resident.holding, pages);
+  }
+
+  /** Begins a run for which there is room; its copies come behind those before. */
+  Start begin(int index, long now, long linkFree) {
+    Resident resident = residents.get(index);
+    SimulatedModel model = resident.model;
+    List<Group> sent = missingGroups(resident);
+    long remap = remapNanos(resident);
+    setPages(resident, resident.holding.curve().pages());
+    resident.runs++;
+    List<Group> awaited = new ArrayList<>(sent);
+    PipelineModel pipeline = model.pipeline();
+    long begin = Math.max(now + pipeline.leadNanos(), linkFree);
+    long lead = begin - now;
+    if (resident.arrives > now) { // A page that was brought in ahead is on its way.
+      long offset = sent.isEmpty() ? model.plan().weightBytes() : sent.getFirst().offset();
+      Group page = new Group(Math.max(0, offset - settings.pageBytes()), offset);
+      awaited.addFirst(page);
+      lead = Math.max(0, linkFree - now - pipeline.link().copyNanos(page.byteSize()));
+    }
+    long lost = sent.isEmpty() ? 0 : model.transferNanos();
+    Prediction prediction = predict(model, awaited, lead, remap, lost);
+    long end = begin;
+    for (Group group : sent) {
+      end += pipeline.link().copyNanos(group.byteSize());
+    }
+    resident.arrives = sent.isEmpty() ? resident.arrives : end;
+    return new Start(sent, end, prediction);
+  }
+
+  private List<Group> missingGroups(Resident resident) {
+    return resident.missing() == 0
+        ? List.of()
+        : settings
+            .grouping()
+            .groups(resident.model.plan(), resident.holding.pages() * settings.pageBytes());
+  }
+
+  /** Mounts a model; what that takes, which its first segment waits for. */
+  private long remapNanos(Resident resident) {
+    Resident former = mounted.put(resident.model.plan().structureHash(), resident);
+    boolean there = former == resident || former == null;
+    return there ? 0 : resident.holding.pages() * resident.model.remapPageNanos();
+  }
+
+  private static Prediction predict(
+      SimulatedModel model, List<Group> awaited, long leadNanos, long remapNanos, long lostNanos) {
+    PipelineModel own = model.pipeline();
+    List<PipelineModel.Segment> segments = new ArrayList<>(own.segments());
+    segments.addFirst(new PipelineModel.Segment(0, remapNanos));
+    PipelineModel late = new PipelineModel(own.link(), segments, leadNanos, own.waitNanos());
+    long total = late.predict(awaited).totalNanos();
+    return new Prediction(total + lostNanos, own.warmNanos());
+  }
+
+  /** A run has ended. */
+  void ran(int index) {
+    Resident resident = residents.get(index);
+    resident.runs--;
+    if (resident.runs == 0 && !holdings.policy().keepsAfterRuns()) {
+      setPages(resident, 0);
+    }
+  }
+
+  /**
+   * Sends for a page while the link is idle.
+   *
+   * @param upcoming models that will be asked next
+   */
+  Optional<Page> fetchAhead(List<Integer> upcoming, long now) {
+    for (int index : upcoming) {
+      Resident resident = residents.get(index);
+      if (resident.missing() > 0 && resident.arrives <= now) {
+        return makeRoom(1, resident, upcoming, now)
+            ? Optional.of(send(resident, CopyReason.QUEUED, now))
+            : Optional.empty();
+      }
+    }
+    idleMoves
+        .due(now)
+        .ifPresent(
+            plan -> {
+              plan.solve();
+              idleMoves.follow(plan, now);
+            });
+    return idleMoves
+        .next(freePages, h -> resident(h).isIdle(now), h -> resident(h).isIdle(now), now)
+        .map(this::resident)
+        .filter(into -> makeRoom(1, into, upcoming, now))
+        .map(into -> send(into, CopyReason.IDLE, now));
+  }
+
+  private Page send(Resident resident, CopyReason reason, long now) {
+    long offset = resident.holding.pages() * settings.pageBytes();
+    long end = Math.min(offset + settings.pageBytes(), resident.model.plan().weightBytes());
+    setPages(resident, resident.holding.pages() + 1);
+    resident.arrives = now + resident.model.pipeline().link().copyNanos(end - offset);
+    return new Page(new Copied(resident.index, offset, end, reason), resident.arrives);
+  }
+}

@@ -1,0 +1,22 @@
+package io.pipelane.switcher.simulator;
+
+import io.pipelane.modelstore.Plan;
+import io.pipelane.switcher.grouping.PipelineModel;
+
+/**
+ * A model as a simulator knows it.
+ *
+ * @param plan says where its segments end; models of one structure take turns in its addresses
+ * @param pipeline its segments' times, and the link's
+ * @param transferNanos what a run loses by any transfer, however short
+ * @param remapPageNanos what putting a page that stayed under its addresses takes, where another
+ *     model of the structure was there
+ */
+public record SimulatedModel(
+    String name, Plan plan, PipelineModel pipeline, long transferNanos, long remapPageNanos) {
+
+  /** Another model of the same structure. */
+  public SimulatedModel named(String other) {
+    return new SimulatedModel(other, plan, pipeline, transferNanos, remapPageNanos);
+  }
+}

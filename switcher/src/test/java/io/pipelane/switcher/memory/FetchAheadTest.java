@@ -1,0 +1,199 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.modelstore.ImportedModel;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What comes in before it is asked for, and whose way it keeps out of. */
+class FetchAheadTest extends DaemonTest {
+  private boolean fetch(ImportedModel... queued) {
+    return daemon.fetchAhead(List.of(queued).stream().map(ImportedModel::version).toList());
+  }
+
+  @Test
+  void fetch_runsTransferIsUnderWay_waitsForItsEnd() {
+    ImportedModel running = registered("running", 2, 2);
+    ImportedModel next = registered("next", 4);
+    daemon.acquire(running.version()).close();
+    assertFalse(fetch(next));
+    device.completeNext();
+    assertFalse(fetch(next));
+    device.completeNext();
+    assertTrue(fetch(next));
+    assertEquals(1, device.pending());
+  }
+
+  @Test
+  void fetch_pageUnderWay_runsCopiesComeRightBehindIt() {
+    ImportedModel next = registered("next", 4);
+    ImportedModel urgent = registered("urgent", 2, 1);
+    assertTrue(fetch(next));
+    assertTrue(fetch(next), "the same page is still on its way");
+    assertEquals(1, device.pending(), "one page at a time");
+    Lease lease = daemon.acquire(urgent.version());
+    assertEquals(3, device.pending());
+    device.completeNext();
+    assertFalse(fetch(next), "no second page before the run's copies");
+    device.completeNext();
+    lease.await(0);
+    requireContent(urgent, 0);
+    device.completeNext();
+    lease.close();
+    assertTrue(fetch(next));
+  }
+
+  @Test
+  void acquire_modelsPageIsUnderWay_waitsForItAndSendsForTheRestAlone() {
+    ImportedModel model = registered("a", 1, 1, 2);
+    assertTrue(fetch(model));
+    Lease lease = daemon.acquire(model.version());
+    assertEquals(3, device.pending());
+    assertEquals(4, residentPages(model));
+    device.completeAll();
+    requireContent(lease, model);
+    lease.close();
+    assertEquals(3L * PAGE, daemon.counters().bytesLoaded());
+    assertEquals(PAGE, daemon.counters().bytesFetchedAhead());
+    assertEquals(1, daemon.counters().pagesWanted());
+  }
+
+  @Test
+  void fetch_pageByPage_untilTheModelIsThereAndNothingIsCopiedForTheRun() {
+    ImportedModel model = registered("a", 2, 1);
+    while (fetch(model)) {
+      device.completeAll();
+    }
+    assertEquals(3, residentPages(model));
+    Lease lease = daemon.acquire(model.version());
+    requireContent(lease, model);
+    lease.close();
+    assertEquals(0, daemon.counters().bytesLoaded());
+  }
+
+  @Test
+  void fetch_anotherVariantRunsInTheRange_goesToPagesOfItsOwn() {
+    ImportedModel running = variant("running");
+    ImportedModel next = variant("next");
+    Lease lease = daemon.acquire(running.version());
+    device.completeAll();
+    requireContent(lease, running);
+    for (int page = 0; page < 3; page++) {
+      assertTrue(fetch(next));
+      device.completeAll();
+    }
+    requireContent(lease, running);
+    lease.close();
+    assertEquals(3, residentPages(next));
+    Lease nextLease = daemon.acquire(next.version());
+    assertEquals(1, device.pending());
+    device.completeAll();
+    requireContent(nextLease, next);
+    nextLease.close();
+  }
+
+  @Test
+  void mount_pageOfTheVariantIsUnderWay_runWaitsForIt() {
+    ImportedModel running = variant("running");
+    ImportedModel next = variant("next");
+    use(running);
+    assertTrue(fetch(next));
+    Lease lease = daemon.acquire(next.version());
+    assertTrue(entry(next).arriving());
+    device.completeAll();
+    requireContent(lease, next);
+    lease.close();
+  }
+
+  @Test
+  void fetch_memoryIsFull_takesFromThoseThatDoNotWait() {
+    ImportedModel first = registered("first", 5);
+    ImportedModel second = registered("second", 5);
+    ImportedModel third = registered("third", 5);
+    use(first);
+    use(second);
+    assertTrue(fetch(first, third));
+    device.completeAll();
+    assertEquals(5, residentPages(first), "it waits, too");
+    assertEquals(4, residentPages(second));
+    assertEquals(1, residentPages(third));
+  }
+
+  @Test
+  void fetch_everythingIsInUse_fetchesNothing() {
+    ImportedModel running = registered("running", 10);
+    ImportedModel next = registered("next", 5);
+    Lease lease = daemon.acquire(running.version());
+    device.completeAll();
+    assertFalse(fetch(next));
+    lease.close();
+  }
+
+  @Test
+  void fetch_pageFailsToCome_isRolledBackAndNotTriedAgainAheadOfARun() {
+    ImportedModel model = registered("a", 2);
+    models.failAt(0);
+    assertTrue(fetch(model));
+    device.completeAll();
+    models.failAt(Long.MAX_VALUE);
+    assertEquals(0, residentPages(model));
+    assertFalse(fetch(model));
+    use(model);
+    assertEquals(2, residentPages(model));
+  }
+
+  @Test
+  void fetch_hostHasNotTheWeights_leavesNothingAndLetsTheRunSayWhy() {
+    ImportedModel model = registered("a", 2);
+    models.failToOpen(true);
+    assertFalse(fetch(model));
+    models.failToOpen(false);
+    assertEquals(0, residentPages(model));
+  }
+
+  @Test
+  void wish_withDeadlines_theEarliestComesFirstAndLateOnesAreForgotten() {
+    ImportedModel later = registered("later", 1);
+    ImportedModel sooner = registered("sooner", 1);
+    ImportedModel late = registered("late", 1);
+    daemon.wish(late.version(), Optional.of(Duration.ofSeconds(1)));
+    clock.addAndGet(Duration.ofSeconds(2).toNanos());
+    daemon.wish(later.version(), Optional.empty());
+    daemon.wish(sooner.version(), Optional.of(Duration.ofSeconds(1)));
+    assertTrue(fetch());
+    device.completeAll();
+    assertEquals(1, residentPages(sooner));
+    assertTrue(fetch());
+    device.completeAll();
+    assertEquals(1, residentPages(later));
+    assertFalse(fetch());
+    assertEquals(0, residentPages(late));
+  }
+
+  @Test
+  void deregister_pageIsUnderWay_waitsForItsEnd() throws Exception {
+    ImportedModel model = registered("a", 2);
+    assertTrue(fetch(model));
+    var gone = threads.submit(() -> daemon.deregister(model.version()));
+    while (device.pending() > 0) {
+      device.completeNext();
+    }
+    gone.get();
+    assertEquals(0, daemon.ledger().lentBytes());
+    assertFalse(daemon.lacksAnything());
+  }
+
+  @Test
+  void onLink_pageComes_listenerIsTold() {
+    int[] told = {0};
+    daemon.onLink(() -> told[0]++);
+    assertTrue(fetch(registered("a", 1)));
+    device.completeAll();
+    assertEquals(1, told[0]);
+  }
+}

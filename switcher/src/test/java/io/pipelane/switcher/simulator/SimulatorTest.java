@@ -1,0 +1,107 @@
+package io.pipelane.switcher.simulator;
+
+import static io.pipelane.switcher.simulator.SimulatedModels.COPY_NANOS;
+import static io.pipelane.switcher.simulator.SimulatedModels.PAGE;
+import static io.pipelane.switcher.simulator.SimulatedModels.inTurns;
+import static io.pipelane.switcher.simulator.SimulatedModels.model;
+import static io.pipelane.switcher.simulator.SimulatedModels.settings;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ResidencyConfig.Policy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+
+class SimulatorTest {
+  private static Replay replay(
+      SimulatorSettings settings, List<SimulatedModel> models, List<TracedUse> trace) {
+    return new Simulator(settings, models, copied -> {}).replay(trace);
+  }
+
+  @Test
+  void replay_oneColdRunThenWarm_stallIsThePipelines() {
+    SimulatedModel model = model("a", 4, 500);
+    List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1_000_000, 0));
+    Replay replay = replay(settings(4, Policy.EXPECTED_STALL, false), List.of(model), trace);
+    long cold = 4 * COPY_NANOS + 500;
+    assertArrayEquals(new long[] {cold - 4 * 500, 0}, replay.stallNanos());
+    assertArrayEquals(new long[] {cold, 4 * 500}, replay.latencyNanos());
+    assertEquals(4 * PAGE, replay.bytesMoved());
+    assertEquals(4 * PAGE, replay.bytes().get(CopyReason.DEMAND));
+  }
+
+  @Test
+  void replay_requestWaitsInTheQueue_itsModelComesInMeanwhile() {
+    List<SimulatedModel> models = List.of(model("a", 2, 10_000), model("b", 4, 10));
+    List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));
+    List<Copied> copies = new ArrayList<>();
+    Replay replay =
+        new Simulator(settings(6, Policy.EXPECTED_STALL, true), models, copies::add).replay(trace);
+    assertEquals(0, replay.stallNanos()[1]);
+    assertEquals(4 * PAGE, replay.bytes().get(CopyReason.QUEUED));
+    assertEquals(
+        new Copied(1, 0, PAGE, CopyReason.QUEUED), copies.get(2), "behind the run's own copies");
+  }
+
+  @Test
+  void replay_nothingStays_everyRunIsCold() {
+    List<SimulatedModel> models = List.of(model("a", 4, 500));
+    List<TracedUse> trace = inTurns(1, 5, Duration.ofMillis(1));
+    Replay replay = replay(settings(8, Policy.NOTHING_STAYS, false), models, trace);
+    assertEquals(5 * 4 * PAGE, replay.bytesMoved());
+  }
+
+  /** Three models on room for two, one after the other: what makes a cache useless. */
+  @Test
+  void replay_threeModelsInTurnsOnRoomForTwo_neverThrashes() {
+    List<SimulatedModel> models = new ArrayList<>();
+    for (String name : List.of("a", "b", "c")) {
+      models.add(model(name, 12, 900));
+    }
+    int requests = 3_000;
+    Duration interval = Duration.ofMillis(10);
+    List<TracedUse> trace = inTurns(3, requests, interval);
+    Replay lru = replay(settings(24, Policy.LRU, true), models, trace);
+    Replay ours = replay(settings(24, Policy.EXPECTED_STALL, true), models, trace);
+    assertEquals(requests * 12L * PAGE, lru.bytesMoved(), "each run brings in everything");
+    assertTrue(
+        ours.bytesMoved() <= 0.55 * lru.bytesMoved(),
+        () -> ours.bytes() + " of " + lru.bytesMoved());
+    assertTrue(
+        ours.meanStallNanos() <= 0.1 * lru.meanStallNanos(),
+        () -> ours.meanStallNanos() + " of " + lru.meanStallNanos());
+    long idle = ours.bytes().getOrDefault(CopyReason.IDLE, 0L) / PAGE;
+    double seconds = requests * interval.toMillis() / 1e3;
+    assertTrue(idle <= 8 * (seconds + 1), () -> idle + " moves in " + seconds + " s");
+  }
+
+  @RepeatedTest(5)
+  void replay_sameTraceTwice_givesTheSame() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    List<SimulatedModel> models = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      models.add(model("m" + i, 1 + random.nextInt(6), 100 + random.nextInt(2_000)));
+    }
+    List<TracedUse> trace = new ArrayList<>();
+    long nanos = 0;
+    for (int i = 0; i < 2_000; i++) {
+      nanos += random.nextInt(20_000_000);
+      trace.add(new TracedUse(nanos, (int) Math.min(5, Math.abs(random.nextGaussian() * 2))));
+    }
+    for (Policy policy : Policy.values()) {
+      SimulatorSettings settings = settings(9, policy, true);
+      List<Copied> first = new ArrayList<>();
+      List<Copied> second = new ArrayList<>();
+      Replay one = new Simulator(settings, models, first::add).replay(trace);
+      Replay two = new Simulator(settings, models, second::add).replay(trace);
+      assertEquals(first, second, "seed " + seed);
+      assertArrayEquals(one.stallNanos(), two.stallNanos(), "seed " + seed);
+    }
+  }
+}
