@@ -40,7 +40,8 @@ final class WorkersCommand implements Subcommand {
   }
 
   private static void print(JsonNode overview, PrintWriter out) {
-    TextTable table = new TextTable("ID", "PID", "STATE", "SESSIONS", "MEMORY", "DEVICE", "DEVICE MEMORY");
+    TextTable table =
+        new TextTable("ID", "PID", "STATE", "SESSIONS", "MEMORY", "DEVICE", "DEVICE MEMORY");
     for (JsonNode worker : overview.path("workers")) {
       table.add(
           worker.path("id").asText(),

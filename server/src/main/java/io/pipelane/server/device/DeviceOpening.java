@@ -114,8 +114,7 @@ public final class DeviceOpening {
         PinnedHostMemory _ = opened.add(PinnedHostMemory.register(context, memory.segment()));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
         CudaServing gpus =
-            new CudaServing(
-                config, library, driver, memory, new AtomicInteger()::incrementAndGet);
+            new CudaServing(config, library, driver, memory, new AtomicInteger()::incrementAndGet);
         for (int ordinal : ordinals) {
           devices.add(opened.add(gpus.open(ordinal)));
         }
