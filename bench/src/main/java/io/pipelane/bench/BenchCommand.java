@@ -1,9 +1,14 @@
 package io.pipelane.bench;
 
+import io.pipelane.bench.faults.FaultsCommand;
 import io.pipelane.bench.forms.FormsCommand;
+import io.pipelane.bench.generator.GeneratorCommand;
+import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.bench.residency.ResidencyCommand;
 import io.pipelane.bench.switching.SwitchCommand;
+import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -16,12 +21,25 @@ import picocli.CommandLine.Spec;
     description = "Measures Pipelane beside what it is compared with, in one run, interleaved.",
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "PROGRAM",
-    subcommands = {FormsCommand.class, HttpCommand.class, NoopCommand.class, SwitchCommand.class})
+    subcommands = {
+      FaultsCommand.class,
+      FormsCommand.class,
+      GeneratorCommand.class,
+      GroupingCommand.class,
+      HttpCommand.class,
+      NoopCommand.class,
+      ResidencyCommand.class,
+      SwitchCommand.class,
+      WorkersCommand.class
+    })
 public final class BenchCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Override
   public Integer call() {
-    throw new ParameterException(spec.commandLine(), "say which: forms, http, noop or switch");
+    throw new ParameterException(
+        spec.commandLine(),
+        "say which: faults, forms, generator, grouping, http, noop, residency, switch or"
+            + " workers");
   }
 }

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.loadgen.Subcommand;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
@@ -42,6 +43,17 @@ class BenchCommandTest {
   }
 
   @Test
+  void grouping_comparesWaysToChooseGroups() throws Exception {
+    JsonNode result = run("grouping", "--limit", "0.01").at("/cases/0");
+
+    assertEquals(464, result.at("/layers/median").asInt());
+    assertTrue(
+        result.at("/optimal_ms/median").asDouble()
+            <= result.at("/equal_bytes_ms/median").asDouble(),
+        result.toString());
+  }
+
+  @Test
   void noop_measuresPipelaneAndNettyWithoutErrors() throws Exception {
     JsonNode result = run("noop", "--connections", "2").at("/cases/0");
 
@@ -49,6 +61,49 @@ class BenchCommandTest {
     assertEquals(0, result.at("/errors/median").asDouble());
     assertTrue(result.at("/netty_per_s/median").asDouble() > 0, result.toString());
     assertTrue(result.at("/server_per_s/median").asDouble() > 0, result.toString());
+  }
+
+  @Test
+  void residency_comparesPoliciesAndWritesItsFiles() throws Exception {
+    Path json = folder.resolve("residency.json");
+    Path page = folder.resolve("residency.md");
+    Path plot = folder.resolve("residency.svg");
+    int status =
+        execute(
+            "residency",
+            "--seconds=10",
+            "--models=8",
+            "--no-density",
+            "--json=" + json,
+            "--markdown=" + page,
+            "--svg=" + plot);
+
+    assertEquals(0, status, err.toString());
+    JsonNode scene = new ObjectMapper().readTree(json.toFile()).at("/findings/scenes/0");
+    assertEquals(6, scene.at("/rows").size());
+    assertTrue(scene.at("/rows/0/outcome/meanStall").asDouble() > 0, scene.toString());
+    assertTrue(Files.readString(page).contains("expected-stall"));
+    assertTrue(Files.readString(plot).endsWith("</svg>\n"));
+  }
+
+  @Test
+  void generator_measuresItselfOpenAndClosed() throws Exception {
+    JsonNode cases = run("generator", "--rate", "500").at("/cases");
+
+    assertEquals("open loop", cases.at("/0/case").asText());
+    assertTrue(cases.at("/0/cpu_us/median").asDouble() > 0, cases.toString());
+    assertTrue(cases.toString().contains("\"closed loop\""), cases.toString());
+  }
+
+  @Test
+  void faults_killsAWorkerAndLosesNothing() throws Exception {
+    JsonNode result = run("faults", "--spare-server", "--fault=KILL").at("/cases/0");
+
+    assertEquals("kill -9 of the active worker", result.at("/case").asText());
+    for (String key : new String[] {"wrong", "unanswered", "refused"}) {
+      assertEquals(0, result.at("/" + key + "/median").asDouble(), result.toString());
+    }
+    assertTrue(result.at("/tried/median").asDouble() > 0, result.toString());
   }
 
   @Test

@@ -15,6 +15,9 @@ import java.lang.annotation.Target;
 @interface Key {
   String about();
 
+  /** The key's last part where it is not the component's name, as that may be a word of Java. */
+  String name() default "";
+
   /** The default as it would be written in a file; empty for an {@link java.util.Optional}. */
   String standard() default "";
 

@@ -1,8 +1,10 @@
 package io.pipelane.config;
 
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 
-/** The HTTP front end. */
+/** The front ends. */
 public record ServerConfig(
     @Key(about = "Host name or address to listen on; 0.0.0.0 for all", standard = "127.0.0.1")
         String host,
@@ -12,6 +14,21 @@ public record ServerConfig(
             min = "0",
             max = "65535")
         int httpPort,
+    @Key(
+            about = "Port to listen on for gRPC; 0 picks a free one, -1 does without gRPC",
+            unset = "the port after server.http-port, a free one where that is free",
+            min = "-1",
+            max = "65535")
+        Optional<Integer> grpcPort,
+    @Key(
+            about = "Certificate to show, with those that lead to its authority, in PEM",
+            unset = "connections without TLS")
+        Optional<Path> tlsCertificate,
+    @Key(about = "The certificate's key, in PEM: PKCS #8, not encrypted") Optional<Path> tlsKey,
+    @Key(
+            about = "Certificates of the authorities that sign clients', in PEM",
+            unset = "clients need no certificate")
+        Optional<Path> tlsClientAuthorities,
     @Key(about = "How sockets are driven; auto picks the fastest there is", standard = "auto")
         Transport transport,
     @Key(
@@ -48,6 +65,12 @@ public record ServerConfig(
             min = "0s",
             max = "1h")
         Duration drainTimeout) {
+  private static final int LARGEST_PORT = 65535;
+
+  /** Where gRPC is listened for; 0 for a free port, -1 for none. */
+  public int effectiveGrpcPort() {
+    return grpcPort.orElseGet(() -> httpPort % LARGEST_PORT == 0 ? 0 : httpPort + 1);
+  }
 
   /** A way to drive sockets. */
   public enum Transport {

@@ -78,7 +78,7 @@ public final class Settings {
     Key key = Objects.requireNonNull(component.getAnnotation(Key.class));
     boolean optional = component.getType() == Optional.class;
     return new Setting(
-        section + "." + kebabCase(component.getName()),
+        section + "." + (key.name().isEmpty() ? kebabCase(component.getName()) : key.name()),
         key.about(),
         key.standard(),
         optional,

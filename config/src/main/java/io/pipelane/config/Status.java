@@ -3,7 +3,7 @@ package io.pipelane.config;
 /**
  * What kind of outcome an operation had; the one vocabulary that every module reports errors in.
  *
- * <p>The server maps it to HTTP (and later gRPC) in one place.
+ * <p>The server maps it to HTTP in one place, and to gRPC in one.
  */
 public enum Status {
   /** The caller sent something malformed or contradictory; sending it again cannot help. */

@@ -1,20 +1,27 @@
 package io.pipelane.config;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /** Where models run, and what becomes of a process that dies of one. */
 public record WorkersConfig(
     @Key(
             about =
-                "Whether models run on threads of the server or in a process of their own; on the CPU so far",
-            standard = "thread")
+                "Whether models run on threads of the server or in a process of their own; auto is process on a GPU, thread on the CPU",
+            standard = "auto")
         Isolation isolation,
     @Key(
+            name = "switch",
+            about =
+                "When another process takes over: after a fault alone, or also for every other tenant or model",
+            standard = "fault")
+        SwitchOn switchOn,
+    @Key(
             about = "Processes that stand by to take over; each keeps every session once more",
-            standard = "1",
+            unset = "1, and 2 unless workers.switch is fault",
             min = "0",
             max = "8")
-        int standbys,
+        Optional<Integer> standbys,
     @Key(
             about = "How long a run may take from one gate to the next before its process is ended",
             standard = "30s",
@@ -30,9 +37,34 @@ public record WorkersConfig(
     @Key(about = "Java heap of each process", standard = "128MiB", min = "16MiB", max = "64GiB")
         ByteSize heap) {
 
+  /** The processes that stand by, chosen where it is not said. */
+  public int chosenStandbys() {
+    return standbys.orElse(switchOn == SwitchOn.FAULT ? 1 : 2);
+  }
+
+  /** Whether models run in processes of their own. */
+  public boolean usesProcesses(boolean onGpu) {
+    return switch (isolation) {
+      case AUTO -> onGpu;
+      case THREAD -> false;
+      case PROCESS -> true;
+    };
+  }
+
   /** What keeps a model from taking the server with it. */
   public enum Isolation {
+    AUTO,
     THREAD,
     PROCESS
+  }
+
+  /** What a process is given up for, beside its faults. */
+  public enum SwitchOn {
+    /** Nothing: one process runs all models. */
+    FAULT,
+    /** A model of another tenant: no two tenants' models run in one process. */
+    TENANT,
+    /** Another model: no two models run in one process. */
+    MODEL
   }
 }

@@ -58,6 +58,13 @@ public final class DemoCommand implements Subcommand {
   private String device = "cpu";
 
   @Option(
+      names = "--isolation",
+      paramLabel = "WAY",
+      description =
+          "thread or process, as workers.isolation is written; with process, the demo kills one.")
+  private @Nullable String isolation;
+
+  @Option(
       names = "--memory",
       paramLabel = "SIZE",
       converter = ByteSizeConverter.class,
@@ -93,7 +100,7 @@ public final class DemoCommand implements Subcommand {
   private boolean demonstrate() throws Exception {
     DemoReport report = new DemoReport(spec.commandLine().getOut());
     Path root = repository.toAbsolutePath().normalize();
-    ByteSize room = memory == null ? defaultMemory(device) : memory;
+    ByteSize room = memory == null ? defaultMemory(device, isolation) : memory;
     int port = httpPort != null ? httpPort : stay ? STAY_PORT : 0;
 
     report.begin(DemoModel.values().length, DemoModel.totalByteSize(), room, root);
@@ -101,7 +108,7 @@ public final class DemoCommand implements Subcommand {
     try (Questions questions = new Questions();
         DemoServer server = servers.get()) {
       long start = System.nanoTime();
-      URI address = server.start(root, device, room, port);
+      URI address = server.start(root, device, isolation, room, port);
       try (InferenceClient client = new InferenceClient(address)) {
         boolean equal =
             new Demonstration(root, server, client, questions, report, System::nanoTime).run(start);
@@ -116,15 +123,16 @@ public final class DemoCommand implements Subcommand {
 
   /**
    * Room for what is streamed of the largest model and a quarter, in whole pages of the CPU or a
-   * GPU.
+   * GPU. Worker processes read no tables in place.
    */
-  static ByteSize defaultMemory(String device) {
+  static ByteSize defaultMemory(String device, @Nullable String isolation) {
     DeviceConfig config = PipelaneConfig.of(Map.of("device.kind", device)).device();
     boolean onCpu = config.kind() instanceof DeviceSelection.Cpu;
+    boolean inPlace = onCpu && !"process".equals(isolation);
     long page = (onCpu ? config.forCpu(1) : config.forGpu(0)).page().bytes();
     long largest =
         Arrays.stream(DemoModel.values())
-            .mapToLong(model -> model.byteSize() - (onCpu ? model.tableBytes() : 0))
+            .mapToLong(model -> model.byteSize() - (inPlace ? model.tableBytes() : 0))
             .max()
             .orElse(0);
     return new ByteSize(Math.ceilDiv(largest + largest / 4, page) * page);

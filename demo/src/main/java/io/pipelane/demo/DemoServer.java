@@ -3,9 +3,11 @@ package io.pipelane.demo;
 import io.pipelane.config.ByteSize;
 import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.report.LedgerRow;
+import io.pipelane.lanes.process.WorkersOverview;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The server that a demo starts and asks. Used by one thread. */
 public interface DemoServer extends AutoCloseable {
@@ -14,10 +16,13 @@ public interface DemoServer extends AutoCloseable {
    *
    * @param device as {@code device.kind} is written
    * @param memory device memory for weights
+   * @param isolation as {@code workers.isolation} is written; null leaves the choice
    * @param httpPort on the loopback address; 0 takes any free one
    * @return the address that it serves at, such as {@code http://127.0.0.1:8000}
    */
-  URI start(Path repository, String device, ByteSize memory, int httpPort) throws Exception;
+  URI start(
+      Path repository, String device, @Nullable String isolation, ByteSize memory, int httpPort)
+      throws Exception;
 
   /** What it serves on, as people call it. */
   String device();
@@ -36,6 +41,11 @@ public interface DemoServer extends AutoCloseable {
 
   /** Who holds how much device memory now. */
   List<LedgerRow> ledger();
+
+  /** The processes that models run in; none where they run in the server's own. */
+  default WorkersOverview workers() {
+    return WorkersOverview.NONE;
+  }
 
   /** Waits until the server is told to stop from outside, by a signal for instance. */
   void awaitStop() throws InterruptedException;

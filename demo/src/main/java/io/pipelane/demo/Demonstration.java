@@ -12,6 +12,7 @@ import io.pipelane.demo.protocol.InferenceClient;
 import io.pipelane.demo.protocol.InferenceClient.IndexEntry;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.demo.report.DemoReport;
+import io.pipelane.demo.report.LossReport;
 import io.pipelane.demo.report.ModelRow;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /** Asks a running server about each demo model, compares, measures and reports. */
@@ -74,7 +76,10 @@ final class Demonstration {
     }
     report.models(rows, reference);
     report.ledger(server.ledger());
-    return rows.stream().allMatch(ModelRow::isEqual);
+    Optional<LossReport> loss =
+        new WorkerLoss(server, client, nanoClock).demonstrate(questions.of(DemoModel.MINILM));
+    loss.ifPresent(report::loss);
+    return loss.map(LossReport::isSound).orElse(true) && rows.stream().allMatch(ModelRow::isEqual);
   }
 
   private void awaitImports(long start) throws IOException, InterruptedException {

@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.ConfigLoader;
 import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.report.LedgerRow;
+import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.switcher.MemoryOverview;
@@ -11,6 +12,7 @@ import io.pipelane.switcher.memory.Ledger;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -26,22 +28,18 @@ public final class LocalServer implements DemoServer {
   private @Nullable PipelaneServer server;
 
   @Override
-  public URI start(Path repository, String device, ByteSize memory, int httpPort) {
+  public URI start(
+      Path repository, String device, @Nullable String isolation, ByteSize memory, int httpPort) {
+    Map<String, String> flags = new HashMap<>();
+    flags.put("repository.path", repository.toString());
+    flags.put("device.kind", device);
+    flags.put("device.memory", memory.bytes() + "B");
+    flags.put("server.http-port", Integer.toString(httpPort));
+    if (isolation != null) {
+      flags.put("workers.isolation", isolation);
+    }
     PipelaneServer started =
-        PipelaneServer.start(
-            ConfigLoader.load(
-                    null,
-                    System.getenv(),
-                    Map.of(
-                        "repository.path",
-                        repository.toString(),
-                        "device.kind",
-                        device,
-                        "device.memory",
-                        memory.bytes() + "B",
-                        "server.http-port",
-                        Integer.toString(httpPort)))
-                .config());
+        PipelaneServer.start(ConfigLoader.load(null, System.getenv(), flags).config());
     server = started;
     return URI.create(started.url());
   }
@@ -63,6 +61,11 @@ public final class LocalServer implements DemoServer {
                     entry.inPlaceBytes(),
                     entry.groups()))
         .toList();
+  }
+
+  @Override
+  public WorkersOverview workers() {
+    return running().devices().workers();
   }
 
   @Override

@@ -20,10 +20,10 @@ import java.util.stream.Stream;
 /** What the demo asks each of its models. Safe for any thread. */
 public final class Questions implements AutoCloseable {
   /** The sentence that is compared with the {@link #CANDIDATES}. */
-  static final String SENTENCE = "How do I learn to play the guitar?";
+  public static final String SENTENCE = "How do I learn to play the guitar?";
 
   /** The first is the nearest in meaning. */
-  static final List<String> CANDIDATES =
+  public static final List<String> CANDIDATES =
       List.of(
           "Lessons for string instruments start on Monday.",
           "The stock market fell sharply today.",

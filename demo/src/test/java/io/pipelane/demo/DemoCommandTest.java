@@ -61,8 +61,9 @@ class DemoCommandTest {
 
   @Test
   void defaultMemory_isLargestModelAndAQuarter() {
-    assertEquals("52MiB", DemoCommand.defaultMemory("cpu").toString(), "tables are no part");
-    assertEquals("112MiB", DemoCommand.defaultMemory("cuda").toString(), "pages of 16 MiB");
+    assertEquals("52MiB", DemoCommand.defaultMemory("cpu", null).toString(), "tables are no part");
+    assertEquals("108MiB", DemoCommand.defaultMemory("cpu", "process").toString());
+    assertEquals("112MiB", DemoCommand.defaultMemory("cuda", null).toString(), "pages of 16 MiB");
   }
 
   private int run(FakeServer server, String... arguments) {

@@ -70,7 +70,9 @@ final class FakeServer implements DemoServer {
   }
 
   @Override
-  public URI start(Path root, String device, ByteSize memory, int httpPort) throws IOException {
+  public URI start(
+      Path root, String device, @Nullable String isolation, ByteSize memory, int httpPort)
+      throws IOException {
     repository = root;
     InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), httpPort);
     HttpServer server = HttpServer.create(address, 0);

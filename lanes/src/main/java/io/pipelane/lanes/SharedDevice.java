@@ -13,6 +13,14 @@ public interface SharedDevice extends Device {
   /** Whether sessions belong to the lane that they are built for. */
   boolean boundToLane();
 
+  /**
+   * How long before and after its expected end it is worth staying awake for a run, where the
+   * processor has nothing to do meanwhile.
+   */
+  default long awakeNanos() {
+    return 0;
+  }
+
   /** Device memory that is taken beside weights, accounts and lanes, by all processes. */
   default long overheadBytes() {
     return 0;

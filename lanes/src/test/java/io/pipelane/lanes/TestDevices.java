@@ -2,6 +2,7 @@ package io.pipelane.lanes;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.cpu.SharedMemory;
@@ -13,6 +14,7 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.runtime.OrtLibrary;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -86,11 +88,24 @@ public final class TestDevices {
   /** Starts worker processes on a device that was opened for them. */
   public static ProcessSessionFactory workers(
       SharedDevice device, int lanes, int standbys, Duration hangTimeout) {
+    return workers(device, WorkerMain.class, lanes, SwitchOn.FAULT, standbys, hangTimeout);
+  }
+
+  /** The same with a program and a policy of switching. */
+  public static ProcessSessionFactory workers(
+      SharedDevice device,
+      Class<?> program,
+      int lanes,
+      SwitchOn switchOn,
+      int standbys,
+      Duration hangTimeout) {
     WorkerSettings settings =
         new WorkerSettings(
+            program,
             OrtLibrary.locate(Optional.empty(), CACHE),
             1,
             lanes,
+            switchOn,
             standbys,
             hangTimeout,
             Duration.ofSeconds(30),
@@ -134,9 +149,7 @@ public final class TestDevices {
   /** Settings of a server on the device, with memory and pages that it can have. */
   public static Map<String, String> settings(Map<String, String> onCpu) {
     Map<String, String> settings = new HashMap<>(onCpu);
-    if (IN_WORKERS) {
-      settings.put("workers.isolation", "process");
-    }
+    settings.put("workers.isolation", IN_WORKERS ? "process" : "thread");
     if (ON_GPU) {
       settings.put("device.kind", "cuda:0");
       settings.put("device.page-size", new ByteSize(GPU_PAGE).toString());

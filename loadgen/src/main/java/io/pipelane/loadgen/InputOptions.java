@@ -1,6 +1,8 @@
 package io.pipelane.loadgen;
 
+import io.pipelane.loadgen.request.InputFiles;
 import io.pipelane.loadgen.request.InputSettings;
+import io.pipelane.loadgen.request.Pixels;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -38,9 +40,27 @@ final class InputOptions {
       defaultValue = "random",
       description = {
         "What inputs hold (${DEFAULT-VALUE}). A file in perf_analyzer's JSON form, or a folder with",
-        "INPUT.npy or the bare bytes as INPUT or INPUT.bin, or with such files and folders by model."
+        "INPUT.npy or the bare bytes as INPUT or INPUT.bin; a picture (PNG, JPEG, GIF, BMP), a text",
+        "with an example a line, or a folder of them; or a folder with such files and folders by"
+            + " model."
       })
   String inputData = "random";
+
+  @Option(
+      names = "--pixels",
+      paramLabel = "MEAN:DEVIATION",
+      defaultValue = "0:1",
+      description = {
+        "A picture's numbers: (brightness / 255 - mean) / deviation, each one number or three with",
+        "commas, for red, green and blue (${DEFAULT-VALUE})."
+      })
+  String pixels = "0:1";
+
+  @Option(
+      names = "--tokenizer",
+      paramLabel = "FILE",
+      description = "What turns texts into tokens (tokenizer.json beside them).")
+  @Nullable Path tokenizer;
 
   @Option(
       names = "--int-range",
@@ -73,7 +93,8 @@ final class InputOptions {
       })
   @Nullable Double tolerance;
 
-  InputSettings settings(boolean isDjl, long seed) {
+  /** What the options stand for where the format is one that a transport prescribes. */
+  InputSettings settings(InputSettings.@Nullable Format prescribed, long seed) {
     Matcher range = RANGE.matcher(intRange);
     if (!range.matches()) {
       throw new IllegalArgumentException(
@@ -81,13 +102,14 @@ final class InputOptions {
     }
     Map<String, List<Long>> byInput = new LinkedHashMap<>();
     shapes.forEach(shape -> addShape(byInput, shape));
+    Pixels scaling = Pixels.parse(pixels);
     boolean isZero = inputData.toLowerCase(Locale.ROOT).equals("zero");
     boolean isMade = isZero || inputData.toLowerCase(Locale.ROOT).equals("random");
     return new InputSettings(
         isZero ? InputSettings.Values.ZERO : InputSettings.Values.RANDOM,
-        isMade ? null : Path.of(inputData),
-        isDjl
-            ? InputSettings.Format.DJL
+        isMade ? null : new InputFiles(Path.of(inputData), scaling, tokenizer),
+        prescribed != null
+            ? prescribed
             : switch (format) {
               case BINARY -> InputSettings.Format.BINARY;
               case JSON -> InputSettings.Format.JSON;

@@ -5,6 +5,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.drive.LoadRun;
 import io.pipelane.loadgen.drive.Transport;
+import io.pipelane.loadgen.grpc.GrpcTransport;
 import io.pipelane.loadgen.http.HttpTransport;
 import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.LoadReport;
@@ -44,7 +45,7 @@ public final class LoadRunner {
    */
   public static LoadReport run(LoadTest test, Consumer<Progress> progress)
       throws InterruptedException {
-    try (Transport transport = new HttpTransport(test)) {
+    try (Transport transport = transport(test)) {
       LoadRun run = new LoadRun(test, transport, transport, LoadRunner::cpuTime);
       transport.execute(run::start);
       while (true) {
@@ -60,6 +61,10 @@ public final class LoadRunner {
         }
       }
     }
+  }
+
+  private static Transport transport(LoadTest test) {
+    return test.endpoint().isGrpc() ? new GrpcTransport(test) : new HttpTransport(test);
   }
 
   private static ClientCpu cpuTime() {

@@ -72,8 +72,12 @@ public final class Loadgen implements Callable<Integer> {
     System.exit(execute(arguments));
   }
 
-  /** Runs the subcommand that the first argument names, otherwise the load generator itself. */
-  static int execute(String... arguments) {
+  /**
+   * Runs the subcommand that the first argument names, otherwise the load generator itself.
+   *
+   * @return the exit status
+   */
+  public static int execute(String... arguments) {
     for (Subcommand subcommand : ServiceLoader.load(Subcommand.class)) {
       CommandLine other = new CommandLine(subcommand);
       if (arguments.length > 0 && arguments[0].equals(other.getCommandName())) {

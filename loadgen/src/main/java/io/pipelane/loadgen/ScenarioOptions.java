@@ -45,7 +45,7 @@ final class ScenarioOptions {
     load.plan(window.percentile, trace == null ? null : trace.trace());
     window();
     model.choice().shares(1);
-    input.settings(false, window.seed);
+    input.settings(null, window.seed);
   }
 
   /** Asks a server for the inputs of all models. */
@@ -69,7 +69,7 @@ final class ScenarioOptions {
 
   /** Makes the requests for a server. */
   Prepared prepare(Endpoint endpoint, boolean isDjl, List<ModelMetadata> models) {
-    InputSettings inputs = input.settings(isDjl, window.seed);
+    InputSettings inputs = input.settings(prescribed(endpoint, isDjl), window.seed);
     InputShapes.requireUsed(inputs.shapes(), models);
     RequestGenerator generator = new RequestGenerator(inputs);
     List<ModelRequests> requests = new ArrayList<>();
@@ -91,6 +91,13 @@ final class ScenarioOptions {
             input.tolerance == null ? ResponseCheck.NONE : generator.check(input.tolerance));
     return new Prepared(
         scenario, load.plan(window.percentile, trace == null ? null : trace.trace()));
+  }
+
+  private static InputSettings.@Nullable Format prescribed(Endpoint endpoint, boolean isDjl) {
+    if (endpoint.isGrpc()) {
+      return InputSettings.Format.GRPC;
+    }
+    return isDjl ? InputSettings.Format.DJL : null;
   }
 
   private Window window() {

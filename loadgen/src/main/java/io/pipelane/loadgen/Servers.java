@@ -1,5 +1,6 @@
 package io.pipelane.loadgen;
 
+import io.pipelane.loadgen.grpc.GrpcServerClient;
 import io.pipelane.loadgen.server.HttpServerClient;
 import io.pipelane.loadgen.server.ServerClient;
 import io.pipelane.loadgen.settings.Endpoint;
@@ -10,6 +11,6 @@ final class Servers {
 
   /** Asks a server about itself, in what its address says. */
   static ServerClient client(Endpoint endpoint) {
-    return new HttpServerClient(endpoint);
+    return endpoint.isGrpc() ? new GrpcServerClient(endpoint) : new HttpServerClient(endpoint);
   }
 }

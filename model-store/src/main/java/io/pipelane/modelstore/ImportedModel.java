@@ -11,9 +11,15 @@ import java.util.List;
  * @param weights the streamed weights in execution order, see {@link Plan}
  * @param buckets batches that the model's owner wants it to be captured for, ascending; other
  *     batches are filled up to one of them
+ * @param tenant whose model it is; empty for one that is nobody's in particular
  */
 public record ImportedModel(
-    ModelVersion version, Plan plan, Path gatedModel, Path weights, List<Integer> buckets) {
+    ModelVersion version,
+    Plan plan,
+    Path gatedModel,
+    Path weights,
+    List<Integer> buckets,
+    String tenant) {
 
   /** The name of the file with what is read in place, beside the other weights. */
   public static final String IN_PLACE = "in-place.bin";
@@ -24,7 +30,7 @@ public record ImportedModel(
 
   /** A model whose batches are taken as they come. */
   public ImportedModel(ModelVersion version, Plan plan, Path gatedModel, Path weights) {
-    this(version, plan, gatedModel, weights, List.of());
+    this(version, plan, gatedModel, weights, List.of(), "");
   }
 
   /** The file with the weights that are read in place; it is needed only where there are some. */
@@ -34,6 +40,11 @@ public record ImportedModel(
 
   /** The same with batches to capture. */
   public ImportedModel withBuckets(List<Integer> batches) {
-    return new ImportedModel(version, plan, gatedModel, weights, batches);
+    return new ImportedModel(version, plan, gatedModel, weights, batches, tenant);
+  }
+
+  /** The same with an owner. */
+  public ImportedModel ofTenant(String owner) {
+    return new ImportedModel(version, plan, gatedModel, weights, buckets, owner);
   }
 }

@@ -5,7 +5,6 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
@@ -18,9 +17,15 @@ import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
 import io.pipelane.server.device.OpenDevices;
 import io.pipelane.server.device.ServingDevices;
+import io.pipelane.server.grpc.GrpcServer;
+import io.pipelane.server.grpc.GrpcSettings;
 import io.pipelane.server.http.HttpServer;
 import io.pipelane.server.http.HttpSettings;
-import io.pipelane.server.http.Transport;
+import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.Tls;
+import io.pipelane.server.net.Transport;
+import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.Switcher;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -28,11 +33,13 @@ import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** A server from its start to its end: devices, catalogue and HTTP front end. */
+/** A server from its start to its end: devices, catalogue and front ends. */
 public final class PipelaneServer implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(PipelaneServer.class.getName());
 
@@ -40,6 +47,7 @@ public final class PipelaneServer implements AutoCloseable {
   private final ServingDevices devices;
   private final RepositoryCatalog catalog;
   private final HttpServer http;
+  private final @Nullable GrpcServer grpc;
   private final CompletableFuture<Void> imports;
 
   private final OpenParts opened = new OpenParts();
@@ -61,10 +69,19 @@ public final class PipelaneServer implements AutoCloseable {
                   importer,
                   devices,
                   config.imports().concurrency()));
+      InferenceStatistics statistics = new InferenceStatistics();
+      Metrics metrics = new Metrics(statistics, devices::states, devices::workers);
+      Backend backend = new Backend(catalog, devices, statistics, metrics);
+      Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
-              HttpServer.start(
-                  httpSettings(config.server()), catalog, devices, open.transferMemory()));
+              HttpServer.start(httpSettings(config.server(), tls), backend, open.transferMemory()));
+      grpc =
+          config.server().effectiveGrpcPort() < 0
+              ? null
+              : opened.add(
+                  GrpcServer.start(
+                      grpcSettings(config.server(), tls), backend, open.transferMemory()));
       imports = catalog.start();
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);
@@ -107,9 +124,14 @@ public final class PipelaneServer implements AutoCloseable {
   public static void run(PipelaneConfig config, PrintStream out) throws InterruptedException {
     PipelaneServer server = start(config, out::println);
     server.drainOnExit();
-    out.println("Listening on " + server.url());
+    server.announce(out);
     out.flush();
     new CountDownLatch(1).await();
+  }
+
+  private void announce(PrintStream out) {
+    out.println("Listening on " + url());
+    grpcAddress().ifPresent(address -> out.println("Listening for gRPC on " + address));
   }
 
   /**
@@ -136,6 +158,13 @@ public final class PipelaneServer implements AutoCloseable {
   /** The same as an address that clients take. */
   public String url() {
     return http.url();
+  }
+
+  /** Where gRPC clients connect, such as {@code 127.0.0.1:8001}; empty without gRPC. */
+  public Optional<String> grpcAddress() {
+    return Optional.ofNullable(grpc)
+        .map(GrpcServer::address)
+        .map(address -> address.getAddress().getHostAddress() + ":" + address.getPort());
   }
 
   public ModelCatalog catalog() {
@@ -172,9 +201,18 @@ public final class PipelaneServer implements AutoCloseable {
   public boolean drain() {
     long deadline = System.nanoTime() + drainTimeout.toNanos();
     catalog.stop();
+    if (grpc != null) {
+      grpc.beginDrain();
+    }
     boolean answered = http.drain(drainTimeout);
-    long rest = Math.max(0, deadline - System.nanoTime());
-    return devices.drain(Duration.ofNanos(rest)) && answered;
+    if (grpc != null) {
+      answered &= grpc.drain(until(deadline));
+    }
+    return devices.drain(until(deadline)) && answered;
+  }
+
+  private static Duration until(long deadline) {
+    return Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
   }
 
   /** Drains, then gives everything back; does nothing the second time. */
@@ -196,7 +234,7 @@ public final class PipelaneServer implements AutoCloseable {
               new CutSettings(
                   settings.leastSegmentForCpu().bytes(),
                   settings.segmentsForCpu(),
-                  config.workers().isolation() == WorkersConfig.Isolation.THREAD);
+                  !config.workers().usesProcesses(false));
           case GPU ->
               new CutSettings(settings.leastSegmentForGpu().bytes(), settings.segmentsForGpu());
         };
@@ -211,15 +249,41 @@ public final class PipelaneServer implements AutoCloseable {
         target);
   }
 
-  private static HttpSettings httpSettings(ServerConfig server) {
-    int loops = server.eventLoops();
+  private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {
     return new HttpSettings(
         server.host(),
         server.httpPort(),
         Transport.valueOf(server.transport().name()),
-        loops == 0 ? Math.max(1, Runtime.getRuntime().availableProcessors() / 2) : loops,
+        eventLoops(server),
         Math.toIntExact(server.maxRequestSize().bytes()),
         server.maxConnections(),
-        server.idleTimeout());
+        server.idleTimeout(),
+        tls);
+  }
+
+  /** What TLS is made of; the configuration has both files or neither. */
+  private static Optional<Tls.Files> tls(ServerConfig server) {
+    return server
+        .tlsCertificate()
+        .map(
+            certificate ->
+                new Tls.Files(
+                    certificate, server.tlsKey().orElseThrow(), server.tlsClientAuthorities()));
+  }
+
+  private static GrpcSettings grpcSettings(ServerConfig server, Optional<Tls> tls) {
+    return new GrpcSettings(
+        server.host(),
+        server.effectiveGrpcPort(),
+        Transport.valueOf(server.transport().name()),
+        eventLoops(server),
+        Math.toIntExact(server.maxRequestSize().bytes()),
+        server.idleTimeout(),
+        tls);
+  }
+
+  private static int eventLoops(ServerConfig server) {
+    int loops = server.eventLoops();
+    return loops == 0 ? Math.max(1, Runtime.getRuntime().availableProcessors() / 2) : loops;
   }
 }

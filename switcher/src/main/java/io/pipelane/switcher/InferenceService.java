@@ -34,7 +34,7 @@ public interface InferenceService {
   default CompletableFuture<Void> recycle(int worker) {
     return CompletableFuture.failedFuture(
         new StatusException(
-            Status.NOT_FOUND, "there are no worker processes; workers.isolation is thread"));
+            Status.NOT_FOUND, "there are no worker processes; see workers.isolation"));
   }
 
   /** A request under way. */

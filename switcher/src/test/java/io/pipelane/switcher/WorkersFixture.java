@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
@@ -10,6 +11,7 @@ import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -36,7 +38,11 @@ final class WorkersFixture implements AutoCloseable {
   final Switcher switcher;
 
   WorkersFixture(int standbys, Duration hangTimeout) {
-    workers = TestDevices.workers(device, LANES, standbys, hangTimeout);
+    this(WorkerMain.class, SwitchOn.FAULT, standbys, hangTimeout);
+  }
+
+  WorkersFixture(Class<?> program, SwitchOn switchOn, int standbys, Duration hangTimeout) {
+    workers = TestDevices.workers(device, program, LANES, switchOn, standbys, hangTimeout);
     switcher =
         new Switcher(
             device,

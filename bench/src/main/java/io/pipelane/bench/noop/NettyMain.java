@@ -13,7 +13,7 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.handler.codec.http.HttpRequestDecoder;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
-import io.pipelane.server.http.Transport;
+import io.pipelane.server.net.Transport;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

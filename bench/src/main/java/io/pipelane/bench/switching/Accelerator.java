@@ -6,6 +6,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.Optional;
@@ -28,11 +29,20 @@ interface Accelerator extends AutoCloseable {
    */
   SessionFactory sessions(DeviceMemory memory, boolean captures);
 
+  /**
+   * The same device once more, for sessions in worker processes; empty where that is told
+   * elsewhere.
+   */
+  Optional<Accelerator> inWorkers();
+
   /** What models are imported for. */
   ImportTarget target();
 
   /** Whether the device captures runs at all. */
   boolean captures();
+
+  /** What transfers cost; measured now, while nothing else uses the device. */
+  PipelineCosts costs();
 
   /** Blocks until what was mapped and unmapped so far really is. */
   void settle();

@@ -2,6 +2,7 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.DeviceSelection;
+import io.pipelane.lanes.calibration.Calibrator;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +39,7 @@ final class Accelerators {
   }
 
   private static ByteSize weights(ByteSize page, long largestModel) {
-    return new ByteSize(COPIES * (Math.ceilDiv(largestModel, page.bytes()) + 1) * page.bytes());
+    long bytes = Math.max(largestModel, Calibrator.LARGEST_COPY);
+    return new ByteSize(COPIES * (Math.ceilDiv(bytes, page.bytes()) + 1) * page.bytes());
   }
 }

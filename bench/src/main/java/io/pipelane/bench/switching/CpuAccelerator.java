@@ -3,6 +3,9 @@ package io.pipelane.bench.switching;
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.calibration.Calibrator;
+import io.pipelane.lanes.calibration.CpuProbe;
+import io.pipelane.lanes.calibration.MatrixProducts;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -10,11 +13,13 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /** The processor under a device's rules. */
 final class CpuAccelerator implements Accelerator {
@@ -43,6 +48,12 @@ final class CpuAccelerator implements Accelerator {
     return new CpuSessionFactory(device, library, memory, 1);
   }
 
+  /** What worker processes cost there is {@code bench workers}' to tell. */
+  @Override
+  public Optional<Accelerator> inWorkers() {
+    return Optional.empty();
+  }
+
   @Override
   public ImportTarget target() {
     return ImportTarget.processor();
@@ -56,6 +67,15 @@ final class CpuAccelerator implements Accelerator {
   @Override
   public Optional<double[]> segmentMillis(ModelSession session) {
     return Optional.empty();
+  }
+
+  @Override
+  public PipelineCosts costs() {
+    LongSupplier clock = System::nanoTime;
+    CpuProbe probe = new CpuProbe(new MatrixProducts(() -> library, provider(), clock));
+    MemorySegment source = pinned(Calibrator.LARGEST_COPY);
+    return PipelineCosts.processor(
+        new Calibrator(clock).calibrate(device, "benchmark", source, probe));
   }
 
   @Override

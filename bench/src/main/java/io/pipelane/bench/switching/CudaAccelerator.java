@@ -2,6 +2,9 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.calibration.Calibrator;
+import io.pipelane.lanes.calibration.CudaProbe;
+import io.pipelane.lanes.calibration.MatrixProducts;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
@@ -15,6 +18,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,6 +27,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** A GPU. */
 final class CudaAccelerator implements Accelerator {
@@ -33,12 +39,29 @@ final class CudaAccelerator implements Accelerator {
   private final Path library;
   private final CudaDriver driver;
   private final CudaDevice device;
+  private final @Nullable SharedTransfers transfers;
   private final List<PinnedHostMemory> pinned = new ArrayList<>();
 
   CudaAccelerator(Path library, int index, ByteSize weights, ByteSize page) {
     this.library = library;
     driver = CudaDriver.load();
     device = CudaDevice.open(driver, index, weights, page);
+    transfers = null;
+  }
+
+  /** The same device, with memory of its own that worker processes share. */
+  private CudaAccelerator(CudaAccelerator beside) {
+    library = beside.library;
+    driver = beside.driver;
+    ByteSize page = new ByteSize(beside.device.pages().pageBytes());
+    ByteSize weights = new ByteSize(beside.device.pages().total() * page.bytes());
+    device = CudaDevice.openForWorkers(driver, beside.context().index(), weights, page);
+    transfers = new SharedTransfers(device.context());
+  }
+
+  @Override
+  public Optional<Accelerator> inWorkers() {
+    return Optional.of(new CudaAccelerator(this));
   }
 
   @Override
@@ -60,7 +83,9 @@ final class CudaAccelerator implements Accelerator {
     CaptureSettings settings = captures ? CaptureSettings.DEFAULT : CaptureSettings.NEVER;
     ExecutionSettings execution =
         new ExecutionSettings(TF32, ExecutionSettings.DEFAULT.cublasWorkspace(), settings);
-    return new CudaSessionFactory(library, device, memory, execution);
+    return transfers == null
+        ? new CudaSessionFactory(library, device, memory, execution)
+        : transfers.workers(device, library, execution);
   }
 
   @Override
@@ -87,12 +112,30 @@ final class CudaAccelerator implements Accelerator {
   }
 
   @Override
+  public PipelineCosts costs() {
+    LongSupplier clock = System::nanoTime;
+    CudaProbe probe =
+        new CudaProbe(
+            context(),
+            device.persistent(),
+            device::awaitMappings,
+            new MatrixProducts(() -> library, provider(), clock),
+            clock);
+    MemorySegment source = pinned(Calibrator.LARGEST_COPY);
+    return PipelineCosts.gpu(
+        new Calibrator(clock).calibrate(device, driver.versionText(), source, probe));
+  }
+
+  @Override
   public void settle() {
     device.awaitMappings();
   }
 
   @Override
   public synchronized MemorySegment pinned(long bytes) {
+    if (transfers != null) {
+      return transfers.take(bytes);
+    }
     PinnedHostMemory memory = PinnedHostMemory.allocate(context(), bytes);
     pinned.add(memory);
     return memory.segment();
@@ -121,6 +164,9 @@ final class CudaAccelerator implements Accelerator {
   @Override
   public void close() {
     pinned.forEach(PinnedHostMemory::close);
+    if (transfers != null) {
+      transfers.close();
+    }
     device.close();
   }
 }

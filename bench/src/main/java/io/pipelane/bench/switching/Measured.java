@@ -1,7 +1,10 @@
 package io.pipelane.bench.switching;
 
 import io.pipelane.bench.measure.Samples;
+import io.pipelane.modelstore.Plan;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -9,6 +12,7 @@ import java.util.Optional;
 final class Measured {
   private final Map<Row, Samples> rows = new LinkedHashMap<>();
   private final Map<String, Double> facts = new LinkedHashMap<>();
+  private final Map<String, List<List<Long>>> plans = new LinkedHashMap<>();
 
   /** The samples of a row, none at first. */
   Samples of(Row row) {
@@ -27,6 +31,24 @@ final class Measured {
 
   Optional<Double> fact(String name) {
     return Optional.ofNullable(facts.get(name));
+  }
+
+  /**
+   * Notes the bytes and nanoseconds of each stretch of the model.
+   *
+   * @param cut how it was cut, in a word
+   */
+  void plan(String cut, Plan plan, List<Long> nanos) {
+    List<List<Long>> stretches = new ArrayList<>();
+    for (int i = 0; i < nanos.size(); i++) {
+      stretches.add(List.of(plan.segments().get(i).byteSize(), nanos.get(i)));
+    }
+    plans.put(cut, stretches);
+  }
+
+  /** What {@link #plan} noted, by cut. */
+  Map<String, List<List<Long>>> plans() {
+    return plans;
   }
 
   Map<Row, Samples> rows() {

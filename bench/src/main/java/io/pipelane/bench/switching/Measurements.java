@@ -1,6 +1,10 @@
 package io.pipelane.bench.switching;
 
+import io.pipelane.bench.grouping.RecordedPlans;
+import io.pipelane.bench.grouping.RecordedPlans.Model;
 import io.pipelane.bench.measure.Samples;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -36,6 +40,17 @@ final class Measurements {
 
   List<String> names() {
     return List.copyOf(models.keySet());
+  }
+
+  /** The models' segments and layers, as they were measured on a device. */
+  RecordedPlans plans(String device, String how, PipelineCosts costs) {
+    List<RecordedPlans.Model> recorded = new ArrayList<>();
+    models.forEach(
+        (name, measured) ->
+            measured
+                .plans()
+                .forEach((cut, layers) -> recorded.add(new Model(name + ", " + cut, layers))));
+    return RecordedPlans.of(device, how, costs, recorded);
   }
 
   /** The samples of a row, perhaps none. */

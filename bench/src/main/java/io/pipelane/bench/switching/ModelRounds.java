@@ -9,12 +9,17 @@ import io.pipelane.modelstore.MemorySource;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.Grouping.Group;
+import io.pipelane.switcher.grouping.OptimalGrouping;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.PipelineModel;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** Measures one model on one accelerator, through the product's own switcher. */
@@ -22,10 +27,15 @@ final class ModelRounds {
   private static final double[] RESIDENT_SHARES = {0.125, 0.25, 0.5, 0.75};
   private static final int[] GROUP_COUNTS = {4, 8, 16, 24, 32};
   private static final int STRUCTURE_ROUNDS = 10;
+
+  /** So many runs of a model are captured, where anything is, and have been measured. */
+  private static final int RUNS_TO_PROFILE = 5;
+
   private static final String LINK = "link_gb_per_s";
   private static final Run NOTHING = () -> {};
 
   private final Accelerator accelerator;
+  private final PipelineCosts costs;
   private final ImportedModel grouped;
   private final ImportedModel layered;
   private final List<Tensor> inputs;
@@ -39,10 +49,12 @@ final class ModelRounds {
   /**
    * Reads the weights into memory that the accelerator copies from.
    *
+   * @param costs what transfers cost on the accelerator
    * @param layered the same model, cut as finely as can be
    */
   ModelRounds(
       Accelerator accelerator,
+      PipelineCosts costs,
       List<Tensor> inputs,
       ImportedModel grouped,
       ImportedModel layered,
@@ -51,6 +63,7 @@ final class ModelRounds {
       Measured measured)
       throws Exception {
     this.accelerator = accelerator;
+    this.costs = costs;
     this.grouped = grouped;
     this.layered = layered;
     this.warmup = warmup;
@@ -95,24 +108,34 @@ final class ModelRounds {
       stage.register(layered, layeredWeights);
       LocalCaller caller = stage.caller(grouped, inputs);
       LocalCaller layers = stage.caller(layered, inputs);
+      OptimalGrouping optimal = stage.optimal(costs);
+      for (int i = 0; i < RUNS_TO_PROFILE; i++) {
+        caller.run();
+        layers.run();
+      }
       List<Contestant> all = new ArrayList<>();
       all.add(new Contestant(Row.WARM, () -> stage.warmUp(grouped.version()), caller));
       all.add(new Contestant(Row.COLD, cold(stage, Stage.GROUPS), caller));
+      all.add(new Contestant(Row.COLD_OPTIMAL, cold(stage, optimal), caller));
       all.add(new Contestant(Row.COLD_WHOLE, cold(stage, Stage.WHOLE), caller));
       all.add(new Contestant(Row.COLD_LAYERS, cold(stage, Stage.LAYERS), layers));
       Run arrival = () -> stage.warmUp(grouped.version());
       all.add(new Contestant(Row.ARRIVAL, cold(stage, Stage.GROUPS), arrival));
       for (double share : RESIDENT_SHARES) {
         long kept = (long) (share * weights.byteSize());
-        all.add(new Contestant(Row.resident(share), coldBeyond(stage, kept), caller));
+        Run equal = coldBeyond(stage, kept, Stage.GROUPS);
+        all.add(new Contestant(Row.resident(share), equal, caller));
+        Run chosen = coldBeyond(stage, kept, optimal);
+        all.add(new Contestant(Row.residentOptimal(share), chosen, caller));
       }
       for (int count : GROUP_COUNTS) {
         Grouping groups = new EqualBytesGrouping(count, 1);
         all.add(new Contestant(Row.groups(count), cold(stage, groups), caller));
       }
       Contestant.measure(all, warmup, iterations, measured);
-      measureRunAlone(caller);
+      measureRunAlone(caller, Row.RUN_WARM);
       noteLowerBound(stage);
+      notePlans(stage, optimal);
       noteDifference(caller);
     }
   }
@@ -158,6 +181,26 @@ final class ModelRounds {
     measured.fact("outputs_mb", outputBytes / 1e6);
   }
 
+  /** What runs have told of their segments, and the cold run that follows from it. */
+  private void notePlans(Stage stage, OptimalGrouping optimal) {
+    stage.segmentNanos(layered).ifPresent(nanos -> measured.plan("layers", layered.plan(), nanos));
+    stage
+        .segmentNanos(grouped)
+        .ifPresent(
+            nanos -> {
+              measured.plan("segments", grouped.plan(), nanos);
+              PipelineModel pipeline = costs.model(grouped.plan(), nanos);
+              notePrediction("equal_bytes", pipeline, Stage.GROUPS);
+              notePrediction("optimal", pipeline, optimal);
+            });
+  }
+
+  private void notePrediction(String name, PipelineModel pipeline, Grouping grouping) {
+    List<Group> groups = grouping.groups(grouped.plan(), 0);
+    measured.fact("groups_" + name, groups.size());
+    measured.fact("predicted_" + name + "_ms", pipeline.predict(groups).totalNanos() / 1e6);
+  }
+
   /** Copies done otherwise. */
   void measureOtherCopies() throws Exception {
     try (Stage stage = new Stage(accelerator, true)) {
@@ -197,11 +240,53 @@ final class ModelRounds {
     }
   }
 
-  private void measureRunAlone(LocalCaller caller) {
+  /** Sessions in this process and in a worker process, in turn. */
+  void measureIsolation() throws Exception {
+    Optional<Accelerator> workers = accelerator.inWorkers();
+    if (workers.isEmpty()) {
+      return;
+    }
+    try (Accelerator shared = workers.get();
+        Stage here = new Stage(accelerator, true);
+        Stage there = new Stage(shared, true)) {
+      here.register(grouped, weights);
+      there.register(grouped, weights);
+      LocalCaller inThread = here.caller(grouped, inputs);
+      LocalCaller inProcess = there.caller(grouped, inputs);
+      Contestant.measure(
+          List.of(
+              new Contestant(Row.THREAD_WARM, warm(here), inThread),
+              new Contestant(Row.PROCESS_WARM, warm(there), inProcess),
+              new Contestant(Row.THREAD_COLD, cold(here, Stage.GROUPS), inThread),
+              new Contestant(Row.PROCESS_COLD, cold(there, Stage.GROUPS), inProcess)),
+          warmup,
+          iterations,
+          measured);
+      measureRunAlone(inThread, Row.THREAD_RUN);
+      measureRunAlone(inProcess, Row.PROCESS_RUN);
+      requireSameAnswers(inThread, inProcess);
+    }
+  }
+
+  private static void requireSameAnswers(LocalCaller one, LocalCaller other) {
+    one.outputs()
+        .forEach(
+            (name, answer) -> {
+              if (answer.mismatch(Objects.requireNonNull(other.outputs().get(name))) >= 0) {
+                throw new IllegalStateException("output " + name + " differs between processes");
+              }
+            });
+  }
+
+  private Run warm(Stage stage) {
+    return () -> stage.warmUp(grouped.version());
+  }
+
+  private void measureRunAlone(LocalCaller caller, Row row) {
     for (int i = -warmup; i < iterations; i++) {
       caller.run();
       if (i >= 0) {
-        measured.of(Row.RUN_WARM).add(caller.timings().executeNanos() / 1e6);
+        measured.of(row).add(caller.timings().executeNanos() / 1e6);
       }
     }
   }
@@ -228,12 +313,12 @@ final class ModelRounds {
     return () -> stage.evictAll(groups);
   }
 
-  private Run coldBeyond(Stage stage, long kept) {
+  private Run coldBeyond(Stage stage, long kept, Grouping groups) {
     ModelVersion version = grouped.version();
     return () -> {
       stage.evict(version, 0, Stage.GROUPS);
       stage.warmUp(version);
-      stage.evict(version, kept, Stage.GROUPS);
+      stage.evict(version, kept, groups);
     };
   }
 }

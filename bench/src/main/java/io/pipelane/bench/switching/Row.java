@@ -16,6 +16,7 @@ record Row(String key, String label) {
   static final Row WARM = new Row("warm", "warm");
   static final Row RUN_WARM = new Row("run_warm", "warm, the run alone, without queue and hops");
   static final Row COLD = new Row("cold", "cold, pipelined in groups");
+  static final Row COLD_OPTIMAL = new Row("cold_optimal", "cold, groups chosen by measured times");
   static final Row COLD_LAYERS = new Row("cold_layers", "cold, pipelined layer by layer");
   static final Row COLD_WHOLE = new Row("cold_whole", "cold, one copy, then run");
   static final Row STRUCTURE_COLD =
@@ -36,14 +37,31 @@ record Row(String key, String label) {
   static final Row SYNCHRONISED =
       new Row("ablation_synchronised", "the processor waits for each group");
 
+  static final Row THREAD_WARM = new Row("isolation_thread_warm", "thread: warm");
+  static final Row PROCESS_WARM = new Row("isolation_process_warm", "process: warm");
+  static final Row THREAD_COLD = new Row("isolation_thread_cold", "thread: cold");
+  static final Row PROCESS_COLD = new Row("isolation_process_cold", "process: cold");
+  static final Row THREAD_RUN = new Row("isolation_thread_run", "thread: warm, the run alone");
+  static final Row PROCESS_RUN = new Row("isolation_process_run", "process: warm, the run alone");
+
   static final List<Row> ABLATIONS =
       List.of(LAYER_COPIES, MANAGED, PAGEABLE, ALLOCATED, SYNCHRONISED);
 
   /** Cold with a share of the weights resident. */
   static Row resident(double share) {
-    String percent = share * 100 % 1 == 0 ? "%.0f" : "%.1f";
-    String text = String.format(Locale.ROOT, percent, share * 100);
+    String text = percent(share);
     return new Row("cold_resident_" + text, "cold, the first " + text + " % resident");
+  }
+
+  /** The same with groups chosen by measured times. */
+  static Row residentOptimal(double share) {
+    String text = percent(share);
+    return new Row(
+        "cold_optimal_resident_" + text, "cold, the first " + text + " % resident, groups chosen");
+  }
+
+  private static String percent(double share) {
+    return String.format(Locale.ROOT, share * 100 % 1 == 0 ? "%.0f" : "%.1f", share * 100);
   }
 
   /** Cold with the weights in a number of groups. */

@@ -11,9 +11,15 @@ import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.OptimalGrouping;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfile;
+import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** A switcher on an accelerator, and what a benchmark does with it. */
@@ -31,6 +37,7 @@ final class Stage implements AutoCloseable {
   private final Accelerator accelerator;
   private final Switcher switcher;
   private final WatchedSessions sessions;
+  private final SegmentProfiles profiles = SegmentProfiles.inMemory();
   private final ChosenGrouping grouping = new ChosenGrouping(GROUPS);
   private final Map<ModelVersion, WeightSource> weights = new ConcurrentHashMap<>();
 
@@ -46,7 +53,8 @@ final class Stage implements AutoCloseable {
             LANES,
             QUEUE,
             QUEUE_BYTES,
-            grouping);
+            grouping,
+            profiles);
     switcher =
         new Switcher(
             accelerator.device(),
@@ -60,6 +68,19 @@ final class Stage implements AutoCloseable {
   void register(ImportedModel model, WeightSource source) {
     weights.put(model.version(), source);
     switcher.register(model);
+  }
+
+  /** Groups chosen by what the models' runs have told, and by what transfers cost. */
+  OptimalGrouping optimal(PipelineCosts costs) {
+    return new OptimalGrouping(profiles, costs, GROUPS);
+  }
+
+  /** How long a model's segments compute, once a run has told. */
+  Optional<List<Long>> segmentNanos(ImportedModel model) {
+    return profiles
+        .of(model.plan().structureHash())
+        .flatMap(SegmentProfile::usual)
+        .map(ShapeTimes::segmentNanos);
   }
 
   LocalCaller caller(ImportedModel model, List<Tensor> inputs) {

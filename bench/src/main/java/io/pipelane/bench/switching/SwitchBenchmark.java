@@ -8,6 +8,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -25,6 +26,7 @@ final class SwitchBenchmark {
   private final int warmup;
   private final int iterations;
   private final String runtimeVersion;
+  private final PipelineCosts costs;
   private final Importer grouped;
   private final Importer layered;
 
@@ -46,6 +48,7 @@ final class SwitchBenchmark {
     try (SessionFactory sessions = accelerator.sessions(memory, false)) {
       runtimeVersion = sessions.runtimeVersion();
     }
+    costs = accelerator.costs();
     ImportSettings settings =
         ImportSettings.defaults(library, runtimeVersion).withTarget(accelerator.target());
     grouped = Importer.open(work.resolve("cache"), settings.withCuts(cuts));
@@ -55,6 +58,11 @@ final class SwitchBenchmark {
   /** ONNX Runtime's version. */
   String runtimeVersion() {
     return runtimeVersion;
+  }
+
+  /** What transfers cost on the accelerator. */
+  PipelineCosts costs() {
+    return costs;
   }
 
   /**
@@ -67,7 +75,7 @@ final class SwitchBenchmark {
     ImportedModel layers = layered.importModel(switchCase.file(), switchCase.layered());
     List<Tensor> inputs = switchCase.inputs(groups);
     ModelRounds rounds =
-        new ModelRounds(accelerator, inputs, groups, layers, warmup, iterations, measured);
+        new ModelRounds(accelerator, costs, inputs, groups, layers, warmup, iterations, measured);
     if (parts.contains(Part.LINK)) {
       rounds.measureLink();
     }
@@ -79,6 +87,9 @@ final class SwitchBenchmark {
     }
     if (parts.contains(Part.COLD)) {
       rounds.measureCold();
+    }
+    if (parts.contains(Part.ISOLATION)) {
+      rounds.measureIsolation();
     }
     if (parts.contains(Part.STRUCTURE)) {
       rounds.measureStructureCold();

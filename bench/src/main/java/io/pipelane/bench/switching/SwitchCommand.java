@@ -6,6 +6,7 @@ import io.pipelane.config.DeviceSelection;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -40,6 +41,7 @@ public final class SwitchCommand implements Callable<Integer> {
     PLAIN,
     GATED,
     COLD,
+    ISOLATION,
     STRUCTURE,
     LINK,
     ABLATIONS,
@@ -127,6 +129,12 @@ public final class SwitchCommand implements Callable<Integer> {
   @Option(names = "--markdown", paramLabel = "FILE", description = "Write a page, too.")
   private @Nullable Path markdown;
 
+  @Option(
+      names = "--plans",
+      paramLabel = "FILE",
+      description = "Write the link and the segments' times for bench grouping, too.")
+  private @Nullable Path plans;
+
   @Override
   public Integer call() throws Exception {
     work = Files.createDirectories(work.toAbsolutePath().normalize());
@@ -138,12 +146,14 @@ public final class SwitchCommand implements Callable<Integer> {
     Map<String, String> provenance;
     Map<SwitchCase, List<Tensor>> inputs = new LinkedHashMap<>();
     Map<String, String> serverSettings;
+    PipelineCosts costs;
     try (Accelerator accelerator = open(library, cases)) {
       SwitchBenchmark benchmark =
           new SwitchBenchmark(accelerator, library, work, cuts(), parts, warmup, iterations);
       provenance = new LinkedHashMap<>(accelerator.description());
       provenance.putAll(Provenance.now(benchmark.runtimeVersion()));
       serverSettings = accelerator.serverSettings();
+      costs = benchmark.costs();
       for (SwitchCase switchCase : cases) {
         say("measuring " + switchCase.name());
         inputs.put(switchCase, benchmark.measure(switchCase, measurements.of(switchCase.name())));
@@ -157,6 +167,10 @@ public final class SwitchCommand implements Callable<Integer> {
     }
     provenance.put("command", "bin/loadgen " + String.join(" ", arguments()));
     publish(new SwitchReport(measurements, provenance));
+    if (plans != null) {
+      String how = "Recorded by " + provenance.get("command") + ", " + provenance.get("date") + ".";
+      measurements.plans(provenance.getOrDefault("device", device), how, costs).write(plans);
+    }
     return 0;
   }
 

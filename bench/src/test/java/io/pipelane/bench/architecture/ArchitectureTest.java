@@ -80,6 +80,8 @@ class ArchitectureTest {
           .that(
               resideOutsideOfPackages(
                   "io.pipelane.server.http..",
+                  "io.pipelane.server.grpc..",
+                  "io.pipelane.server.net..",
                   "io.pipelane.server.protocol..",
                   "io.pipelane.loadgen..",
                   "io.pipelane.bench.noop.."))
@@ -91,7 +93,10 @@ class ArchitectureTest {
       noClasses()
           .that(
               resideOutsideOfPackages(
-                  "io.pipelane.protocol..", "io.pipelane.server.grpc..", "io.pipelane.loadgen.."))
+                  "io.pipelane.protocol..",
+                  "io.pipelane.server.grpc..",
+                  "io.pipelane.server.net..",
+                  "io.pipelane.loadgen.."))
           .should()
           .dependOnClassesThat(resideInAPackage("io.grpc.."));
 

@@ -17,9 +17,11 @@ public final class TextPage {
   /** Where the ink of the text is. */
   public static final Rectangle INK = new Rectangle(172, 306, 304, 31);
 
+  /** What the direction classifier and the recogniser see of the page. */
+  public static final Rectangle LINE = new Rectangle(163, 297, 320, 48);
+
   private static final String RESOURCE = "page.png";
   private static final String INPUT = "x";
-  private static final Rectangle LINE = new Rectangle(163, 297, 320, 48);
   private static final int DIRECTION_WIDTH = 192;
   private static final float[] PAGE_MEAN = {0.485f, 0.456f, 0.406f};
   private static final float[] PAGE_DEVIATION = {0.229f, 0.224f, 0.225f};
@@ -33,12 +35,18 @@ public final class TextPage {
 
   /** Reads the page, which is part of the demo. */
   public static TextPage load() throws IOException {
-    try (InputStream file = TextPage.class.getResourceAsStream(RESOURCE)) {
-      if (file == null) {
-        throw new IllegalStateException("the demo's " + RESOURCE + " is not on the class path");
-      }
+    try (InputStream file = open()) {
       return new TextPage(Picture.read(file));
     }
+  }
+
+  /** The page as a PNG file. */
+  public static InputStream open() {
+    InputStream file = TextPage.class.getResourceAsStream(RESOURCE);
+    if (file == null) {
+      throw new IllegalStateException("the demo's " + RESOURCE + " is not on the class path");
+    }
+    return file;
   }
 
   /** For the detector: the whole page, FP32 [1,3,640,640]. */

@@ -80,6 +80,18 @@ public final class DemoReport {
     table.lines().forEach(text -> line("%s", text));
   }
 
+  /** Shows what it was like to lose the process that models run in. */
+  public void loss(LossReport loss) {
+    line("");
+    line(
+        "Killed the process that models run in (pid %d) while %s was asked %d times:",
+        loss.pid(), loss.model(), loss.requests());
+    line(
+        "%d of %d answers as before. Another process took over after %.1f ms; the slowest answer",
+        loss.right(), loss.requests(), loss.pauseMillis());
+    line("took %.1f ms, the median %.1f.", loss.slowestMillis(), loss.medianMillis());
+  }
+
   /** Shows commands to paste while the server goes on. */
   public void examples(List<CurlExample> examples) {
     line("");

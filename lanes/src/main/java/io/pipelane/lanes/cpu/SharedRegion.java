@@ -14,6 +14,7 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
   private final int lane;
   private final SharedMemory memory;
   private final Consumer<SharedRegion> onClose;
+  private String owner = "";
 
   public SharedRegion(int lane, long maximumBytes, Consumer<SharedRegion> onClose) {
     super(maximumBytes);
@@ -40,6 +41,14 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
   @Override
   public SharedRegion host() {
     return this;
+  }
+
+  @Override
+  public void cleanFor(String runOwner) {
+    if (!owner.isEmpty() && !runOwner.equals(owner)) {
+      memory.discardFrom(0);
+    }
+    owner = runOwner;
   }
 
   @Override

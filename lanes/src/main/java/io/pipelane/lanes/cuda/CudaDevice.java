@@ -215,6 +215,11 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     return true;
   }
 
+  @Override
+  public long awakeNanos() {
+    return AwakeTime.nanos();
+  }
+
   /**
    * Blocks until every page lies where it was put, for work on a page that is mapped without a copy
    * into it: mapping is carried out behind the caller's back, and only copies wait for it.

@@ -28,6 +28,12 @@ final class CudaSharedRegion extends BlockRegion implements SharedLane {
     return host;
   }
 
+  /** Device memory is each worker's own, and goes with it. */
+  @Override
+  public void cleanFor(String runOwner) {
+    host.cleanFor(runOwner);
+  }
+
   @Override
   public void reached(long end) {
     allocatedElsewhere(end);

@@ -143,6 +143,16 @@ public final class CudaWorkerDevice implements SessionDevice {
     return new NumberedEvent(arrivals, number);
   }
 
+  /** How long a lane's thread stays awake for its next run. */
+  public long awakeNanos() {
+    return AwakeTime.nanos();
+  }
+
+  /** Ends everything that this process has on the device; no thread may use it afterwards. */
+  public void release() {
+    context.destroy();
+  }
+
   /** Weights come in on a stream of another process. */
   @Override
   public Optional<CudaStream> busyCopyStream() {

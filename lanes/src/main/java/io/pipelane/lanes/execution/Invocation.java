@@ -13,6 +13,14 @@ public interface Invocation {
   List<String> outputs();
 
   /**
+   * Whose run it is, where nothing of it may be left in a process that runs others'; empty where
+   * all may share one.
+   */
+  default String owner() {
+    return "";
+  }
+
+  /**
    * Where to write an output: exactly {@code byteSize} bytes, strings as 32-bit little-endian
    * length and bytes each.
    */

@@ -39,6 +39,11 @@ public interface SessionFactory extends AutoCloseable {
     return false;
   }
 
+  /** Whose runs a model's are, see {@link Invocation#owner}. */
+  default String owner(ImportedModel model) {
+    return "";
+  }
+
   /** ONNX Runtime's version. */
   String runtimeVersion();
 

@@ -9,12 +9,31 @@ import java.io.Serial;
 public final class WorkerLostException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 
+  private final Blame blame;
+
+  /** What the process may have been lost for. */
+  public enum Blame {
+    /** What was interrupted, for certain: it hung, or its answer could not be. */
+    NAMED,
+    /** What was interrupted, as nothing else was under way there. */
+    ALONE,
+    /** Something else, for certain. */
+    OTHERS,
+    /** Several things were under way, and any of them may be the reason. */
+    UNKNOWN
+  }
+
   /**
    * A loss.
    *
    * @param reason what became of the process
    */
-  public WorkerLostException(String reason) {
+  public WorkerLostException(String reason, Blame blame) {
     super(reason);
+    this.blame = blame;
+  }
+
+  public Blame blame() {
+    return blame;
   }
 }

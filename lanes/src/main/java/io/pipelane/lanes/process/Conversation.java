@@ -23,6 +23,8 @@ final class Conversation {
   private final BooleanSupplier excused;
   private long steps;
   private long since;
+  private long awakeFrom;
+  private long awakeNanos;
 
   /**
    * A conversation.
@@ -35,6 +37,16 @@ final class Conversation {
     this.end = end;
     this.patience = patience;
     this.excused = excused;
+  }
+
+  /**
+   * Expects the next answer at some time from now: a thread that is awake then has it sooner.
+   *
+   * @param aroundNanos how long before and after that to be awake
+   */
+  void expect(long nanos, long aroundNanos) {
+    awakeFrom = System.nanoTime() + nanos - aroundNanos;
+    awakeNanos = 2 * aroundNanos;
   }
 
   /**
@@ -75,12 +87,19 @@ final class Conversation {
         throw worker.violated(new ProtocolException("it said " + message));
       }
       if (worker.isGone()) {
-        throw worker.lost();
+        throw worker.lost(end.isTaken());
       }
-      if (!end.awaitSince(mark, tick)) {
+      if (!await(mark, tick)) {
         watch();
       }
     }
+  }
+
+  private boolean await(int mark, long tick) {
+    long untilAwake = awakeFrom - System.nanoTime();
+    return untilAwake > 0
+        ? end.awaitSince(mark, Math.min(tick, untilAwake))
+        : end.awaitSince(mark, tick, awakeNanos + untilAwake);
   }
 
   private @Nullable Message poll() {
@@ -98,7 +117,7 @@ final class Conversation {
       steps = current;
       since = now;
     } else if (now - since > patience.toNanos()) {
-      worker.kill("it hangs, not having got on for " + patience);
+      worker.killForWork("it hangs, not having got on for " + patience);
     }
   }
 }

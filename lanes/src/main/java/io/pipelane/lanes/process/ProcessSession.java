@@ -10,6 +10,7 @@ import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.Plan;
+import java.util.List;
 
 /**
  * A session that whichever worker is active runs, and builds first where it has not.
@@ -22,7 +23,9 @@ final class ProcessSession implements ModelSession {
   private final ProcessSessionFactory factory;
   private final KnownSession known;
   private final RemoteModel model;
+  private final ExpectedTime time = new ExpectedTime();
   private volatile long heldBytes;
+  private volatile List<String> notes = List.of();
 
   /**
    * A session that is built in the active worker.
@@ -43,11 +46,15 @@ final class ProcessSession implements ModelSession {
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
     SharedLane lane = (SharedLane) region;
-    WorkerProcess worker = factory.enter();
-    try (RemoteRun run =
-        new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
+    lane.cleanFor(invocation.owner());
+    WorkerProcess worker = factory.enter(invocation.owner());
+    try (UnderWay.Ended _ = worker.underWay().begin();
+        RemoteRun run =
+            new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
       Message.Built _ = worker.builds().require(known);
+      run.expect(time, factory.awakeNanos());
       heldBytes = run.in(worker, known.number(), factory.settings());
+      run.notes().ifPresent(text -> notes = text);
     } catch (OutOfDeviceMemoryException | WorkerLostException e) {
       // Begun anew, the run is told of no arrivals a second time.
       weights.await(model.segments() - 1);
@@ -61,6 +68,16 @@ final class ProcessSession implements ModelSession {
   @Override
   public long frameworkBytes() {
     return heldBytes * factory.settings().workers();
+  }
+
+  @Override
+  public List<String> notes() {
+    return notes;
+  }
+
+  @Override
+  public void shrink() {
+    factory.shrink(known);
   }
 
   @Override

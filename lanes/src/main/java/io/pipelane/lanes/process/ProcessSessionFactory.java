@@ -20,18 +20,23 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Builds sessions in worker processes: at once in the active one, in the background in others. */
 public final class ProcessSessionFactory implements SessionFactory {
   private static final System.Logger LOG = System.getLogger(ProcessSessionFactory.class.getName());
 
+  private static final int LOSSES_IN_BACKGROUND = 2;
+
   private final SharedDevice device;
   private final MemorySegment transferMemory;
   private final WorkerSettings settings;
   private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
+  private final Map<Long, Integer> lostInBackground = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
   private final ExecutorService background =
       Executors.newSingleThreadExecutor(
@@ -61,10 +66,24 @@ public final class ProcessSessionFactory implements SessionFactory {
       DeviceExport export,
       MemorySegment transferMemory,
       WorkerSettings settings) {
+    this(device, export, transferMemory, settings, new AtomicInteger()::incrementAndGet);
+  }
+
+  /**
+   * The same.
+   *
+   * @param ids numbers that no other worker has
+   */
+  public ProcessSessionFactory(
+      SharedDevice device,
+      DeviceExport export,
+      MemorySegment transferMemory,
+      WorkerSettings settings,
+      IntSupplier ids) {
     this.device = device;
     this.transferMemory = transferMemory;
     this.settings = settings;
-    this.supervisor = new WorkerSupervisor(settings, export, this::catchUp);
+    this.supervisor = new WorkerSupervisor(settings, export, ids, this::catchUp);
     this.runtimeVersion = supervisor.start();
   }
 
@@ -76,9 +95,18 @@ public final class ProcessSessionFactory implements SessionFactory {
     return transferMemory;
   }
 
-  /** Enters the active worker, see {@link WorkerBoard#enter}. */
-  WorkerProcess enter() {
-    return supervisor.board().enter(settings.startTimeout());
+  /** Enters the active worker for a run, see {@link WorkerBoard#enter}. */
+  WorkerProcess enter(String owner) {
+    return supervisor.board().enter(settings.startTimeout(), owner);
+  }
+
+  @Override
+  public String owner(ImportedModel model) {
+    return switch (settings.switchOn()) {
+      case FAULT -> "";
+      case TENANT -> "tenant " + model.tenant();
+      case MODEL -> "model " + model.version();
+    };
   }
 
   @Override
@@ -110,8 +138,8 @@ public final class ProcessSessionFactory implements SessionFactory {
   }
 
   private Message.Built build(KnownSession known) {
-    WorkerProcess worker = enter();
-    try {
+    WorkerProcess worker = enter("");
+    try (UnderWay.Ended _ = worker.underWay().begin()) {
       return worker.builds().require(known);
     } catch (OutOfDeviceMemoryException e) {
       throw new OutOfDeviceMemoryException(e.refusedBytes() * settings.workers());
@@ -134,17 +162,23 @@ public final class ProcessSessionFactory implements SessionFactory {
     sessions.values().forEach(known -> background.execute(() -> buildInBackground(worker, known)));
   }
 
-  /** What cannot be built is left for when it is needed. */
+  /** What cannot be built, or costs a worker again and again, is left for when it is needed. */
   private void buildInBackground(WorkerProcess worker, KnownSession known) {
-    if (!sessions.containsKey(known.number()) || !worker.enter()) {
+    boolean wanted =
+        sessions.containsKey(known.number())
+            && lostInBackground.getOrDefault(known.number(), 0) < LOSSES_IN_BACKGROUND;
+    if (!wanted || !worker.enter()) {
       return;
     }
-    try {
+    try (UnderWay.Ended _ = worker.underWay().begin()) {
       Message.Built _ = worker.builds().requireInBackground(known);
+      lostInBackground.remove(known.number());
       if (!sessions.containsKey(known.number())) {
         worker.builds().close(known.number());
       }
-    } catch (WorkerLostException | StatusException | OutOfDeviceMemoryException e) {
+    } catch (WorkerLostException e) {
+      lostInBackground.merge(known.number(), 1, Integer::sum);
+    } catch (StatusException | OutOfDeviceMemoryException e) {
       LOG.log(Level.WARNING, "worker " + worker.id() + " has not built a session", e);
     } finally {
       worker.leave();
@@ -154,7 +188,18 @@ public final class ProcessSessionFactory implements SessionFactory {
   /** Closes a session in all workers; nothing runs in it. */
   void forget(KnownSession known) {
     sessions.remove(known.number());
+    lostInBackground.remove(known.number());
     forWorkers(worker -> worker.builds().close(known.number()));
+  }
+
+  /** Has a session give up what it can do without, in all workers; nothing runs in it. */
+  void shrink(KnownSession known) {
+    forWorkers(worker -> worker.builds().shrink(known.number()));
+  }
+
+  /** How long it is worth staying awake for a run's end. */
+  long awakeNanos() {
+    return device.awakeNanos();
   }
 
   private void forWorkers(Consumer<WorkerProcess> work) {
@@ -171,7 +216,15 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** The workers there are. */
   public WorkersOverview workers() {
-    return supervisor.board().overview();
+    WorkersOverview overview = supervisor.board().overview();
+    long share = device.overheadBytes() / Math.max(1, overview.workers().size());
+    return overview.with(
+        overview.workers().stream().map(worker -> worker.on(device.name(), share)).toList());
+  }
+
+  /** Whether there is a worker of this id. */
+  public boolean has(int id) {
+    return supervisor.board().workers().stream().anyMatch(worker -> worker.id() == id);
   }
 
   /**

@@ -11,11 +11,14 @@ import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.NumberedArrival;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** One run in a worker, as its lane's thread in the server sees it. */
 final class RemoteRun implements AutoCloseable {
@@ -29,6 +32,9 @@ final class RemoteRun implements AutoCloseable {
   private final List<PlacedTensor> inputs = new ArrayList<>();
   private final List<PlacedTensor> transfers = new ArrayList<>();
   private final List<Long> allocated = new ArrayList<>();
+  private @Nullable ExpectedTime time;
+  private long awakeNanos;
+  private @Nullable List<String> notes;
 
   RemoteRun(
       RemoteModel model,
@@ -47,6 +53,22 @@ final class RemoteRun implements AutoCloseable {
   }
 
   /**
+   * Stays awake around the run's end.
+   *
+   * @param expected when that is, by earlier runs
+   * @param aroundNanos how long before and after
+   */
+  void expect(ExpectedTime expected, long aroundNanos) {
+    time = expected;
+    awakeNanos = aroundNanos;
+  }
+
+  /** What the worker has told of its session, if that has changed. */
+  Optional<List<String>> notes() {
+    return Optional.ofNullable(notes);
+  }
+
+  /**
    * Runs in a worker that has the session; outputs are placed when nothing can fail any more.
    *
    * @return what the session holds there beside its constants
@@ -59,6 +81,10 @@ final class RemoteRun implements AutoCloseable {
         new ArrivalPublisher(weights, model.segments(), end.arrivals())) {
       Conversation conversation =
           new Conversation(worker, end, settings.hangTimeout(), arrivals::isUnderWay);
+      List<NumberedArrival> numbered = arrivals.numbered();
+      boolean cold = !numbered.isEmpty();
+      long begin = System.nanoTime();
+      expectEnd(conversation, cold);
       conversation.say(
           new Message.Run(
               session,
@@ -68,10 +94,11 @@ final class RemoteRun implements AutoCloseable {
               inputs,
               transfers,
               outputs,
-              arrivals.numbered()));
+              numbered));
       try {
         return switch (awaitEnd(conversation)) {
           case Message.Ran ran -> {
+            tookTime(cold, System.nanoTime() - begin);
             take(ran, outputs);
             yield ran.goesOn() ? finish(ran, conversation, worker) : ran.heldBytes();
           }
@@ -81,6 +108,19 @@ final class RemoteRun implements AutoCloseable {
       } catch (ProtocolException e) {
         throw worker.violated(e);
       }
+    }
+  }
+
+  private void expectEnd(Conversation conversation, boolean cold) {
+    long nanos = time == null ? 0 : time.nanos(cold);
+    if (nanos > 0) {
+      conversation.expect(nanos, awakeNanos);
+    }
+  }
+
+  private void tookTime(boolean cold, long nanos) {
+    if (time != null) {
+      time.took(cold, nanos);
     }
   }
 
@@ -133,10 +173,14 @@ final class RemoteRun implements AutoCloseable {
         model.input(input.name()), input.type(), input.shape(), offset, input.data().byteSize());
   }
 
-  /** Makes the lane larger while the worker asks for it. */
+  /** Makes the lane larger while the worker asks for it, and hears its notes. */
   private Message.ToServer awaitEnd(Conversation conversation) {
     while (true) {
       Message.ToServer answer = conversation.listen();
+      if (answer instanceof Message.Noted(List<String> said)) {
+        notes = said;
+        continue;
+      }
       if (!(answer instanceof Message.Grow(long bytes, long peakBytes))) {
         return answer;
       }

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Which worker is active, and what became of the others, for all to see. Safe for any thread. */
@@ -14,12 +15,23 @@ final class WorkerBoard {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
+  private final Consumer<WorkerProcess> leave;
   private List<WorkerMember> members = List.of();
   private @Nullable WorkerProcess active;
   private long started;
   private long lost;
   private String lastLoss = "";
+  private long lastPauseNanos;
   private boolean closed;
+
+  /**
+   * Nobody is there yet.
+   *
+   * @param leave told of an active worker that belongs to one owner when another one comes
+   */
+  WorkerBoard(Consumer<WorkerProcess> leave) {
+    this.leave = leave;
+  }
 
   /** Says who is there and who is active now; by the supervisor's thread. */
   void publish(List<WorkerMember> all, @Nullable WorkerProcess nowActive, boolean over) {
@@ -53,19 +65,33 @@ final class WorkerBoard {
     }
   }
 
+  void noteTakeOver(long pauseNanos) {
+    lock.lock();
+    try {
+      lastPauseNanos = pauseNanos;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /**
    * Enters the active worker, waiting for one; the caller leaves it.
    *
+   * @param owner whose run it is; the empty text for work that belongs to nobody. A worker that
+   *     another owner has used is left for another one
    * @throws StatusException {@link Status#UNAVAILABLE} when there is none in time
    */
-  WorkerProcess enter(Duration patience) {
+  WorkerProcess enter(Duration patience, String owner) {
     long left = patience.toNanos();
     lock.lock();
     try {
       while (true) {
         WorkerProcess worker = active;
-        if (worker != null && worker.enter()) {
+        if (worker != null && worker.enter(owner)) {
           return worker;
+        }
+        if (worker != null && worker.belongsToOther(owner)) {
+          leave.accept(worker);
         }
         if (closed || left <= 0) {
           throw StatusException.unavailable(
@@ -107,7 +133,7 @@ final class WorkerBoard {
     lock.lock();
     try {
       present = members;
-      overview = new WorkersOverview(List.of(), started, lost, lastLoss);
+      overview = new WorkersOverview(List.of(), started, lost, lastLoss, lastPauseNanos);
     } finally {
       lock.unlock();
     }

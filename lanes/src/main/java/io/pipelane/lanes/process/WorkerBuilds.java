@@ -45,6 +45,14 @@ final class WorkerBuilds {
     background.add(channels.getLast());
   }
 
+  /** What the constants of the sessions built take. */
+  long constantBytes() {
+    return built.values().stream()
+        .filter(each -> each.isDone() && !each.isCompletedExceptionally())
+        .mapToLong(each -> each.join().constantBytes())
+        .sum();
+  }
+
   /** Sessions built or being built. */
   int count() {
     return built.size();
@@ -131,6 +139,21 @@ final class WorkerBuilds {
     }
     try {
       Message.ToServer answer = ask(new Message.Close(number), foreground);
+      if (!(answer instanceof Message.Closed)) {
+        throw violated(answer);
+      }
+    } catch (WorkerLostException e) {
+      // So is the session.
+    }
+  }
+
+  /** Has a session that is built give up what it can do without; nothing runs in it. */
+  void shrink(long number) {
+    if (!built.containsKey(number)) {
+      return;
+    }
+    try {
+      Message.ToServer answer = ask(new Message.Shrink(number), foreground);
       if (!(answer instanceof Message.Closed)) {
         throw violated(answer);
       }

@@ -64,6 +64,8 @@ final class WorkerMember {
         worker.pid(),
         state,
         worker.builds().count(),
-        ProcessMemory.privateBytes(worker.pid()));
+        ProcessMemory.privateBytes(worker.pid()),
+        "",
+        worker.builds().constantBytes());
   }
 }

@@ -8,7 +8,6 @@ import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.WorkerArea;
 import io.pipelane.lanes.process.channel.WorkerArguments;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ChildJvm;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -35,6 +34,7 @@ final class WorkerProcess {
   private static final String SHELL = "trap '' INT TERM HUP; ulimit -c 0; exec \"$@\"";
 
   private static final int SIGNALLED = 128;
+  private static final String NOBODY = "";
 
   private final int id;
   private final WorkerArea area;
@@ -42,9 +42,12 @@ final class WorkerProcess {
   private final WorkerOutput output;
   private final List<ChannelEnd> lanes = new ArrayList<>();
   private final WorkerBuilds builds;
+  private final UnderWay underWay = new UnderWay();
   private final CountDownLatch gone = new CountDownLatch(1);
   private final WorkerSettings settings;
   private volatile @Nullable String verdict;
+  private volatile long goneNanos;
+  private String owner = NOBODY;
   private int users = 1; // who has started it, until it is ready
   private boolean leaving;
   private boolean unmapped;
@@ -88,7 +91,7 @@ final class WorkerProcess {
                   SHELL,
                   List.of(),
                   List.of("-Xmx" + settings.heap().bytes()),
-                  WorkerMain.class,
+                  settings.program(),
                   arguments.toList())
               .start();
       WorkerProcess worker = new WorkerProcess(id, settings, area, process);
@@ -152,16 +155,33 @@ final class WorkerProcess {
     if (hello.value() == WorkerArea.REFUSED) {
       kill("it was refused: " + area.helloText());
     }
-    throw lost();
+    throw lost(true);
   }
 
   /** Begins to use the shared memory; false when the process is gone or about to go. */
-  synchronized boolean enter() {
-    if (leaving || isGone()) {
+  boolean enter() {
+    return enter(NOBODY);
+  }
+
+  /**
+   * The same for a run; false as well when an earlier run was somebody else's.
+   *
+   * @param runOwner whose run it is, and the process from now on; nobody's may be empty
+   */
+  synchronized boolean enter(String runOwner) {
+    if (leaving || isGone() || belongsToOther(runOwner)) {
       return false;
+    }
+    if (owner.isEmpty()) {
+      owner = runOwner;
     }
     users++;
     return true;
+  }
+
+  /** Whether somebody else's runs have left something there. */
+  synchronized boolean belongsToOther(String runOwner) {
+    return !runOwner.isEmpty() && !owner.isEmpty() && !owner.equals(runOwner);
   }
 
   /** Ends what {@link #enter} began. */
@@ -197,6 +217,17 @@ final class WorkerProcess {
     }
   }
 
+  /** Runs and buildings that are under way there; of threads that have entered. */
+  UnderWay underWay() {
+    return underWay;
+  }
+
+  /** Ends the process for what the calling thread has it do. */
+  void killForWork(String reason) {
+    underWay.accuse();
+    kill(reason);
+  }
+
   /** Ends the process at once; the first reason counts. */
   void kill(String reason) {
     synchronized (this) {
@@ -215,6 +246,8 @@ final class WorkerProcess {
         // Nobody has a reason to interrupt this thread.
       }
     }
+    underWay.processEnded();
+    goneNanos = System.nanoTime();
     gone.countDown();
     synchronized (this) {
       if (!unmapped) {
@@ -231,8 +264,17 @@ final class WorkerProcess {
     return gone.getCount() == 0;
   }
 
-  /** Blocks until the process is gone, then says why; it is ending already. */
-  WorkerLostException lost() {
+  /** When the process was found to have ended, by the system's clock. */
+  long goneNanos() {
+    return goneNanos;
+  }
+
+  /**
+   * Blocks until the process is gone, then says why; it is ending already.
+   *
+   * @param reached whether the process can have begun with what the calling thread wanted
+   */
+  WorkerLostException lost(boolean reached) {
     boolean interrupted = false;
     while (!isGone()) {
       try {
@@ -244,13 +286,18 @@ final class WorkerProcess {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-    return new WorkerLostException("worker %d (pid %d) %s".formatted(id, pid(), reason()));
+    return new WorkerLostException(description(), underWay.blame(reached));
   }
 
   /** Ends a process that is not to be trusted, and blocks until it is gone. */
   WorkerLostException violated(ProtocolException what) {
-    kill("it does not keep to the protocol: " + what.getMessage());
-    return lost();
+    killForWork("it does not keep to the protocol: " + what.getMessage());
+    return lost(true);
+  }
+
+  /** What became of it, in words. */
+  String description() {
+    return "worker %d (pid %d) %s".formatted(id, pid(), reason());
   }
 
   /** Why the process is gone, or about to go. */

@@ -1,24 +1,29 @@
 package io.pipelane.lanes.process;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import java.nio.file.Path;
 import java.time.Duration;
 
 /**
  * How worker processes are run.
  *
+ * @param program the worker's main class
  * @param library ONNX Runtime's
  * @param threadsPerRun threads of one run, its lane's own included
  * @param lanes runs at a time
+ * @param switchOn when another worker takes over
  * @param standbys workers that are ready to take over
  * @param hangTimeout how long a run may take from one gate to the next before its worker is ended
  * @param startTimeout how long a worker may take to start, and to build a session
  * @param heap each worker's Java heap
  */
 public record WorkerSettings(
+    Class<?> program,
     Path library,
     int threadsPerRun,
     int lanes,
+    SwitchOn switchOn,
     int standbys,
     Duration hangTimeout,
     Duration startTimeout,

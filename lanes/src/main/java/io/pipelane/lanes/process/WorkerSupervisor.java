@@ -17,6 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +50,9 @@ final class WorkerSupervisor implements AutoCloseable {
     /** A worker's process has ended. */
     record Gone(WorkerProcess worker) implements Command {}
 
+    /** The active worker is to be left to what it has been used for. */
+    record Switch(WorkerProcess worker) implements Command {}
+
     /** A worker is to be replaced. */
     record Recycle(int id, CompletableFuture<Void> done) implements Command {}
 
@@ -58,26 +62,40 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private final WorkerSettings settings;
   private final DeviceExport export;
+  private final IntSupplier ids;
   private final Consumer<WorkerProcess> onStandby;
-  private final WorkerBoard board = new WorkerBoard();
   private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
+  private final WorkerBoard board =
+      new WorkerBoard(worker -> commands.add(new Command.Switch(worker)));
   private final CompletableFuture<String> runtimeVersion = new CompletableFuture<>();
   private final Thread thread;
 
   private final List<WorkerMember> members = new ArrayList<>();
-  private int ids;
+  private @Nullable Vacancy vacancy;
   private int failedStarts;
   private long startAgainAt = System.nanoTime();
   private boolean closing;
   private long closingSince;
 
   /**
+   * Nobody is active, or nobody who may stay.
+   *
+   * @param reason what became of the last one
+   */
+  private record Vacancy(String reason, long sinceNanos) {}
+
+  /**
    * Nothing is started yet.
    *
+   * @param ids a number for each worker
    * @param onStandby told of each worker that has become ready; returns at once
    */
   WorkerSupervisor(
-      WorkerSettings settings, DeviceExport export, Consumer<WorkerProcess> onStandby) {
+      WorkerSettings settings,
+      DeviceExport export,
+      IntSupplier ids,
+      Consumer<WorkerProcess> onStandby) {
+    this.ids = ids;
     this.settings = settings;
     this.export = export;
     this.onStandby = onStandby;
@@ -151,18 +169,47 @@ final class WorkerSupervisor implements AutoCloseable {
               .filter(member -> member.worker == worker)
               .findFirst()
               .ifPresent(this::gone);
+      case Command.Switch(WorkerProcess worker) ->
+          members.stream()
+              .filter(member -> member.worker == worker && isSettledActive(member))
+              .findFirst()
+              .ifPresent(this::leave);
       case Command.Recycle(int id, CompletableFuture<Void> done) ->
           members.stream()
               .filter(member -> member.worker.id() == id)
               .findFirst()
               .ifPresentOrElse(
-                  member -> member.replace(done),
+                  member -> recycle(member, done),
                   () -> done.completeExceptionally(WorkerMember.noSuchWorker(id)));
       case Command.Close() -> {
         closing = true;
         closingSince = System.nanoTime();
       }
     }
+  }
+
+  private void recycle(WorkerMember member, CompletableFuture<Void> done) {
+    if (isSettledActive(member)) {
+      vacate("worker %d is replaced".formatted(member.worker.id()), System.nanoTime());
+    }
+    member.replace(done);
+  }
+
+  /** It finishes what it runs, beside its successor, and ends; its memory was one owner's. */
+  private void leave(WorkerMember member) {
+    vacate("worker %d belonged to others".formatted(member.worker.id()), System.nanoTime());
+    retire(member);
+    startAfterHandOver();
+  }
+
+  private void startAfterHandOver() {
+    if (members.stream().anyMatch(member -> member.is(WorkerState.STANDBY))) {
+      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+    }
+  }
+
+  private void vacate(String reason, long sinceNanos) {
+    vacancy = new Vacancy(reason, sinceNanos);
   }
 
   private void ready(WorkerMember member, String version) {
@@ -180,18 +227,21 @@ final class WorkerSupervisor implements AutoCloseable {
     if (member.is(WorkerState.RETIRING)) {
       return;
     }
-    WorkerLostException loss = member.worker.lost();
+    String loss = member.worker.description();
     noteLoss(loss);
+    if (isSettledActive(member)) {
+      vacate(loss, member.worker.goneNanos());
+    }
     if (member.is(WorkerState.STARTING)) {
-      startFailed(loss);
-    } else if (members.stream().anyMatch(other -> other.is(WorkerState.STANDBY))) {
-      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+      startFailed(new StatusException(Status.UNAVAILABLE, loss));
+    } else {
+      startAfterHandOver();
     }
   }
 
-  private void noteLoss(RuntimeException loss) {
-    LOG.log(Level.WARNING, loss.getMessage());
-    board.noteLoss(String.valueOf(loss.getMessage()));
+  private void noteLoss(String loss) {
+    LOG.log(Level.WARNING, loss);
+    board.noteLoss(loss);
   }
 
   private void startFailed(RuntimeException reason) {
@@ -221,7 +271,7 @@ final class WorkerSupervisor implements AutoCloseable {
       members.stream()
           .filter(member -> member.stays() && member.is(WorkerState.STANDBY))
           .max(Comparator.comparingInt(member -> member.worker.builds().count()))
-          .ifPresent(successor -> successor.become(WorkerState.ACTIVE));
+          .ifPresent(this::takeOver);
     }
     publish(); // Nobody is sent to those that go now.
     boolean succeeded = members.stream().anyMatch(WorkerSupervisor::isSettledActive);
@@ -229,6 +279,21 @@ final class WorkerSupervisor implements AutoCloseable {
         .filter(WorkerMember::isToBeReplaced)
         .filter(member -> succeeded || !member.is(WorkerState.ACTIVE))
         .forEach(this::retire);
+  }
+
+  private void takeOver(WorkerMember successor) {
+    successor.become(WorkerState.ACTIVE);
+    publish();
+    Vacancy filled = vacancy;
+    if (filled != null) {
+      long pause = System.nanoTime() - filled.sinceNanos();
+      board.noteTakeOver(pause);
+      LOG.log(
+          Level.INFO,
+          "worker %d took over after %.1f ms: %s"
+              .formatted(successor.worker.id(), pause / 1e6, filled.reason()));
+    }
+    vacancy = null;
   }
 
   private static boolean isSettledActive(WorkerMember member) {
@@ -250,7 +315,7 @@ final class WorkerSupervisor implements AutoCloseable {
     try {
       WorkerProcess worker =
           WorkerProcess.start(
-              ++ids, settings, export, gone -> commands.add(new Command.Gone(gone)));
+              ids.getAsInt(), settings, export, gone -> commands.add(new Command.Gone(gone)));
       WorkerMember member = new WorkerMember(worker);
       members.add(member);
       board.noteStart();
@@ -259,7 +324,7 @@ final class WorkerSupervisor implements AutoCloseable {
           .name("worker-" + worker.id() + "-start")
           .start(() -> report(member));
     } catch (StatusException e) {
-      noteLoss(e);
+      noteLoss(String.valueOf(e.getMessage()));
       startFailed(e);
     }
   }

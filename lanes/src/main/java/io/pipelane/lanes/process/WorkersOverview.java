@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -8,17 +9,31 @@ import java.util.List;
  * @param started workers started since the beginning
  * @param lost those of them that ended without being told to
  * @param lastLoss what became of the last of those; empty when there is none
+ * @param lastPauseNanos how long nobody was active before the last of the others took over
  */
-public record WorkersOverview(List<Entry> workers, long started, long lost, String lastLoss) {
+public record WorkersOverview(
+    List<Entry> workers, long started, long lost, String lastLoss, long lastPauseNanos) {
   /** No worker processes: sessions run in the server's own. */
-  public static final WorkersOverview NONE = new WorkersOverview(List.of(), 0, 0, "");
+  public static final WorkersOverview NONE = new WorkersOverview(List.of(), 0, 0, "", 0);
 
   public WorkersOverview {
     workers = List.copyOf(workers);
   }
 
+  /** These and another device's. */
+  public WorkersOverview and(WorkersOverview other) {
+    List<Entry> all = new ArrayList<>(workers);
+    all.addAll(other.workers);
+    return new WorkersOverview(
+        all,
+        started + other.started,
+        lost + other.lost,
+        other.lastLoss.isEmpty() ? lastLoss : other.lastLoss,
+        Math.max(lastPauseNanos, other.lastPauseNanos));
+  }
+
   WorkersOverview with(List<Entry> others) {
-    return new WorkersOverview(others, started, lost, lastLoss);
+    return new WorkersOverview(others, started, lost, lastLoss, lastPauseNanos);
   }
 
   /**
@@ -27,6 +42,21 @@ public record WorkersOverview(List<Entry> workers, long started, long lost, Stri
    * @param id counted from 1
    * @param sessions built there
    * @param memoryBytes memory of the process that no file or other process shares
+   * @param device what it runs on
+   * @param deviceBytes what it takes there: its sessions' constants, and its share of what the
+   *     driver counts beside all accounts
    */
-  public record Entry(int id, long pid, WorkerState state, int sessions, long memoryBytes) {}
+  public record Entry(
+      int id,
+      long pid,
+      WorkerState state,
+      int sessions,
+      long memoryBytes,
+      String device,
+      long deviceBytes) {
+
+    Entry on(String name, long shareBytes) {
+      return new Entry(id, pid, state, sessions, memoryBytes, name, deviceBytes + shareBytes);
+    }
+  }
 }

@@ -11,9 +11,11 @@ import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -23,6 +25,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Worker processes that share a GPU's pages, against sessions of this process. */
 @Tag("gpu")
@@ -113,6 +117,49 @@ class CudaWorkersTest {
       System.out.printf("after a kill: %.1f ms%n", (System.nanoTime() - begin) / 1e6);
       assertArrayEquals(expected, workers.warm(x).y());
       assertEquals(1, workers.overview().lost());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = ArmedFaults.Fault.class,
+      names = {"DEVICE_ERROR", "DEVICE_HANG"})
+  void run_aKernelBreaksTheDevicesContext_theNextWorkerAnswersFromTheSamePages(
+      ArmedFaults.Fault fault) throws Exception {
+    ImportedModel model = chain(4);
+    float[] x = GpuSide.random(8 * WIDTH, 1);
+    CudaDevice device = CudaDevice.openForWorkers(driver, 0, WEIGHTS, PAGE);
+    try (ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
+        GpuSide workers = GpuSide.inFaultyWorkers(device, model, Duration.ofSeconds(2))) {
+      float[] expected = workers.cold(x).y();
+      workers.awaitStandby();
+      faults.arm(Step.COMPUTING, fault);
+      long begin = System.nanoTime();
+      WorkerLostException error = assertThrows(WorkerLostException.class, () -> workers.warm(x));
+      double lost = (System.nanoTime() - begin) / 1e6;
+      assertArrayEquals(expected, workers.warm(x).y());
+      double answered = (System.nanoTime() - begin) / 1e6;
+      assertArrayEquals(expected, workers.cold(x).y());
+      System.out.printf(
+          "%s: lost after %.1f ms, answered after %.1f ms: %s%n",
+          fault, lost, answered, error.getMessage());
+      assertEquals(1, workers.overview().lost());
+    }
+  }
+
+  @Test
+  void run_captured_isToldOfTheSession() throws Exception {
+    ImportedModel model = chain(5);
+    float[] x = GpuSide.random(8 * WIDTH, 1);
+    try (GpuSide workers = inWorkers(model, 0)) {
+      float[] expected = workers.cold(x).y();
+      for (int i = 0; i < 4; i++) {
+        assertArrayEquals(expected, workers.warm(x).y());
+      }
+      assertTrue(workers.notes().toString().contains("captured for"), workers.notes().toString());
+      workers.shrink();
+      assertArrayEquals(expected, workers.warm(x).y());
+      assertTrue(workers.active().deviceBytes() > 0);
     }
   }
 

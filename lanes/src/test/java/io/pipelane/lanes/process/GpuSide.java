@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
@@ -18,6 +19,7 @@ import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.worker.FaultyWorker;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.MemorySource;
 import io.pipelane.modelstore.Plan;
@@ -107,6 +109,16 @@ final class GpuSide implements AutoCloseable {
         (cuda, memory) -> TestDevices.workers(cuda, 1, standbys, Duration.ofSeconds(30)));
   }
 
+  /** Workers that fail as is told, and that may take so long for a segment. */
+  static GpuSide inFaultyWorkers(CudaDevice device, ImportedModel model, Duration hangTimeout)
+      throws IOException {
+    return new GpuSide(
+        device,
+        model,
+        (cuda, memory) ->
+            TestDevices.workers(cuda, FaultyWorker.class, 1, SwitchOn.FAULT, 1, hangTimeout));
+  }
+
   static float[] random(int length, long seed) {
     Random random = new Random(seed);
     float[] x = new float[length];
@@ -118,6 +130,14 @@ final class GpuSide implements AutoCloseable {
 
   CudaDevice device() {
     return device;
+  }
+
+  List<String> notes() {
+    return session.notes();
+  }
+
+  void shrink() {
+    session.shrink();
   }
 
   WorkersOverview overview() {

@@ -21,8 +21,8 @@ final class ResponseDecoder {
   static final int MAXIMUM_BODY_BYTES = 256 << 20;
   private static final int ERROR_BODY_BYTES = 4 << 10;
 
-  /** Microseconds that the request waited for weights; a server need not say so. */
-  private static final String STALL_HEADER = "pipelane-stall-us:";
+  /** A server need not send it. */
+  private static final String STALL_HEADER = Warmth.STALL_HEADER + ":";
 
   private enum State {
     STATUS_LINE,
@@ -199,8 +199,7 @@ final class ResponseDecoder {
       }
       case 'p' -> {
         if (startsWith(STALL_HEADER)) {
-          long stall = number(STALL_HEADER.length(), lineLength, 10);
-          warmth = stall > 0 ? Warmth.COLD : Warmth.WARM;
+          warmth = Warmth.ofStall(number(STALL_HEADER.length(), lineLength, 10));
         }
       }
       default -> {}

@@ -9,6 +9,7 @@ import io.pipelane.loadgen.result.Pauses;
 import io.pipelane.loadgen.result.StabilityReport;
 import io.pipelane.loadgen.result.WarmthSplit;
 import io.pipelane.loadgen.server.ModelStatistics;
+import io.pipelane.loadgen.server.ModelStatistics.Time;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
@@ -105,7 +106,7 @@ public final class TextReport {
             counted.times().entrySet().stream()
                 .filter(part -> part.getValue().count() > 0)
                 .sorted(Map.Entry.comparingByKey())
-                .map(part -> "%s %s".formatted(part.getKey(), millis(part.getValue().meanNanos())))
+                .map(part -> part(part.getKey(), part.getValue(), counted.inferences()))
                 .collect(Collectors.joining(", "));
         print(
             "server       %s: mean ms %s; %.1f rows a run%n",
@@ -114,6 +115,12 @@ public final class TextReport {
             (double) counted.inferences() / Math.max(1, counted.executions()));
       }
     }
+  }
+
+  /** A mean, and of what happened to some inferences only, how often it did. */
+  private static String part(String name, Time time, long inferences) {
+    String mean = name + " " + millis(time.meanNanos());
+    return time.count() < inferences ? mean + " × " + time.count() : mean;
   }
 
   private void printObjective(LoadReport report) {

@@ -9,26 +9,43 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
- * Reads examples from files: perf_analyzer's JSON form, or a folder with a file for each input,
- * {@code <input>.npy} or the bare bytes as {@code <input>} or {@code <input>.bin}; expected outputs
- * lie in its folder {@code expected}.
+ * Reads examples from files: perf_analyzer's JSON form; a picture; a text, each line an example; or
+ * a folder with a file for each input, {@code <input>.npy} or the bare bytes as {@code <input>} or
+ * {@code <input>.bin}, expected outputs in its folder {@code expected}, or else with pictures or
+ * texts.
  *
- * <p>A folder may also hold {@code <model>.json} or a folder {@code <model>} for each model.
+ * <p>A folder may also hold {@code <model>.json}, a picture or a text of the model's name, or a
+ * folder {@code <model>} for each model.
  */
 final class ExampleFiles {
-  private final Path files;
+  private static final List<String> MODEL_ENDINGS =
+      List.of(".json", "", ".txt", ".png", ".jpg", ".jpeg", ".gif", ".bmp");
+
+  private final InputFiles files;
   private final Map<String, List<Long>> shapes;
+  private final PictureExamples pictures;
+  private final TextExamples texts;
 
   /**
    * @param shapes of inputs whose files do not say it
    */
-  ExampleFiles(Path files, Map<String, List<Long>> shapes) {
+  ExampleFiles(InputFiles files, Map<String, List<Long>> shapes) {
     this.files = files;
     this.shapes = shapes;
+    this.pictures = new PictureExamples(shapes, files.pixels());
+    this.texts = new TextExamples(shapes);
+  }
+
+  /** What a file's name ends with behind its last dot, in lower case. */
+  static String ending(Path file) {
+    String name = file.getFileName().toString();
+    return name.substring(name.lastIndexOf('.') + 1).toLowerCase(Locale.ROOT);
   }
 
   /**
@@ -38,24 +55,63 @@ final class ExampleFiles {
    *     the model
    */
   List<Example> read(ModelMetadata model) {
-    Path path = files;
-    if (Files.isRegularFile(files.resolve(model.name() + ".json"))) {
-      path = files.resolve(model.name() + ".json");
-    } else if (Files.isDirectory(files.resolve(model.name()))) {
-      path = files.resolve(model.name());
-    }
+    Path path =
+        MODEL_ENDINGS.stream()
+            .map(ending -> files.path().resolve(model.name() + ending))
+            .filter(Files::exists)
+            .findFirst()
+            .orElse(files.path());
     try {
       if (Files.isDirectory(path)) {
-        return List.of(readFolder(model, path));
+        List<Path> pieces = pieces(path);
+        return pieces.isEmpty() || hasInput(model, path)
+            ? List.of(readFolder(model, path))
+            : readAll(model, pieces);
       }
       if (Files.isRegularFile(path)) {
-        return new ExampleJson(shapes).read(model, Files.readAllBytes(path));
+        return isPiece(path)
+            ? readAll(model, List.of(path))
+            : new ExampleJson(shapes).read(model, Files.readAllBytes(path));
       }
     } catch (IOException e) {
-      throw new StatusException(Status.INVALID_ARGUMENT, "cannot read " + path + ": " + e, e);
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "--input-data: cannot read " + path + ": " + e.getMessage(), e);
     }
     throw new StatusException(
         Status.INVALID_ARGUMENT, "--input-data: there is neither a file nor a folder " + path);
+  }
+
+  private static boolean isPiece(Path file) {
+    return PictureExamples.isPicture(file) || TextExamples.isText(file);
+  }
+
+  /** The pictures and texts in a folder, in the order of their names. */
+  private static List<Path> pieces(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.filter(ExampleFiles::isPiece).sorted().toList();
+    }
+  }
+
+  private static boolean hasInput(ModelMetadata model, Path folder) {
+    return model.inputs().stream()
+        .anyMatch(input -> Files.exists(folder.resolve(input.name() + ".npy")));
+  }
+
+  private List<Example> readAll(ModelMetadata model, List<Path> pieces) throws IOException {
+    List<Example> examples = new ArrayList<>();
+    for (Path piece : pieces) {
+      if (PictureExamples.isPicture(piece)) {
+        examples.add(pictures.read(model, piece));
+      } else {
+        Path tokenizer = files.tokenizer();
+        examples.addAll(
+            texts.read(
+                model,
+                piece,
+                tokenizer == null ? piece.resolveSibling("tokenizer.json") : tokenizer));
+      }
+    }
+    return examples;
   }
 
   private Example readFolder(ModelMetadata model, Path folder) throws IOException {

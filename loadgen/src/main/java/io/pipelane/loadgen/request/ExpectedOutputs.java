@@ -1,13 +1,9 @@
 package io.pipelane.loadgen.request;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.loadgen.settings.Response;
 import io.pipelane.loadgen.settings.ResponseCheck;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -18,14 +14,26 @@ import java.util.Optional;
  * - b| / |b|} over the whole tensor; strings must be equal.
  */
 final class ExpectedOutputs implements ResponseCheck {
-  private final ObjectMapper json = new ObjectMapper();
   private final List<List<List<TensorValue>>> expected;
   private final double tolerance;
+  private final Reader reader;
+
+  /** Finds an answer's outputs, by name and in the protocol's binary form. */
+  @FunctionalInterface
+  interface Reader {
+    /**
+     * Reads a good answer.
+     *
+     * @throws IOException when it makes no sense; so does {@link IllegalArgumentException}
+     */
+    Map<String, ByteBuffer> outputs(Response response) throws IOException;
+  }
 
   /**
    * @param expected by model and variant
    */
-  ExpectedOutputs(List<List<List<TensorValue>>> expected, double tolerance) {
+  ExpectedOutputs(List<List<List<TensorValue>>> expected, double tolerance, Reader reader) {
+    this.reader = reader;
     this.expected = expected;
     this.tolerance = tolerance;
   }
@@ -37,7 +45,7 @@ final class ExpectedOutputs implements ResponseCheck {
       return Optional.empty();
     }
     try {
-      Map<String, ByteBuffer> outputs = outputs(response);
+      Map<String, ByteBuffer> outputs = reader.outputs(response);
       for (TensorValue output : wanted) {
         ByteBuffer got = outputs.get(output.name());
         if (got == null) {
@@ -58,31 +66,6 @@ final class ExpectedOutputs implements ResponseCheck {
     } catch (IOException | IllegalArgumentException e) {
       return Optional.of("the answer cannot be read: " + e.getMessage());
     }
-  }
-
-  private Map<String, ByteBuffer> outputs(Response response) throws IOException {
-    ByteBuffer body = response.body().duplicate().order(ByteOrder.LITTLE_ENDIAN);
-    int jsonBytes = response.jsonBytes() < 0 ? body.remaining() : response.jsonBytes();
-    byte[] head = new byte[Math.min(jsonBytes, body.remaining())];
-    body.get(head);
-    Map<String, ByteBuffer> outputs = new HashMap<>();
-    for (JsonNode output : json.readTree(head).path("outputs")) {
-      JsonNode size = output.path("parameters").path("binary_data_size");
-      ByteBuffer data;
-      if (size.isNumber()) {
-        if (size.asInt() < 0 || size.asInt() > body.remaining()) {
-          throw new IllegalArgumentException("fewer bytes came than were announced");
-        }
-        data = body.slice(body.position(), size.asInt()).order(ByteOrder.LITTLE_ENDIAN);
-        body.position(body.position() + size.asInt());
-      } else {
-        data =
-            JsonElements.read(
-                output.path("data"), Datatype.valueOf(output.path("datatype").asText()));
-      }
-      outputs.put(output.path("name").asText(), data);
-    }
-    return outputs;
   }
 
   /** The distance as a share of what was expected; infinite when sizes differ. */

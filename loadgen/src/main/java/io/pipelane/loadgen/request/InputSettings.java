@@ -1,6 +1,5 @@
 package io.pipelane.loadgen.request;
 
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record InputSettings(
     Values values,
-    @Nullable Path files,
+    @Nullable InputFiles files,
     Format format,
     Map<String, List<Long>> shapes,
     int batch,
@@ -39,6 +38,8 @@ public record InputSettings(
     /** The binary tensor extension, for outputs as well. */
     BINARY,
     JSON,
+    /** A gRPC message with the tensors as raw contents. */
+    GRPC,
     /** DJL Serving's own: the tensors as a NumPy archive, posted to its own route. */
     DJL
   }

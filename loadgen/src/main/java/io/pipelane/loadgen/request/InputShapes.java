@@ -52,12 +52,19 @@ public final class InputShapes {
 
   private static List<Long> concrete(
       Map<String, List<Long>> shapes, String model, TensorMetadata tensor) {
+    return asked(shapes, model, tensor).stream()
+        .map(dimension -> dimension < 0 ? 1 : dimension)
+        .toList();
+  }
+
+  /** The shape asked for, or the declared one, in which open dimensions are negative. */
+  static List<Long> asked(Map<String, List<Long>> shapes, String model, TensorMetadata tensor) {
     List<Long> asked = shapes.get(qualified(model, tensor));
     if (asked == null) {
       asked = shapes.get(tensor.name());
     }
     if (asked == null) {
-      return tensor.shape().stream().map(dimension -> dimension < 0 ? 1 : dimension).toList();
+      return tensor.shape();
     }
     if (!admits(tensor.shape(), asked)) {
       throw new StatusException(

@@ -49,9 +49,10 @@ public final class RequestGenerator {
       batches.forEach(batch -> examples.add(made(model, elements, batch)));
     }
     expected.add(examples.stream().map(Example::expected).toList());
-    List<PreparedRequest> requests = examples.stream().map(this::request).toList();
+    List<PreparedRequest> requests =
+        examples.stream().map(example -> request(model, example)).toList();
     return switch (settings.format()) {
-      case BINARY, JSON -> ModelRequests.infer(model.name(), requests);
+      case BINARY, JSON, GRPC -> ModelRequests.infer(model.name(), requests);
       case DJL -> ModelRequests.prediction(model.name(), requests);
     };
   }
@@ -69,13 +70,22 @@ public final class RequestGenerator {
           "--check-outputs: the files of --input-data expect no outputs; add \"validation_data\" or"
               + " a folder named expected");
     }
-    return new ExpectedOutputs(List.copyOf(expected), tolerance);
+    ExpectedOutputs.Reader reader =
+        switch (settings.format()) {
+          case BINARY, JSON -> new HttpAnswers();
+          case GRPC -> GrpcMessages::outputs;
+          case DJL ->
+              throw new StatusException(
+                  Status.UNIMPLEMENTED, "--check-outputs needs a server that speaks the protocol");
+        };
+    return new ExpectedOutputs(List.copyOf(expected), tolerance, reader);
   }
 
-  private PreparedRequest request(Example example) {
+  private PreparedRequest request(ModelMetadata model, Example example) {
     return switch (settings.format()) {
       case BINARY -> encoder.binary(example.inputs());
       case JSON -> encoder.json(example.inputs());
+      case GRPC -> GrpcMessages.request(model.name(), example.inputs());
       case DJL -> NumpyArchive.request(example.inputs());
     };
   }

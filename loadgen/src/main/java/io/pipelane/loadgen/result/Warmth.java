@@ -6,5 +6,13 @@ public enum Warmth {
   UNTOLD,
   WARM,
   /** The request had to wait for weights. */
-  COLD
+  COLD;
+
+  /** The header that says it, microseconds that the request waited for weights; in lower case. */
+  public static final String STALL_HEADER = "pipelane-stall-us";
+
+  /** What the header's value says. */
+  public static Warmth ofStall(long micros) {
+    return micros > 0 ? COLD : WARM;
+  }
 }

@@ -97,7 +97,7 @@ public final class HttpServerClient implements ServerClient {
 
   @Override
   public Optional<ModelStatistics> statistics(String model) throws InterruptedException {
-    return tree(ModelRequests.modelPath(model) + "/stats").map(ServerAnswers::statistics);
+    return tree(ModelRequests.modelPath(model) + "/stats").flatMap(ServerAnswers::statistics);
   }
 
   @Override

@@ -24,6 +24,16 @@ public record ModelStatistics(long inferences, long executions, Map<String, Time
     }
   }
 
+  /** What both count together, for versions of one model. */
+  public ModelStatistics plus(ModelStatistics other) {
+    Map<String, Time> sum = new LinkedHashMap<>(times);
+    other.times.forEach(
+        (part, time) ->
+            sum.merge(
+                part, time, (one, two) -> new Time(one.count + two.count, one.nanos + two.nanos)));
+    return new ModelStatistics(inferences + other.inferences, executions + other.executions, sum);
+  }
+
   /** What was counted since an earlier reading. */
   public ModelStatistics minus(ModelStatistics earlier) {
     Map<String, Time> since = new LinkedHashMap<>();

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 
 /** Reads a server's answers; a member that is missing is an {@link IllegalArgumentException}. */
@@ -47,29 +48,27 @@ final class ServerAnswers {
         answer.path("name").asText(), answer.path("version").asText(), extensions);
   }
 
-  /** All versions of the model together. */
-  static ModelStatistics statistics(JsonNode answer) {
-    long inferences = 0;
-    long executions = 0;
+  /** All versions of the model together; nothing where none is told of. */
+  static Optional<ModelStatistics> statistics(JsonNode answer) {
+    List<ModelStatistics> versions = new ArrayList<>();
+    answer.path("model_stats").forEach(version -> versions.add(ofVersion(version)));
+    return versions.stream().reduce(ModelStatistics::plus);
+  }
+
+  private static ModelStatistics ofVersion(JsonNode version) {
     Map<String, ModelStatistics.Time> times = new LinkedHashMap<>();
-    for (JsonNode version : answer.path("model_stats")) {
-      inferences += version.path("inference_count").asLong();
-      executions += version.path("execution_count").asLong();
-      version
-          .path("inference_stats")
-          .properties()
-          .forEach(
-              part ->
-                  times.merge(
-                      part.getKey(),
-                      new ModelStatistics.Time(
-                          part.getValue().path("count").asLong(),
-                          part.getValue().path("ns").asLong()),
-                      (one, other) ->
-                          new ModelStatistics.Time(
-                              one.count() + other.count(), one.nanos() + other.nanos())));
-    }
-    return new ModelStatistics(inferences, executions, times);
+    version
+        .path("inference_stats")
+        .properties()
+        .forEach(
+            part ->
+                times.put(
+                    part.getKey(),
+                    new ModelStatistics.Time(
+                        part.getValue().path("count").asLong(),
+                        part.getValue().path("ns").asLong())));
+    return new ModelStatistics(
+        version.path("inference_count").asLong(), version.path("execution_count").asLong(), times);
   }
 
   private static JsonNode member(JsonNode node, String name) {

@@ -246,11 +246,15 @@ function summary() {
     ...(base ? ["answers", "p50", "p99"] : []), "verdict"], rows);
 }
 
+/** What servers tell of where a request's time went, by what the protocol calls it. */
+const serverParts = {queue: "queue ms", stall: "stall ms", compute_input: "input ms",
+  compute_infer: "execute ms", compute_output: "output ms"};
+
 /** A table of models, or of classes of models. */
 function models(kind) {
   const parts = shown().map(item => ({...item, run: {...item.run, models: item.run[kind] || []}}));
   const any = key => parts.some(p => p.run.models.some(m => m[key]));
-  const server = any("server"), cold = any("cold_response_time_us");
+  const cold = any("cold_response_time_us");
   const rows = parts.flatMap(item => item.run.models.map(m => {
     const r = m.response_time_us, cells = [named(item.index, m.model)];
     cells.push(number(m.answered, 0), number(m.errors, 0), number(m.answers_per_second),
@@ -261,16 +265,25 @@ function models(kind) {
       cells.push(c ? percent(c.count / Math.max(1, c.count + w.count)) : "–",
         c && c.count ? number(ms(c.p50)) : "–", w && w.count ? number(ms(w.p50)) : "–");
     }
-    if (server) {
-      const means = m.server ? m.server.mean_us : {};
-      cells.push(...["queue", "compute_infer"].map(k => means[k] === undefined ? "–" : number(ms(means[k]))));
-    }
     return cells;
   }));
   const slo = parts.some(p => p.run.models.some(m => m.attainment !== undefined));
   return table([kind === "models" ? "<model" : "<class", "answered", "errors", "answers/s", "mean ms", "p50", "p99", "p99.9", "max",
-    ...(slo ? ["in time"] : []), ...(cold ? ["cold", "cold p50", "warm p50"] : []),
-    ...(server ? ["queue ms", "execute ms"] : [])], rows);
+    ...(slo ? ["in time"] : []), ...(cold ? ["cold", "cold p50", "warm p50"] : [])], rows);
+}
+
+/** Where the server says that its time went; nothing where no server does. */
+function insideTheServer() {
+  const rows = shown().flatMap(item => item.run.models.filter(m => m.server && m.server.inferences)
+    .map(m => [item.index, m.model, m.server]));
+  if (!rows.length) return "";
+  const told = Object.keys(serverParts).filter(k => rows.some(r => r[2].mean_us[k] !== undefined));
+  return section("Inside the server",
+    "What its statistics say: means of the inferences that each part happened to.",
+    table(["<model", "inferences", "rows a run", ...told.map(k => serverParts[k])],
+      rows.map(([index, model, server]) => [named(index, model), number(server.inferences, 0),
+        number(server.inferences / Math.max(1, server.executions), 1),
+        ...told.map(k => server.mean_us[k] === undefined ? "–" : number(ms(server.mean_us[k])))])));
 }
 
 function notes() {
@@ -353,7 +366,7 @@ function draw() {
       percentiles()),
     section("Latency over time", "By the time that requests were meant to leave.", overTime()),
     section("Answers over time", null, answersOverTime()),
-    section("Models", null, models("models")),
+    section("Models", null, models("models")), insideTheServer(),
     shown().some(item => (item.run.classes || []).length)
       ? section("Classes of models", null, models("classes")) : "",
     section("Where this comes from", null, provenance()));

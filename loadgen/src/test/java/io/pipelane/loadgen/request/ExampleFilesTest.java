@@ -49,7 +49,7 @@ class ExampleFilesTest {
          "validation_data": [{"y": [1, 2]}]}
         """);
 
-    List<Example> examples = new ExampleFiles(file, Map.of()).read(MODEL);
+    List<Example> examples = new ExampleFiles(InputFiles.at(file), Map.of()).read(MODEL);
 
     assertEquals(List.of(2L, 2L), examples.get(0).inputs().get(0).shape());
     ByteBuffer bytes = examples.get(1).inputs().get(0).data();
@@ -68,7 +68,7 @@ class ExampleFilesTest {
         folder.resolve("ids"),
         ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN).putLong(5).putLong(6).array());
 
-    Example example = new ExampleFiles(folder, Map.of()).read(MODEL).getFirst();
+    Example example = new ExampleFiles(InputFiles.at(folder), Map.of()).read(MODEL).getFirst();
 
     assertEquals(x, example.inputs().get(0));
     assertEquals(6, example.inputs().get(1).data().getLong(8));
@@ -111,7 +111,9 @@ class ExampleFilesTest {
     Files.writeString(file, json);
 
     StatusException refused =
-        assertThrows(StatusException.class, () -> new ExampleFiles(file, Map.of()).read(MODEL));
+        assertThrows(
+            StatusException.class,
+            () -> new ExampleFiles(InputFiles.at(file), Map.of()).read(MODEL));
 
     assertTrue(refused.toString().contains("--input-data"), refused.toString());
   }
@@ -159,7 +161,7 @@ class ExampleFilesTest {
   }
 
   private InputSettings settings(Format format) {
-    return new InputSettings(Values.RANDOM, folder, format, Map.of(), 0, 0, 9, 1);
+    return new InputSettings(Values.RANDOM, InputFiles.at(folder), format, Map.of(), 0, 0, 9, 1);
   }
 
   private static Response binary(float... values) {

@@ -61,6 +61,45 @@ class HttpServerClientTest {
     assertEquals(400, since.times().getOrDefault("queue", new Time(0, 0)).meanNanos());
   }
 
+  /** What the statistics extension documents, with all its members, and one of our own. */
+  @Test
+  void statistics_wholeAnswer_everyTimeOfTheModel() throws Exception {
+    answers.put(
+        "/v2/models/m/stats",
+        """
+        {"model_stats": [{
+          "name": "m", "version": "1", "last_inference": 1750000000000,
+          "inference_count": 12, "execution_count": 4,
+          "inference_stats": {
+            "success": {"count": 10, "ns": 5000000}, "fail": {"count": 1, "ns": 7},
+            "queue": {"count": 10, "ns": 1000000}, "compute_input": {"count": 10, "ns": 20000},
+            "compute_infer": {"count": 10, "ns": 3000000}, "compute_output": {"count": 10, "ns": 30000},
+            "cache_hit": {"count": 0, "ns": 0}, "cache_miss": {"count": 0, "ns": 0},
+            "stall": {"count": 2, "ns": 900000}},
+          "response_stats": {"0": {"compute_infer": {"count": 1, "ns": 1}}},
+          "batch_stats": [{"batch_size": 3,
+            "compute_input": {"count": 4, "ns": 20000}, "compute_infer": {"count": 4, "ns": 3000000},
+            "compute_output": {"count": 4, "ns": 30000}}],
+          "memory_usage": [{"type": "GPU", "id": 0, "byte_size": 102400000}]}]}
+        """);
+
+    ModelStatistics statistics = client.statistics("m").orElseThrow();
+
+    assertEquals(12, statistics.inferences());
+    assertEquals(4, statistics.executions());
+    assertEquals(9, statistics.times().size());
+    assertEquals(new Time(10, 1_000_000), statistics.times().get("queue"));
+    assertEquals(new Time(10, 3_000_000), statistics.times().get("compute_infer"));
+    assertEquals(new Time(2, 900_000), statistics.times().get("stall"));
+  }
+
+  @Test
+  void statistics_nothingToldOfTheModel_empty() throws Exception {
+    answers.put("/v2/models/m/stats", "{\"model_stats\": []}");
+
+    assertEquals(Optional.empty(), client.statistics("m"));
+  }
+
   @Test
   void statistics_noSuchRoute_empty() throws Exception {
     assertEquals(Optional.empty(), client.statistics("m"));

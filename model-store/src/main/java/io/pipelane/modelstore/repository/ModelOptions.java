@@ -10,13 +10,15 @@ import java.util.Optional;
  *
  * @param buckets batch sizes to specialise the structure to, ascending; empty leaves the choice
  * @param warmUp whether to make the model resident before it is READY
+ * @param tenant whose model it is; empty for nobody's in particular
  */
 public record ModelOptions(
-    List<Integer> buckets, boolean warmUp, Priority priority, Limits limits) {
+    List<Integer> buckets, boolean warmUp, String tenant, Priority priority, Limits limits) {
   public static final ModelOptions DEFAULT =
       new ModelOptions(
           List.of(),
           false,
+          "",
           Priority.ONLINE,
           new Limits(Optional.empty(), Optional.empty(), Optional.empty()));
 

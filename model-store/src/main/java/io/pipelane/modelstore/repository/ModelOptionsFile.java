@@ -59,7 +59,7 @@ final class ModelOptionsFile {
     if (root == null || root.isMissingNode() || root.isNull()) {
       return ModelOptions.DEFAULT;
     }
-    checkKeys(root, "", Set.of("buckets", "warm-up", "priority", "limits"));
+    checkKeys(root, "", Set.of("buckets", "warm-up", "tenant", "priority", "limits"));
     JsonNode limits = root.path("limits");
     if (!limits.isMissingNode()) {
       checkKeys(limits, "limits.", Set.of("queued-requests", "request-size", "timeout"));
@@ -67,6 +67,7 @@ final class ModelOptionsFile {
     return new ModelOptions(
         buckets(root.path("buckets")),
         warmUp(root.path("warm-up")),
+        tenant(root.path("tenant")),
         priority(root.path("priority")),
         new Limits(
             Optional.of(limits.path("queued-requests"))
@@ -112,6 +113,14 @@ final class ModelOptionsFile {
       throw refused("warm-up is \"" + node.asText() + "\"; allowed are true and false");
     }
     return node.asBoolean(ModelOptions.DEFAULT.warmUp());
+  }
+
+  private static String tenant(JsonNode node) {
+    String name = node.asText("");
+    if (!node.isMissingNode() && (!node.isTextual() || name.isEmpty() || name.length() > 128)) {
+      throw refused("tenant is \"" + name + "\"; allowed are names of 1 to 128 characters");
+    }
+    return name;
   }
 
   private static Priority priority(JsonNode node) {

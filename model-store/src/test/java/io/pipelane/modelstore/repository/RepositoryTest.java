@@ -84,12 +84,14 @@ class RepositoryTest {
         """
         buckets: [1, 4, 16]
         warm-up: true
+        tenant: accounting
         priority: offline
         limits: {queued-requests: 8, request-size: 1MiB, timeout: 250ms}
         """);
     ModelOptions options = scan().registered().getFirst().options();
     assertEquals(List.of(1, 4, 16), options.buckets());
     assertTrue(options.warmUp());
+    assertEquals("accounting", options.tenant());
     assertEquals(Priority.OFFLINE, options.priority());
     assertEquals(
         new ModelOptions.Limits(
@@ -108,6 +110,7 @@ class RepositoryTest {
         "buckets: many",
         "priority: urgent",
         "warm-up: maybe",
+        "tenant: [a, b]",
         "limits: {queue: 3}",
         "limits: {timeout: soon}",
         "limits: {request-size: 3 bananas}",

@@ -237,7 +237,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model.put(version.version(), new Importing());
       }
       ImportedModel imported =
-          importer.importModel(found.modelFile(), version).withBuckets(found.options().buckets());
+          importer
+              .importModel(found.modelFile(), version)
+              .withBuckets(found.options().buckets())
+              .ofTenant(found.options().tenant());
       Ready next = new Ready(imported, found.options());
       if (!(before instanceof Ready current)) {
         serve(model, next);

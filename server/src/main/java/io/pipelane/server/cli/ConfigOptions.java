@@ -29,7 +29,8 @@ public final class ConfigOptions implements IModelTransformer {
           "device.kind", "--device",
           "device.memory", "--memory",
           "server.host", "--host",
-          "server.http-port", "--http-port");
+          "server.http-port", "--http-port",
+          "server.grpc-port", "--grpc-port");
 
   @Override
   public CommandSpec transform(CommandSpec spec) {

@@ -40,17 +40,20 @@ final class WorkersCommand implements Subcommand {
   }
 
   private static void print(JsonNode overview, PrintWriter out) {
-    TextTable table = new TextTable("ID", "PID", "STATE", "SESSIONS", "MEMORY");
+    TextTable table =
+        new TextTable("ID", "PID", "STATE", "SESSIONS", "MEMORY", "DEVICE", "DEVICE MEMORY");
     for (JsonNode worker : overview.path("workers")) {
       table.add(
           worker.path("id").asText(),
           worker.path("pid").asText(),
           worker.path("state").asText(),
           worker.path("sessions").asText(),
-          new ByteSize(worker.path("memory_bytes").asLong()).toString());
+          new ByteSize(worker.path("memory_bytes").asLong()).toString(),
+          worker.path("device").asText(),
+          new ByteSize(worker.path("device_bytes").asLong()).toString());
     }
     if (overview.path("workers").isEmpty()) {
-      out.println("Models run in the server's own process; workers.isolation is thread.");
+      out.println("Models run in the server's own process; see workers.isolation.");
       return;
     }
     table.print(out);
@@ -58,6 +61,7 @@ final class WorkersCommand implements Subcommand {
     String loss = overview.path("last_loss").asText();
     if (!loss.isEmpty()) {
       out.println("Last loss: " + loss);
+      out.println("Last pause: %.1f ms".formatted(overview.path("last_pause_us").asLong() / 1e3));
     }
   }
 }

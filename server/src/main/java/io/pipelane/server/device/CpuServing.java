@@ -7,6 +7,7 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.importing.ImportTarget;
 import java.nio.file.Path;
 
@@ -16,10 +17,9 @@ final class CpuServing {
 
   static ServingDevice open(PipelaneConfig config, Path library) {
     DeviceBudget budget = config.device().forCpu(Runtime.getRuntime().availableProcessors());
-    return switch (config.workers().isolation()) {
-      case THREAD -> inThisProcess(config, library, budget);
-      case PROCESS -> inWorkers(config, library, budget);
-    };
+    return config.workers().usesProcesses(false)
+        ? inWorkers(config, library, budget)
+        : inThisProcess(config, library, budget);
   }
 
   private static ServingDevice inThisProcess(
@@ -35,20 +35,26 @@ final class CpuServing {
   private static ServingDevice inWorkers(PipelaneConfig config, Path library, DeviceBudget budget) {
     CpuDevice device =
         CpuDevice.openForWorkers(budget.weights(), budget.page(), config.link().bandwidth());
-    WorkersConfig workers = config.workers();
-    WorkerSettings settings =
-        new WorkerSettings(
-            library,
-            config.runtime().threads(),
-            budget.lanes(),
-            workers.standbys(),
-            workers.hangTimeout(),
-            workers.startTimeout(),
-            workers.heap());
+    WorkerSettings settings = workers(config, library, budget);
     return new ServingDevice(
         ImportTarget.processor(),
         device,
         budget,
         memory -> new ProcessSessionFactory(device, settings));
+  }
+
+  /** How a configuration has worker processes of a device run. */
+  static WorkerSettings workers(PipelaneConfig config, Path library, DeviceBudget budget) {
+    WorkersConfig workers = config.workers();
+    return new WorkerSettings(
+        WorkerMain.class,
+        library,
+        config.runtime().threads(),
+        budget.lanes(),
+        workers.switchOn(),
+        workers.chosenStandbys(),
+        workers.hangTimeout(),
+        workers.startTimeout(),
+        workers.heap());
   }
 }

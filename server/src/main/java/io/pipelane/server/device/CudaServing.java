@@ -1,34 +1,100 @@
 package io.pipelane.server.device;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RuntimeConfig;
+import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.execution.CaptureSettings;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import java.nio.file.Path;
+import java.util.function.IntSupplier;
 
 /** Opens GPUs as devices. */
 final class CudaServing {
-  private CudaServing() {}
+  /** What a process's context and libraries take of a GPU, about. */
+  private static final ByteSize PROCESS = ByteSize.ofMebibytes(640);
 
-  static ServingDevice open(PipelaneConfig config, Path library, CudaDriver driver, int ordinal) {
-    DeviceBudget budget;
-    CudaDevice device;
+  private final PipelaneConfig config;
+  private final Path library;
+  private final CudaDriver driver;
+  private final SharedMemory transferMemory;
+  private final IntSupplier workerIds;
+
+  /**
+   * Nothing is opened yet.
+   *
+   * @param transferMemory pinned; worker processes read inputs there
+   * @param workerIds numbers that no other worker process has
+   */
+  CudaServing(
+      PipelaneConfig config,
+      Path library,
+      CudaDriver driver,
+      SharedMemory transferMemory,
+      IntSupplier workerIds) {
+    this.config = config;
+    this.library = library;
+    this.driver = driver;
+    this.transferMemory = transferMemory;
+    this.workerIds = workerIds;
+  }
+
+  ServingDevice open(int ordinal) {
     try (CudaContext context = CudaContext.open(driver, ordinal)) {
-      budget = config.device().forGpu(context.freeBytes());
-      device = CudaDevice.open(driver, ordinal, budget.weights(), budget.page());
+      DeviceBudget budget = budget(config, context.freeBytes());
+      return config.workers().usesProcesses(true)
+          ? inWorkers(ordinal, budget)
+          : inThisProcess(ordinal, budget);
     }
-    RuntimeConfig runtime = config.runtime();
+  }
+
+  private ServingDevice inThisProcess(int ordinal, DeviceBudget budget) {
+    CudaDevice device = CudaDevice.open(driver, ordinal, budget.weights(), budget.page());
     return new ServingDevice(
         target(config, device.context()),
         device,
         budget,
-        memory -> new CudaSessionFactory(library, device, memory, execution(runtime)));
+        memory -> new CudaSessionFactory(library, device, memory, execution(config.runtime())));
+  }
+
+  private ServingDevice inWorkers(int ordinal, DeviceBudget budget) {
+    CudaDevice device = CudaDevice.openForWorkers(driver, ordinal, budget.weights(), budget.page());
+    return new ServingDevice(
+        target(config, device.context()),
+        device,
+        budget,
+        memory ->
+            new ProcessSessionFactory(
+                device,
+                device.export(execution(config.runtime()), transferMemory),
+                transferMemory.segment(),
+                CpuServing.workers(config, library, budget),
+                workerIds));
+  }
+
+  /** What one GPU is given, which has so much memory free; worker processes come off first. */
+  static DeviceBudget budget(PipelaneConfig config, long freeBytes) {
+    return config.device().forGpu(Math.max(0, freeBytes - workerCount(config) * PROCESS.bytes()));
+  }
+
+  /** What a GPU's worker processes take beside its budget, for people; perhaps nothing. */
+  static String workersNote(PipelaneConfig config) {
+    int workers = workerCount(config);
+    return workers == 0
+        ? ""
+        : "; beside it %d worker processes, about %s of device memory each"
+            .formatted(workers, PROCESS);
+  }
+
+  private static int workerCount(PipelaneConfig config) {
+    return config.workers().usesProcesses(true) ? 1 + config.workers().chosenStandbys() : 0;
   }
 
   /** What models are imported for that a device serves. */

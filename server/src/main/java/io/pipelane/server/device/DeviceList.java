@@ -116,7 +116,7 @@ public final class DeviceList {
                   version,
                   new ByteSize(context.totalBytes()),
                   new ByteSize(free),
-                  config.device().forGpu(free));
+                  CudaServing.budget(config, free) + CudaServing.workersNote(config));
       return new Listed(
           selection,
           description,

@@ -4,7 +4,6 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.calibration.Calibration;
 import io.pipelane.lanes.calibration.CalibrationFile;
@@ -37,6 +36,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
@@ -92,6 +92,7 @@ public final class DeviceOpening {
     HostTier hostTier;
     TransferMemory transferMemory;
     ByteSize hostBytes = config.hostTier().memory();
+    String note = "";
     long transferBytes = config.server().transferMemory().bytes();
     switch (choice) {
       case DeviceChoice.Processor(String reason) -> {
@@ -105,35 +106,29 @@ public final class DeviceOpening {
         transferMemory = opened.add(new TransferMemory(memory.segment()));
       }
       case DeviceChoice.Gpus(List<Integer> ordinals) -> {
-        requireThreads();
         CudaDriver driver = CudaDriver.load();
         ordinals.forEach(ordinal -> announceLink(ordinal, announcements));
         // Pinned memory belongs to a context, and must be gone before the last device is.
         CudaContext context = opened.add(CudaContext.open(driver, ordinals.getFirst()));
-        for (int ordinal : ordinals) {
-          devices.add(opened.add(CudaServing.open(config, library, driver, ordinal)));
-        }
-        hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
-        PinnedHostMemory memory = opened.add(PinnedHostMemory.allocate(context, transferBytes));
+        SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
+        PinnedHostMemory _ = opened.add(PinnedHostMemory.register(context, memory.segment()));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
+        CudaServing gpus =
+            new CudaServing(config, library, driver, memory, new AtomicInteger()::incrementAndGet);
+        for (int ordinal : ordinals) {
+          devices.add(opened.add(gpus.open(ordinal)));
+        }
+        note = CudaServing.workersNote(config);
+        hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
       }
     }
     List<ServingDevices.Place> places = new ArrayList<>();
     for (ServingDevice device : devices) {
-      announcements.accept(device.description());
+      announcements.accept(device.description() + note);
       places.add(place(device, hostTier));
     }
     return new OpenDevices(
         new ServingDevices(places, hostTier), commonTarget(devices), transferMemory);
-  }
-
-  private void requireThreads() {
-    if (config.workers().isolation() == WorkersConfig.Isolation.PROCESS) {
-      throw new StatusException(
-          Status.UNIMPLEMENTED,
-          "workers.isolation is process, which the CPU alone can do so far; set it to thread, or"
-              + " device.kind to cpu");
-    }
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
@@ -198,7 +193,8 @@ public final class DeviceOpening {
     String name = device.device().name();
     ExecutorService writer =
         opened.add(
-            Executors.newSingleThreadExecutor(Thread.ofPlatform().name("profiles").factory()));
+            Executors.newSingleThreadExecutor(
+                Thread.ofPlatform().daemon().name("profiles").factory()));
     SegmentProfiles profiles =
         SegmentProfiles.in(new ProfileFolder(config.repository().cache(), name), writer);
     GraphTarget graph = device.target().graph();

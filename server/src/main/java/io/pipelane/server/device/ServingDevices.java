@@ -7,6 +7,7 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
@@ -125,19 +126,23 @@ public final class ServingDevices implements InferenceService {
 
   @Override
   public WorkersOverview workers() {
-    return processes().map(ProcessSessionFactory::workers).orElse(WorkersOverview.NONE);
+    return processes()
+        .map(ProcessSessionFactory::workers)
+        .reduce(WorkersOverview.NONE, WorkersOverview::and);
   }
 
   @Override
   public CompletableFuture<Void> recycle(int worker) {
     return processes()
+        .filter(workers -> workers.has(worker))
+        .findFirst()
+        .or(() -> processes().findFirst())
         .map(workers -> workers.recycle(worker))
         .orElseGet(() -> InferenceService.super.recycle(worker));
   }
 
-  /** One device at most has some: the processor. */
-  private Optional<ProcessSessionFactory> processes() {
-    return places.stream().flatMap(place -> Stream.ofNullable(place.workers)).findFirst();
+  private Stream<ProcessSessionFactory> processes() {
+    return places.stream().flatMap(place -> Stream.ofNullable(place.workers));
   }
 
   /** What a version's owner should know of how it runs at present; for any thread, and at once. */
@@ -151,6 +156,17 @@ public final class ServingDevices implements InferenceService {
     Map<String, MemoryOverview> overviews = new LinkedHashMap<>();
     places.forEach(place -> overviews.put(place.name, place.switcher.memory()));
     return overviews;
+  }
+
+  /** What each device holds, has done and has still to do, by the devices' names. */
+  public Map<String, DeviceState> states() {
+    Map<String, DeviceState> states = new LinkedHashMap<>();
+    for (Place place : places) {
+      Switcher switcher = place.switcher;
+      states.put(
+          place.name, new DeviceState(switcher.memory(), switcher.transfers(), switcher.waiting()));
+    }
+    return states;
   }
 
   /** How the weights kept in host memory have been used. */

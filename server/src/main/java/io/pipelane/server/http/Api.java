@@ -9,8 +9,12 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.RepositoryRequests;
+import io.pipelane.server.protocol.StatisticsAnswer;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import java.time.Duration;
 import java.util.List;
@@ -24,9 +28,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
 final class Api {
+  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
   private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(Api.class.getName());
 
+  private final Backend backend;
   private final ModelCatalog catalog;
   private final InferenceService service;
   private final ServerActivity activity;
@@ -35,9 +41,10 @@ final class Api {
   /**
    * @param codecs runs the decoding and encoding that would hold an event loop for too long
    */
-  Api(ModelCatalog catalog, InferenceService service, ServerActivity activity, Executor codecs) {
-    this.catalog = catalog;
-    this.service = service;
+  Api(Backend backend, ServerActivity activity, Executor codecs) {
+    this.backend = backend;
+    this.catalog = backend.catalog();
+    this.service = backend.service();
     this.activity = activity;
     this.codecs = codecs;
   }
@@ -58,8 +65,60 @@ final class Api {
       return;
     }
     exchange.setCounted();
-    ByteBuf body = exchange.takeBody();
+    Compression compression = exchange.compression();
+    if (compression == null) {
+      answer(exchange, route, exchange.takeBody());
+    } else {
+      decompress(exchange, route, compression);
+    }
+  }
+
+  /** The executor for what would hold an event loop for too long. */
+  Executor codecs() {
+    return codecs;
+  }
+
+  /** Decompresses on a codec thread and goes back to the event loop. */
+  private void decompress(Exchange exchange, Route route, Compression compression) {
+    ByteBuf compressed = exchange.takeBody();
     try {
+      codecs.execute(
+          () -> {
+            try {
+              ByteBuf body =
+                  compression.decompress(
+                      compressed, exchange.maxRequestBytes(), exchange.allocator());
+              onLoop(exchange, () -> answer(exchange, route, body), body::release);
+            } catch (StatusException e) {
+              onLoop(exchange, () -> exchange.answer(e), () -> {});
+            } catch (RuntimeException | OutOfMemoryError e) {
+              onLoop(exchange, () -> exchange.answer(internal(e)), () -> {});
+            } finally {
+              compressed.release();
+            }
+          });
+    } catch (RejectedExecutionException e) {
+      compressed.release();
+      exchange.answer(
+          StatusException.unavailable(
+              "the server is busy decompressing; try again", RETRY_AFTER_BUSY));
+    }
+  }
+
+  private static void onLoop(Exchange exchange, Runnable action, Runnable giveUp) {
+    try {
+      exchange.loop().execute(action);
+    } catch (RejectedExecutionException e) {
+      giveUp.run();
+    }
+  }
+
+  /** Answers from a whole body, which it takes over. */
+  private void answer(Exchange exchange, Route route, ByteBuf body) {
+    try {
+      if (exchange.isAbandoned()) {
+        return;
+      }
       dispatch(exchange, route, body);
     } catch (StatusException e) {
       exchange.answer(e);
@@ -74,7 +133,7 @@ final class Api {
     switch (route) {
       case Route.ServerMetadata _ -> answer(exchange, Answers::server);
       case Route.Live _ -> answer(exchange, Answers::live);
-      case Route.Ready _ -> answerReady(exchange, catalog.isReady() && service.isUsable());
+      case Route.Ready _ -> answerReady(exchange, backend.isReady());
       case Route.ModelMetadata(String name, String version) -> {
         ServedModel model = catalog.resolve(name, version);
         answer(exchange, target -> Answers.model(target, model));
@@ -84,10 +143,13 @@ final class Api {
         answer(exchange, target -> Answers.modelReady(target, model));
       }
       case Route.Infer(String name, String version) -> {
-        ServedModel model = catalog.resolve(name, version);
-        model.checkRequestSize(body.readableBytes());
-        InferRun.start(exchange, body, model, service, codecs);
+        infer(exchange, catalog.resolve(name, version), body);
       }
+      case Route.Statistics(String name, String version) -> {
+        List<ModelCounters> models = backend.statisticsOf(name, version);
+        answer(exchange, target -> StatisticsAnswer.write(target, models));
+      }
+      case Route.Metrics _ -> MetricsRun.start(exchange, backend.metrics(), codecs);
       case Route.Index _ -> {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body));
         answer(exchange, target -> Answers.index(target, entries));
@@ -105,6 +167,20 @@ final class Api {
         answer(exchange, target -> Answers.workers(target, workers));
       }
       case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
+    }
+  }
+
+  private void infer(Exchange exchange, ServedModel model, ByteBuf body) {
+    RequestAccount account = backend.statistics().begin(model.version());
+    try {
+      model.checkRequestSize(body.readableBytes());
+      InferRun.start(exchange, body, model, service, account, codecs);
+    } catch (StatusException e) {
+      account.failed(e.status());
+      throw e;
+    } catch (RuntimeException | OutOfMemoryError e) {
+      account.failed(Status.INTERNAL);
+      throw e;
     }
   }
 

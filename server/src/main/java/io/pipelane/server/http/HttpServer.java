@@ -20,14 +20,13 @@ import io.netty.util.concurrent.GlobalEventExecutor;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
-import io.pipelane.server.catalog.ModelCatalog;
-import io.pipelane.switcher.InferenceService;
+import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.net.Transport;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -37,9 +36,6 @@ import java.util.concurrent.TimeoutException;
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 public final class HttpServer implements AutoCloseable {
-  private static final System.Logger LOGGER = System.getLogger(HttpServer.class.getName());
-  private static final int CODEC_THREADS = 2;
-  private static final int MAXIMUM_WAITING_FOR_CODECS = 64;
   private static final int BACKLOG = 1024;
   private static final int MAXIMUM_LINE_LENGTH = 8 << 10;
   private static final int MAXIMUM_HEADERS_LENGTH = 32 << 10;
@@ -47,34 +43,25 @@ public final class HttpServer implements AutoCloseable {
   private static final Duration CLOSING_TIME = Duration.ofSeconds(2);
 
   private final EventLoopGroup loops;
-  private final ExecutorService codecs;
+  private final CodecThreads codecs;
   private final ServerActivity activity;
   private final TransferBuffers transfers;
   private final ChannelGroup connections;
   private final Transport transport;
+  private final boolean isSecure;
   private final Channel listener;
 
-  private HttpServer(
-      HttpSettings settings,
-      ModelCatalog catalog,
-      InferenceService service,
-      TransferMemory transferMemory) {
+  private HttpServer(HttpSettings settings, Backend backend, TransferMemory transferMemory) {
     transfers = new TransferBuffers(transferMemory);
     transport = settings.transport().resolve();
+    isSecure = settings.tls().isPresent();
     activity = new ServerActivity();
     connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
-    codecs =
-        new ThreadPoolExecutor(
-            CODEC_THREADS,
-            CODEC_THREADS,
-            0,
-            TimeUnit.SECONDS,
-            new ArrayBlockingQueue<>(MAXIMUM_WAITING_FOR_CODECS),
-            new DefaultThreadFactory("http-codec", true));
+    codecs = new CodecThreads("http-codec");
     loops =
         new MultiThreadIoEventLoopGroup(
             settings.eventLoops(), new DefaultThreadFactory("http", true), transport.ioHandlers());
-    Api api = new Api(catalog, service, activity, codecs);
+    Api api = new Api(backend, activity, codecs);
     try {
       listener = listen(settings, api);
     } catch (RuntimeException | Error e) {
@@ -91,11 +78,8 @@ public final class HttpServer implements AutoCloseable {
    *     {@link Status#UNIMPLEMENTED} when the transport is not available
    */
   public static HttpServer start(
-      HttpSettings settings,
-      ModelCatalog catalog,
-      InferenceService service,
-      TransferMemory transferMemory) {
-    return new HttpServer(settings, catalog, service, transferMemory);
+      HttpSettings settings, Backend backend, TransferMemory transferMemory) {
+    return new HttpServer(settings, backend, transferMemory);
   }
 
   private Channel listen(HttpSettings settings, Api api) {
@@ -141,6 +125,9 @@ public final class HttpServer implements AutoCloseable {
   }
 
   private void configure(Channel channel, HttpSettings settings, Api api) {
+    settings
+        .tls()
+        .ifPresent(tls -> channel.pipeline().addLast(tls.http().newHandler(channel.alloc())));
     channel
         .pipeline()
         .addLast(
@@ -166,7 +153,7 @@ public final class HttpServer implements AutoCloseable {
 
   /** The same as an address that clients take, such as {@code http://127.0.0.1:8000}. */
   public String url() {
-    return "http://" + NetUtil.toSocketAddressString(address());
+    return (isSecure ? "https://" : "http://") + NetUtil.toSocketAddressString(address());
   }
 
   /** The transport in use; never {@link Transport#AUTO}. */
@@ -208,19 +195,7 @@ public final class HttpServer implements AutoCloseable {
     loops
         .shutdownGracefully(0, CLOSING_TIME.toMillis(), TimeUnit.MILLISECONDS)
         .awaitUninterruptibly(2 * CLOSING_TIME.toMillis());
-    codecs.shutdown();
-    awaitCodecs();
-  }
-
-  /** They use transfer memory, which is closed next. */
-  private void awaitCodecs() {
-    try {
-      if (!codecs.awaitTermination(CLOSING_TIME.toMillis(), TimeUnit.MILLISECONDS)) {
-        LOGGER.log(System.Logger.Level.WARNING, "a request is still being decoded or encoded");
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    codecs.stop(CLOSING_TIME);
   }
 
   /** Stops without waiting for running requests. */

@@ -1,17 +1,18 @@
 package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.InferCall;
 import io.pipelane.server.protocol.InferRequestReader;
 import io.pipelane.server.protocol.InferResponseWriter;
 import io.pipelane.server.protocol.LatestDescription;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
@@ -28,7 +29,7 @@ final class InferRun implements ResultHandler {
   /*
    * Threads, one after another: the event loop decodes (large JSON: a codec thread) and submits; a
    * lane's thread places outputs and reports the end; the event loop encodes (large JSON: a codec
-   * thread) and answers. `outputs` is the lane's until it hands over to the event loop.
+   * thread) and answers. `outputs` and `stallNanos` are the lane's until it hands over to the event loop.
    *
    * References: `call` holds the inputs' buffers until the handler has been told the end, because
    * the service reads them until then, even when the client is long gone. Outputs belong to this
@@ -36,22 +37,21 @@ final class InferRun implements ResultHandler {
    * loop has shut down, whichever thread finds out releases both.
    */
 
-  /** JSON tensors beyond it are decoded and encoded off the event loop. */
-  static final int LARGEST_ON_LOOP = 256 << 10;
-
   private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(InferRun.class.getName());
 
   private final Exchange exchange;
   private final InferCall call;
+  private final RequestAccount account;
   private final Executor codecs;
   private final List<OutputTensor> outputs;
   private InferenceService.@Nullable Ticket ticket;
   private boolean ended;
 
-  private InferRun(Exchange exchange, InferCall call, Executor codecs) {
+  private InferRun(Exchange exchange, InferCall call, RequestAccount account, Executor codecs) {
     this.exchange = exchange;
     this.call = call;
+    this.account = account;
     this.codecs = codecs;
     this.outputs = new ArrayList<>(call.request().outputs().size());
   }
@@ -59,6 +59,7 @@ final class InferRun implements ResultHandler {
   /**
    * Decodes and submits; on the exchange's event loop. The caller keeps its reference to the body.
    *
+   * @param account ended by the run, or by the caller where this throws
    * @throws StatusException when the request is refused at once
    */
   static void start(
@@ -66,18 +67,19 @@ final class InferRun implements ResultHandler {
       ByteBuf body,
       ServedModel model,
       InferenceService service,
+      RequestAccount account,
       Executor codecs) {
     int jsonLength = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
     if (!takesLong(model, body.readableBytes(), jsonLength)) {
       InferCall call =
           InferRequestReader.read(
               model, body, jsonLength, exchange.allocator(), exchange.latestDescription());
-      new InferRun(exchange, call, codecs).submit(service);
+      new InferRun(exchange, call, account, codecs).submit(service);
       return;
     }
     body.retain();
     try {
-      codecs.execute(() -> decode(exchange, body, jsonLength, model, service, codecs));
+      codecs.execute(() -> decode(exchange, body, jsonLength, model, service, account, codecs));
     } catch (RejectedExecutionException e) {
       body.release();
       throw busy("decoding");
@@ -85,8 +87,8 @@ final class InferRun implements ResultHandler {
   }
 
   private static boolean takesLong(ServedModel model, int bodyLength, int jsonLength) {
-    return jsonLength > LARGEST_ON_LOOP
-        || (bodyLength > LARGEST_ON_LOOP
+    return jsonLength > CodecThreads.LARGEST_ON_LOOP
+        || (bodyLength > CodecThreads.LARGEST_ON_LOOP
             && model.inputs().stream().anyMatch(input -> input.type() == TensorType.BYTES));
   }
 
@@ -97,36 +99,45 @@ final class InferRun implements ResultHandler {
       int jsonLength,
       ServedModel model,
       InferenceService service,
+      RequestAccount account,
       Executor codecs) {
     try {
       LatestDescription none = new LatestDescription(); // The connection's belongs to its loop.
       InferCall call = InferRequestReader.read(model, body, jsonLength, exchange.allocator(), none);
-      hop(exchange, () -> new InferRun(exchange, call, codecs).resume(service), call::close);
+      InferRun run = new InferRun(exchange, call, account, codecs);
+      hop(exchange, () -> run.resume(service), call::close);
     } catch (StatusException e) {
-      hop(exchange, () -> exchange.answer(e), () -> {});
+      hop(exchange, () -> refuse(exchange, account, e), () -> {});
     } catch (RuntimeException | OutOfMemoryError e) {
-      hop(exchange, () -> exchange.answer(Api.internal(e)), () -> {});
+      hop(exchange, () -> refuse(exchange, account, Api.internal(e)), () -> {});
     } finally {
       body.release();
     }
   }
 
+  private static void refuse(Exchange exchange, RequestAccount account, StatusException error) {
+    account.failed(error.status());
+    exchange.answer(error);
+  }
+
   private void resume(InferenceService service) {
     if (exchange.isAbandoned()) {
+      account.failed(Status.CANCELLED);
       call.close();
       return;
     }
     try {
       submit(service);
     } catch (StatusException e) {
-      exchange.answer(e);
+      refuse(exchange, account, e);
     } catch (RuntimeException e) {
-      exchange.answer(Api.internal(e));
+      refuse(exchange, account, Api.internal(e));
     }
   }
 
   private void submit(InferenceService service) {
     exchange.whenAbandoned(this::cancel);
+    account.decoded();
     try {
       ticket = service.submit(call.request(), this);
     } catch (RuntimeException e) {
@@ -158,6 +169,7 @@ final class InferRun implements ResultHandler {
 
   @Override
   public void completed(InferenceTimings timings) {
+    account.ran(timings);
     hop(exchange, () -> end(null), this::releaseAll);
   }
 
@@ -175,17 +187,18 @@ final class InferRun implements ResultHandler {
     call.close();
     if (error != null || exchange.isAbandoned()) {
       releaseOutputs();
+      account.failed(error == null ? Status.CANCELLED : error.status());
       if (error != null) {
         exchange.answer(error);
       }
-    } else if (jsonBytes() <= LARGEST_ON_LOOP) {
+    } else if (jsonBytes() <= CodecThreads.LARGEST_ON_LOOP) {
       exchange.answer(encode());
     } else {
       try {
         codecs.execute(this::encodeElsewhere);
       } catch (RejectedExecutionException e) {
         releaseOutputs();
-        exchange.answer(busy("encoding"));
+        refuse(exchange, account, busy("encoding"));
       }
     }
   }
@@ -217,16 +230,22 @@ final class InferRun implements ResultHandler {
         tail.add(output.data().retain());
       }
       int jsonLength = call.hasBinaryOutput() ? body.readableBytes() : -1;
-      return new Response(HttpResponseStatus.OK, body, tail, jsonLength, null, null, false);
+      account.answered();
+      return Response.inferred(body, tail, jsonLength, account.stallNanos());
     } catch (StatusException e) {
       body.release();
-      return Response.error(e, exchange.allocator());
+      return failure(e);
     } catch (RuntimeException | OutOfMemoryError e) {
       body.release();
-      return Response.error(Api.internal(e), exchange.allocator());
+      return failure(Api.internal(e));
     } finally {
       releaseOutputs();
     }
+  }
+
+  private Response failure(StatusException error) {
+    account.failed(error.status());
+    return Response.error(error, exchange.allocator());
   }
 
   private void releaseAll() {

@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.pipelane.server.net.TransferBuffers;
 import org.jspecify.annotations.Nullable;
 
 /**

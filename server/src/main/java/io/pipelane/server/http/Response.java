@@ -8,7 +8,6 @@ import io.pipelane.server.protocol.Answers;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An answer before its head is written. Its first buffer keeps room in front of the body, so that
@@ -19,18 +18,29 @@ import org.jspecify.annotations.Nullable;
  *
  * @param body begins behind {@link ResponseHead#ROOM} bytes that are not readable
  * @param tail sent behind the body as it is
- * @param jsonLength bytes of JSON in front of binary data, -1 for a body that is JSON throughout
- * @param allow methods that the path knows, for 405
+ * @param content what the body is
+ * @param jsonLength bytes of JSON in front of binary data, -1 for other content
+ * @param stallNanos how long an inference waited for weights, -1 for other answers
+ * @param fields further header fields, short ones, without the end of their lines
  * @param closes whether the connection cannot go on after it
  */
 record Response(
     HttpResponseStatus status,
     ByteBuf body,
     List<ByteBuf> tail,
+    Content content,
     int jsonLength,
-    @Nullable Duration retryAfter,
-    @Nullable String allow,
+    long stallNanos,
+    List<String> fields,
     boolean closes) {
+
+  /** What a body is. */
+  enum Content {
+    JSON,
+    BINARY,
+    METRICS,
+    PAGE
+  }
 
   /** A buffer to compose a body in. */
   static ByteBuf newBody(ByteBufAllocator allocator) {
@@ -39,12 +49,38 @@ record Response(
         .setIndex(ResponseHead.ROOM, ResponseHead.ROOM);
   }
 
-  /** A response without binary data. */
+  /**
+   * The answer to an inference.
+   *
+   * @param jsonLength bytes of JSON in front of binary data, -1 where there is none
+   */
+  static Response inferred(ByteBuf body, List<ByteBuf> tail, int jsonLength, long stallNanos) {
+    Content content = jsonLength >= 0 ? Content.BINARY : Content.JSON;
+    return new Response(
+        HttpResponseStatus.OK, body, tail, content, jsonLength, stallNanos, List.of(), false);
+  }
+
+  /** A response in one piece. */
+  static Response of(
+      HttpResponseStatus status,
+      Content content,
+      List<String> fields,
+      ByteBufAllocator allocator,
+      Consumer<ByteBuf> writer) {
+    ByteBuf body = newBody(allocator);
+    try {
+      writer.accept(body);
+    } catch (RuntimeException | Error e) {
+      body.release();
+      throw e;
+    }
+    return new Response(status, body, List.of(), content, -1, -1, fields, false);
+  }
+
+  /** A response of JSON. */
   static Response of(
       HttpResponseStatus status, ByteBufAllocator allocator, Consumer<ByteBuf> writer) {
-    ByteBuf body = newBody(allocator);
-    writer.accept(body);
-    return new Response(status, body, List.of(), -1, null, null, false);
+    return of(status, Content.JSON, List.of(), allocator, writer);
   }
 
   static Response ok(ByteBufAllocator allocator, Consumer<ByteBuf> writer) {
@@ -57,20 +93,50 @@ record Response(
 
   static Response error(StatusException error, ByteBufAllocator allocator) {
     String message = error.getMessage() == null ? error.status().name() : error.getMessage();
-    Response response = error(HttpStatusMapping.of(error.status()), allocator, message);
-    return new Response(
-        response.status, response.body, List.of(), -1, error.retryAfter(), null, false);
+    Duration retryAfter = error.retryAfter();
+    List<String> fields =
+        retryAfter == null
+            ? List.of()
+            : List.of("Retry-After: " + Math.max(1, retryAfter.plusMillis(999).toSeconds()));
+    return of(
+        HttpStatusMapping.of(error.status()),
+        Content.JSON,
+        fields,
+        allocator,
+        body -> Answers.error(body, message));
   }
 
   static Response methodNotAllowed(ByteBufAllocator allocator, String allow) {
-    Response response =
-        error(HttpResponseStatus.METHOD_NOT_ALLOWED, allocator, "Method Not Allowed; use " + allow);
-    return new Response(response.status, response.body, List.of(), -1, null, allow, false);
+    return of(
+        HttpResponseStatus.METHOD_NOT_ALLOWED,
+        Content.JSON,
+        List.of("Allow: " + allow),
+        allocator,
+        body -> Answers.error(body, "Method Not Allowed; use " + allow));
+  }
+
+  static Response encodingUnknown(ByteBufAllocator allocator, String encoding) {
+    return of(
+        HttpResponseStatus.NOT_IMPLEMENTED,
+        Content.JSON,
+        List.of("Accept-Encoding: " + Compression.SERVED),
+        allocator,
+        body ->
+            Answers.error(
+                body,
+                "Content-Encoding \"%s\" is not served; send the body as it is, or as one of %s"
+                    .formatted(UriPath.shorten(encoding), Compression.SERVED)));
   }
 
   /** The same response, after which the connection is closed. */
   Response closing() {
-    return new Response(status, body, tail, jsonLength, retryAfter, allow, true);
+    return new Response(status, body, tail, content, jsonLength, stallNanos, fields, true);
+  }
+
+  /** The same response with its whole body in one buffer, which it owns; this one gives it up. */
+  Response with(ByteBuf otherBody, List<String> otherFields) {
+    return new Response(
+        status, otherBody, List.of(), content, jsonLength, stallNanos, otherFields, closes);
   }
 
   long contentLength() {

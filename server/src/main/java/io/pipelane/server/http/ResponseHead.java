@@ -3,7 +3,6 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 
 /**
  * Writes the head of a response into the room in front of its body, from its end to its beginning:
@@ -11,16 +10,18 @@ import java.time.Duration;
  */
 final class ResponseHead {
   /** Bytes that the longest head needs. */
-  static final int ROOM = 320;
+  static final int ROOM = 448;
 
   private static final byte[] OK = bytes("HTTP/1.1 200 OK\r\n");
   private static final byte[] VERSION = bytes("HTTP/1.1 ");
   private static final byte[] JSON = bytes("Content-Type: application/json\r\n");
   private static final byte[] BINARY = bytes("Content-Type: application/octet-stream\r\n");
+  private static final byte[] METRICS =
+      bytes("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n");
+  private static final byte[] PAGE = bytes("Content-Type: text/html; charset=utf-8\r\n");
   private static final byte[] JSON_LENGTH = bytes("Inference-Header-Content-Length: ");
   private static final byte[] LENGTH = bytes("Content-Length: ");
-  private static final byte[] RETRY_AFTER = bytes("Retry-After: ");
-  private static final byte[] ALLOW = bytes("Allow: ");
+  private static final byte[] STALL = bytes("Pipelane-Stall-Us: ");
   private static final byte[] CLOSE = bytes("Connection: close\r\n");
   private static final byte[] KEEP_ALIVE = bytes("Connection: keep-alive\r\n");
   private static final byte[] LINE_END = bytes("\r\n");
@@ -52,21 +53,25 @@ final class ResponseHead {
       case STATED -> head.put(KEEP_ALIVE);
       case IMPLIED -> {}
     }
-    Duration retryAfter = response.retryAfter();
-    if (retryAfter != null) {
-      head.putField(RETRY_AFTER, Math.max(1, retryAfter.plusMillis(999).toSeconds()));
-    }
-    if (response.allow() != null) {
+    for (String field : response.fields()) {
       head.put(LINE_END);
-      head.put(bytes(response.allow()));
-      head.put(ALLOW);
+      head.put(bytes(field));
+    }
+    if (response.stallNanos() >= 0) {
+      head.putField(STALL, (response.stallNanos() + 999) / 1000);
     }
     head.putField(LENGTH, length);
     if (response.jsonLength() >= 0) {
       head.putField(JSON_LENGTH, response.jsonLength());
-      head.put(BINARY);
-    } else if (length > 0) {
-      head.put(JSON);
+    }
+    if (length > 0) {
+      head.put(
+          switch (response.content()) {
+            case JSON -> JSON;
+            case BINARY -> BINARY;
+            case METRICS -> METRICS;
+            case PAGE -> PAGE;
+          });
     }
     head.putStatus(response.status());
     response.body().readerIndex(head.start);

@@ -17,6 +17,11 @@ sealed interface Route {
 
   record ModelReady(String model, @Nullable String version) implements Route {}
 
+  /** Empty text stands for all models, or all versions. */
+  record Statistics(String model, String version) implements Route {}
+
+  record Metrics() implements Route {}
+
   record Infer(String model, @Nullable String version) implements Route {}
 
   record Index() implements Route {}
@@ -33,7 +38,15 @@ sealed interface Route {
   default boolean isPost() {
     return switch (this) {
       case Infer _, Index _, Load _, Unload _, Recycle _ -> true;
-      case ServerMetadata _, Live _, Ready _, ModelMetadata _, ModelReady _, Workers _ -> false;
+      case ServerMetadata _,
+          Live _,
+          Ready _,
+          ModelMetadata _,
+          ModelReady _,
+          Workers _,
+          Statistics _,
+          Metrics _ ->
+          false;
     };
   }
 
@@ -45,7 +58,12 @@ sealed interface Route {
    */
   static Route of(String target) {
     List<String> path = UriPath.segments(target);
-    Route route = path.isEmpty() || !path.getFirst().equals("v2") ? null : below(path);
+    Route route =
+        switch (path.isEmpty() ? "" : path.getFirst()) {
+          case "v2" -> below(path);
+          case "metrics" -> path.size() == 1 ? new Metrics() : null;
+          default -> null;
+        };
     if (route == null) {
       throw new StatusException(
           Status.NOT_FOUND, "no such path: " + UriPath.shorten(target) + "; GET /v2 is the root");
@@ -83,6 +101,9 @@ sealed interface Route {
     if (path.isEmpty()) {
       return null;
     }
+    if (path.size() == 1 && path.getFirst().equals("stats")) {
+      return new Statistics("", "");
+    }
     String name = UriPath.name(path.getFirst());
     boolean versioned = path.size() >= 3 && path.get(1).equals("versions");
     String version = versioned ? UriPath.name(path.get(2)) : null;
@@ -96,6 +117,7 @@ sealed interface Route {
     return switch (rest.getFirst()) {
       case "ready" -> new ModelReady(name, version);
       case "infer" -> new Infer(name, version);
+      case "stats" -> new Statistics(name, version == null ? "" : version);
       default -> null;
     };
   }

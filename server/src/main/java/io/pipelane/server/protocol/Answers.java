@@ -12,8 +12,14 @@ import java.util.List;
 
 /** Writes every answer that is not an inference's; each method appends one JSON text. */
 public final class Answers {
-  private static final List<String> EXTENSIONS = List.of("binary_tensor_data", "model_repository");
-  private static final String PLATFORM = "onnxruntime_onnx";
+  public static final String SERVER_NAME = "pipelane";
+
+  /** The extensions served, as the server's metadata names them. */
+  public static final List<String> EXTENSIONS =
+      List.of("binary_tensor_data", "model_repository", "statistics");
+
+  /** What every model's metadata says that it runs on. */
+  public static final String PLATFORM = "onnxruntime_onnx";
 
   private Answers() {}
 
@@ -23,7 +29,7 @@ public final class Answers {
         target,
         json -> {
           json.writeStartObject();
-          json.writeStringField("name", "pipelane");
+          json.writeStringField("name", SERVER_NAME);
           json.writeStringField("version", ProductVersion.get());
           json.writeArrayFieldStart("extensions");
           for (String extension : EXTENSIONS) {
@@ -136,6 +142,7 @@ public final class Answers {
           json.writeNumberField("started", workers.started());
           json.writeNumberField("lost", workers.lost());
           json.writeStringField("last_loss", workers.lastLoss());
+          json.writeNumberField("last_pause_us", workers.lastPauseNanos() / 1_000);
           json.writeArrayFieldStart("workers");
           for (WorkersOverview.Entry worker : workers.workers()) {
             json.writeStartObject();
@@ -144,6 +151,8 @@ public final class Answers {
             json.writeStringField("state", worker.state().name());
             json.writeNumberField("sessions", worker.sessions());
             json.writeNumberField("memory_bytes", worker.memoryBytes());
+            json.writeStringField("device", worker.device());
+            json.writeNumberField("device_bytes", worker.deviceBytes());
             json.writeEndObject();
           }
           json.writeEndArray();

@@ -2,6 +2,7 @@ package io.pipelane.server.protocol;
 
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.protocol.InputReader.Input;
 import java.lang.foreign.MemorySegment;
@@ -9,7 +10,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /** Checks binary tensors where they lie, without copying them. */
-final class BinaryTensors {
+public final class BinaryTensors {
   private static final long ANY_BUT_LOWEST_BIT_OF_EACH_BYTE = 0xFEFEFEFEFEFEFEFEL;
 
   private BinaryTensors() {}
@@ -29,23 +30,41 @@ final class BinaryTensors {
    */
   static void check(Input input, MemorySegment bytes) {
     String label = "input \"" + input.spec().name() + '"';
-    TensorType type = input.spec().type();
+    check(
+        label, "binary_data_size is", input.spec().type(), input.shape(), input.elements(), bytes);
+  }
+
+  /**
+   * The same.
+   *
+   * @param label what the tensor is called in error messages
+   * @param sizeIs what they say before the number of its bytes
+   * @param elements of the shape
+   */
+  public static void check(
+      String label,
+      String sizeIs,
+      TensorType type,
+      Shape shape,
+      long elements,
+      MemorySegment bytes) {
     if (type == TensorType.BYTES) {
-      checkStrings(label, input.elements(), bytes);
+      checkStrings(label, sizeIs, elements, bytes);
       return;
     }
-    long expected = input.elements() * type.byteWidth();
+    long expected = elements * type.byteWidth();
     if (bytes.byteSize() != expected) {
       throw Json.invalid(
-          "%s: binary_data_size is %d, shape %s of %s needs %d"
-              .formatted(label, bytes.byteSize(), input.shape(), type, expected));
+          "%s: %s %d, shape %s of %s needs %d"
+              .formatted(label, sizeIs, bytes.byteSize(), shape, type, expected));
     }
     if (type == TensorType.BOOL) {
       checkBooleans(label, bytes);
     }
   }
 
-  private static void checkStrings(String label, long elements, MemorySegment bytes) {
+  private static void checkStrings(
+      String label, String sizeIs, long elements, MemorySegment bytes) {
     long at = 0;
     for (long element = 0; element < elements; element++) {
       long left = bytes.byteSize() - at;
@@ -64,8 +83,8 @@ final class BinaryTensors {
     }
     if (at != bytes.byteSize()) {
       throw Json.invalid(
-          "%s: its %d elements take %d binary bytes, binary_data_size is %d"
-              .formatted(label, elements, at, bytes.byteSize()));
+          "%s: its %d elements take %d binary bytes, %s %d"
+              .formatted(label, elements, at, sizeIs, bytes.byteSize()));
     }
   }
 

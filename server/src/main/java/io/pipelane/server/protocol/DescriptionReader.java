@@ -69,7 +69,13 @@ final class DescriptionReader {
     OutputWishes wishes = outputs == null ? OutputWishes.all(model) : outputs;
     boolean binary = Boolean.TRUE.equals(parameters.binaryData());
     return new InferDescription(
-        model, id, inputs, wishes.names(), wishes.binary(model, binary), new LatestAnswer());
+        model,
+        id,
+        inputs,
+        wishes.names(),
+        wishes.binary(model, binary),
+        parameters.timeoutMicros(),
+        new LatestAnswer());
   }
 
   private void readMember(JsonParser parser, String member, JsonToken token) throws IOException {

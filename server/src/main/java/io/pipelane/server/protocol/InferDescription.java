@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param inputs in the request's order
  * @param outputs names of the outputs wanted, in the order wanted
  * @param binaryOutputs by position in {@code outputs}, whether to answer it as binary data
+ * @param timeoutMicros how long the caller waits for the answer, 0 for as long as it takes
  * @param latestAnswer how it was answered before
  */
 record InferDescription(
@@ -20,6 +21,7 @@ record InferDescription(
     List<Input> inputs,
     List<String> outputs,
     List<Boolean> binaryOutputs,
+    long timeoutMicros,
     LatestAnswer latestAnswer) {
   InferDescription {
     inputs = List.copyOf(inputs);

@@ -24,7 +24,14 @@ final class Parameters {
   /** Says how many bytes of binary data an input has. */
   static final String OF_INPUT = "binary_data_size";
 
+  /** A day. */
+  private static final long LONGEST_TIMEOUT_MICROS = 86_400_000_000L;
+
+  /** Says for how many microseconds the caller waits for the answer of a request. */
+  private static final String TIMEOUT = "timeout";
+
   private @Nullable Boolean binaryData;
+  private long timeoutMicros;
   private long binaryDataSize = -1;
 
   private Parameters() {}
@@ -32,6 +39,11 @@ final class Parameters {
   /** Whether binary output is wanted; null where nothing was said. */
   @Nullable Boolean binaryData() {
     return binaryData;
+  }
+
+  /** How long the caller waits, 0 where nothing was said. */
+  long timeoutMicros() {
+    return timeoutMicros;
   }
 
   /** Bytes of binary data that belong to an input, -1 where nothing was said. */
@@ -70,6 +82,11 @@ final class Parameters {
           readBinary(parser, owner, name, token);
         }
       }
+      case TIMEOUT -> {
+        if (heeded.equals(OF_REQUEST)) {
+          readTimeout(parser, owner, token);
+        }
+      }
       case "shared_memory_region", "classification" ->
           throw new StatusException(
               Status.UNIMPLEMENTED,
@@ -91,6 +108,17 @@ final class Parameters {
       throw Json.wrong(parser, field(owner, name), "true or false");
     }
     binaryData = parser.getBooleanValue();
+  }
+
+  private void readTimeout(JsonParser parser, String owner, JsonToken token) throws IOException {
+    if (token != JsonToken.VALUE_NUMBER_INT
+        || parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER
+        || parser.getLongValue() < 0
+        || parser.getLongValue() > LONGEST_TIMEOUT_MICROS) {
+      throw Json.wrong(
+          parser, field(owner, TIMEOUT), "microseconds within 0 to " + LONGEST_TIMEOUT_MICROS);
+    }
+    timeoutMicros = parser.getLongValue();
   }
 
   private static boolean fitsSize(JsonParser parser) throws IOException {

@@ -87,13 +87,7 @@ public final class RepositoryRequests {
       throw Json.wrong(parser, "parameters", "an object");
     }
     for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
-      if (name.equals("config") || name.startsWith("file:")) {
-        throw new StatusException(
-            Status.UNIMPLEMENTED,
-            "parameter \""
-                + Json.shorten(name)
-                + "\" is not served; put the model into the repository and load it by name");
-      }
+      checkParameter(name);
       parser.nextToken();
       if (name.equals("deadline")) {
         deadline = Optional.of(readDeadline(parser));
@@ -108,9 +102,40 @@ public final class RepositoryRequests {
     boolean fits =
         parser.currentToken() == JsonToken.VALUE_NUMBER_INT
             && parser.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
-    if (!fits || parser.getLongValue() < 0 || parser.getLongValue() > MOST_MICROS) {
+    if (!fits) {
       throw Json.wrong(parser, "parameters.deadline", "microseconds from 0 to " + MOST_MICROS);
     }
-    return Duration.of(parser.getLongValue(), ChronoUnit.MICROS);
+    return deadline(parser.getLongValue());
+  }
+
+  /**
+   * How soon a model should be on its device.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for less than none and more than a day
+   */
+  public static Duration deadline(long micros) {
+    if (micros < 0 || micros > MOST_MICROS) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "parameters.deadline must be microseconds from 0 to %d, not %d"
+              .formatted(MOST_MICROS, micros));
+    }
+    return Duration.of(micros, ChronoUnit.MICROS);
+  }
+
+  /**
+   * Checks a parameter of a load or unload request.
+   *
+   * @throws StatusException {@link Status#UNIMPLEMENTED} for one that brings a configuration or a
+   *     file along
+   */
+  public static void checkParameter(String name) {
+    if (name.equals("config") || name.startsWith("file:")) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "parameter \""
+              + Json.shorten(name)
+              + "\" is not served; put the model into the repository and load it by name");
+    }
   }
 }

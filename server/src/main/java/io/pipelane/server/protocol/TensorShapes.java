@@ -6,7 +6,7 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 
 /** Checks a tensor's description against a model's declaration. */
-final class TensorShapes {
+public final class TensorShapes {
   private TensorShapes() {}
 
   /**
@@ -15,7 +15,7 @@ final class TensorShapes {
    * @param label what the tensor is called in error messages
    * @throws StatusException when one of them does not fit
    */
-  static void check(String label, TensorSpec declared, TensorType type, Shape shape) {
+  public static void check(String label, TensorSpec declared, TensorType type, Shape shape) {
     if (type != declared.type()) {
       throw Json.invalid(
           label + ": datatype is " + type + ", the model declares " + declared.type());

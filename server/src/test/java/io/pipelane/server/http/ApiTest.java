@@ -36,7 +36,7 @@ class ApiTest {
     assertEquals("application/json", server.header("content-type"));
     assertTrue(server.text().startsWith("{\"name\":\"pipelane\",\"version\":\""), server.text());
     assertTrue(
-        server.text().endsWith("\"extensions\":[\"binary_tensor_data\",\"model_repository\"]}"));
+        server.text().endsWith("[\"binary_tensor_data\",\"model_repository\",\"statistics\"]}"));
     assertEquals(server.text(), get("/v2/?x=y").text());
     assertEquals(
         "{\"name\":\"echo\",\"versions\":[\"1\",\"2\"],\"platform\":\"onnxruntime_onnx\","
@@ -45,6 +45,41 @@ class ApiTest {
         get("/v2/models/echo").text());
     assertEquals(200, get("/v2/models/echo/versions/1").status());
     assertEquals(404, get("/v2/models/echo/versions/7").status());
+  }
+
+  @Test
+  void statistics_areThoseOfTritonsExtension() {
+    try (Conversation conversation = Conversation.usual()) {
+      byte[] infer =
+          Requests.infer(
+              "echo",
+              "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\","
+                  + "\"data\":[1,2,3,4]}]}");
+      conversation.send(infer).send(infer).send(Requests.infer("echo", "{}"));
+      conversation.send(Requests.get("/v2/models/echo/stats"));
+      conversation.send(Requests.get("/v2/models/stats"));
+      conversation.send(Requests.get("/v2/models/pair/versions/2/stats"));
+      conversation.send(Requests.get("/v2/models/nobody/stats"));
+      List<Reply> replies = conversation.replies();
+      assertEquals("1", replies.getFirst().header("pipelane-stall-us"));
+      String echo = replies.get(3).text();
+      assertTrue(echo.contains("\"inference_count\":2,\"execution_count\":2"), echo);
+      assertTrue(echo.contains("\"queue\":{\"count\":2,\"ns\":2}"), echo);
+      assertTrue(echo.contains("\"compute_infer\":{\"count\":2,\"ns\":6}"), echo);
+      assertTrue(echo.contains("\"fail\":{\"count\":1,"), echo);
+      assertEquals(echo, replies.get(4).text());
+      assertTrue(replies.get(5).text().contains("\"inference_count\":0"));
+      assertEquals(404, replies.get(6).status());
+    }
+  }
+
+  @Test
+  void metrics_areTextForPrometheus() {
+    Reply metrics = get("/metrics");
+    assertEquals(200, metrics.status());
+    assertEquals("text/plain; version=0.0.4; charset=utf-8", metrics.header("content-type"));
+    assertTrue(metrics.text().contains("pipelane_workers_started_total 0.0"), metrics.text());
+    assertEquals(404, get("/metrics/x").status());
   }
 
   @Test

@@ -7,6 +7,8 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.Arena;
@@ -32,7 +34,7 @@ final class Conversation implements AutoCloseable {
 
   Conversation(ModelCatalog catalog, InferenceService service, Executor codecs) {
     channel.config().setAllocator(allocator);
-    Api api = new Api(catalog, service, activity, codecs);
+    Api api = new Api(Backends.of(catalog, service), activity, codecs);
     TransferBuffers transfers = new TransferBuffers(transferMemory);
     channel
         .pipeline()

@@ -17,24 +17,24 @@ import org.jspecify.annotations.Nullable;
  * Answers each input {@code x} as output {@code y_x}, at once, or when the test says so. A request
  * is checked to end while its inputs can still be read.
  */
-final class EchoService implements InferenceService {
+public final class EchoService implements InferenceService {
   private static final InferenceTimings TIMINGS = new InferenceTimings(1, 2, 3);
 
-  final List<Pending> pending = new CopyOnWriteArrayList<>();
+  public final List<Pending> pending = new CopyOnWriteArrayList<>();
   private final Executor lane;
   boolean holds;
-  @Nullable RuntimeException refusal;
+  public @Nullable RuntimeException refusal;
 
-  EchoService(Executor lane) {
+  public EchoService(Executor lane) {
     this.lane = lane;
   }
 
-  static EchoService inline() {
+  public static EchoService inline() {
     return new EchoService(Runnable::run);
   }
 
   /** Requests wait for {@link Pending#complete}. */
-  static EchoService holding() {
+  public static EchoService holding() {
     EchoService service = inline();
     service.holds = true;
     return service;
@@ -54,17 +54,17 @@ final class EchoService implements InferenceService {
     return entry;
   }
 
-  static final class Pending implements Ticket {
+  public static final class Pending implements Ticket {
     final InferenceRequest request;
     private final ResultHandler handler;
-    volatile boolean cancelled;
+    private volatile boolean cancelled;
 
     Pending(InferenceRequest request, ResultHandler handler) {
       this.request = request;
       this.handler = handler;
     }
 
-    void complete() {
+    public void complete() {
       for (String output : request.outputs()) {
         place(output);
       }
@@ -91,13 +91,17 @@ final class EchoService implements InferenceService {
       target.copyFrom(input.data());
     }
 
-    void fail() {
+    public void fail() {
       place(request.outputs().getFirst());
       handler.failed(new StatusException(Status.INSUFFICIENT_MEMORY, "needs 9MiB, has 8MiB"));
     }
 
     void finishWithoutSomeOutput() {
       handler.completed(TIMINGS);
+    }
+
+    public boolean isCancelled() {
+      return cancelled;
     }
 
     @Override

@@ -20,13 +20,13 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** A catalogue of models whose outputs are their inputs, named {@code x -> y_x}. */
-final class FakeCatalog implements ModelCatalog {
+public final class FakeCatalog implements ModelCatalog {
   private final Map<String, ServedModel> models = new LinkedHashMap<>();
-  final List<String> calls = new ArrayList<>();
-  final CompletableFuture<Void> loading = new CompletableFuture<>();
-  volatile boolean ready = true;
+  public final List<String> calls = new ArrayList<>();
+  public final CompletableFuture<Void> loading = new CompletableFuture<>();
+  public volatile boolean ready = true;
 
-  static FakeCatalog usual() {
+  public static FakeCatalog usual() {
     FakeCatalog catalog = new FakeCatalog();
     catalog.add("echo", spec("x", TensorType.FP32, -1, 4));
     catalog.add("pair", spec("a", TensorType.INT64, -1), spec("b", TensorType.BYTES, -1));

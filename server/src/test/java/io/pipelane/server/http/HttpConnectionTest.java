@@ -86,7 +86,7 @@ class HttpConnectionTest {
     try (Conversation conversation = new Conversation(FakeCatalog.usual(), service)) {
       conversation.send(echo("1")).disconnect();
       EchoService.Pending pending = service.pending.getFirst();
-      assertTrue(pending.cancelled);
+      assertTrue(pending.isCancelled());
       assertTrue(conversation.bytesHeld() > 0, "the service may still read the inputs");
       pending.complete();
       assertEquals(0, conversation.bytesHeld());

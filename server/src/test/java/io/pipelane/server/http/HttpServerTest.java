@@ -12,6 +12,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Transport;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -22,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -42,13 +45,22 @@ class HttpServerTest {
 
   private static HttpSettings settings(Transport transport) {
     return new HttpSettings(
-        "127.0.0.1", 0, transport, 2, 8 << 20, CONNECTION_LIMIT, Duration.ofSeconds(20));
+        "127.0.0.1",
+        0,
+        transport,
+        2,
+        8 << 20,
+        CONNECTION_LIMIT,
+        Duration.ofSeconds(20),
+        Optional.empty());
   }
 
   private static HttpServer start(
       HttpSettings settings, ModelCatalog catalog, InferenceService service) {
     return HttpServer.start(
-        settings, catalog, service, new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES)));
+        settings,
+        Backends.of(catalog, service),
+        new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES)));
   }
 
   static Set<Transport> transports() {
@@ -181,7 +193,8 @@ class HttpServerTest {
   @Test
   void idleConnection_isClosed() throws Exception {
     HttpSettings impatient =
-        new HttpSettings("127.0.0.1", 0, Transport.AUTO, 1, 4096, 8, Duration.ofMillis(50));
+        new HttpSettings(
+            "127.0.0.1", 0, Transport.AUTO, 1, 4096, 8, Duration.ofMillis(50), Optional.empty());
     try (HttpServer server = start(impatient, FakeCatalog.usual(), EchoService.inline());
         Socket socket = connect(server)) {
       socket
@@ -288,7 +301,15 @@ class HttpServerTest {
         start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline())) {
       int port = server.address().getPort();
       HttpSettings same =
-          new HttpSettings("127.0.0.1", port, Transport.NIO, 1, 4096, 8, Duration.ofSeconds(1));
+          new HttpSettings(
+              "127.0.0.1",
+              port,
+              Transport.NIO,
+              1,
+              4096,
+              8,
+              Duration.ofSeconds(1),
+              Optional.empty());
       StatusException error =
           assertThrows(
               StatusException.class, () -> start(same, FakeCatalog.usual(), EchoService.inline()));
@@ -301,9 +322,12 @@ class HttpServerTest {
   void settings_outOfRange_areRefused() {
     assertThrows(
         IllegalArgumentException.class,
-        () -> new HttpSettings("h", 70_000, Transport.AUTO, 1, 4096, 8, Duration.ofSeconds(1)));
+        () ->
+            new HttpSettings(
+                "h", 70_000, Transport.AUTO, 1, 4096, 8, Duration.ofSeconds(1), Optional.empty()));
     assertThrows(
         IllegalArgumentException.class,
-        () -> new HttpSettings("h", 1, Transport.AUTO, 1, 4096, 8, Duration.ZERO));
+        () ->
+            new HttpSettings("h", 1, Transport.AUTO, 1, 4096, 8, Duration.ZERO, Optional.empty()));
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.net.CodecThreads;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.stream.Stream;
@@ -190,7 +191,7 @@ class InferTest {
         "{\"inputs\":[{\"name\":\"x\",\"shape\":[%d,4],\"datatype\":\"FP32\",\"data\":[%s]}]}"
             .formatted(rows, data.substring(0, data.length() - 1));
     byte[] request = Requests.infer("echo", json);
-    assertTrue(json.length() > InferRun.LARGEST_ON_LOOP / 2);
+    assertTrue(json.length() > CodecThreads.LARGEST_ON_LOOP / 2);
     try (Conversation conversation = Conversation.usual()) {
       for (int at = 0; at < request.length; at += 10_000) {
         conversation.send(request, at, Math.min(10_000, request.length - at));

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Transport;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -15,6 +17,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -40,8 +43,9 @@ class LargeTransferTest {
 
   private HttpServer start(Transport transport, InferenceService service) {
     HttpSettings settings =
-        new HttpSettings("127.0.0.1", 0, transport, 2, 8 << 20, 64, Duration.ofSeconds(20));
-    return HttpServer.start(settings, FakeCatalog.usual(), service, memory);
+        new HttpSettings(
+            "127.0.0.1", 0, transport, 2, 8 << 20, 64, Duration.ofSeconds(20), Optional.empty());
+    return HttpServer.start(settings, Backends.of(FakeCatalog.usual(), service), memory);
   }
 
   private static byte[] content(long seed) {
@@ -167,7 +171,7 @@ class LargeTransferTest {
       Thread.onSpinWait();
     }
     assertTrue(memory.lentBytes() >= LENGTH, "the service may still read the inputs");
-    while (!service.pending.getFirst().cancelled) {
+    while (!service.pending.getFirst().isCancelled()) {
       Thread.onSpinWait();
     }
     service.pending.getFirst().complete();

@@ -1,6 +1,5 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -58,7 +57,6 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Deque<Structure.Turn> line = new ArrayDeque<>();
   private final PagePool pages;
   private final WeightMemory memory;
-  private final long capacityBytes;
   private final HostWeights hostWeights;
   private final Grouping grouping;
   private final Transfers transfers;
@@ -88,7 +86,6 @@ public final class MemoryDaemon implements AutoCloseable {
       ResidencySettings residency,
       LongSupplier nanoClock) {
     this.pages = device.pages();
-    this.capacityBytes = capacityBytes;
     this.hostWeights = hostWeights;
     this.grouping = grouping;
     this.nanoClock = nanoClock;
@@ -118,19 +115,7 @@ public final class MemoryDaemon implements AutoCloseable {
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
    */
   public StructureRange register(ImportedModel model) {
-    long weightBytes = model.plan().weightBytes();
-    long needed = Math.ceilDiv(weightBytes, pages.pageBytes()) * pages.pageBytes();
-    if (needed > capacityBytes) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "model "
-              + model.version()
-              + " needs "
-              + new ByteSize(needed)
-              + " of device memory for its weights; device.memory is "
-              + new ByteSize(capacityBytes)
-              + ", raise it to serve this model");
-    }
+    memory.requireFits(model);
     InPlaceWeights inPlace = InPlaceWeights.of(model, hostWeights);
     boolean registered = false;
     lock.lock();
@@ -300,15 +285,27 @@ public final class MemoryDaemon implements AutoCloseable {
    * @return whether a page is on its way; the link's listener is told when it has come
    */
   public boolean fetchAhead(List<ModelVersion> queued) {
+    Optional<IdleMoves.Planning> plan = planDue();
+    plan.ifPresent(IdleMoves.Planning::solve); // Takes its time, and needs no lock.
     lock.lock();
     try {
+      long now = nanoClock.getAsLong();
+      plan.ifPresent(solved -> fetchAhead.follow(solved, now));
       if (!line.isEmpty()) {
         return false; // Whoever waits for memory goes first.
       }
       List<Residency> upcoming =
           queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
-      long now = nanoClock.getAsLong();
       return fetchAhead.next(upcoming, now);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Optional<IdleMoves.Planning> planDue() {
+    lock.lock();
+    try {
+      return fetchAhead.planDue(nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }

@@ -1,7 +1,11 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.residency.Holding;
@@ -45,6 +49,21 @@ final class WeightMemory {
     this.capacityBytes = capacityBytes;
     this.holdings = holdings;
     this.staged = staged;
+  }
+
+  /**
+   * Refuses a model that can never be here.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
+   */
+  void requireFits(ImportedModel model) {
+    long needed = Math.ceilDiv(model.plan().weightBytes(), pages.pageBytes()) * pages.pageBytes();
+    if (needed > capacityBytes) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "model %s needs %s of device memory for its weights; device.memory is %s, raise it to serve this model"
+              .formatted(model.version(), new ByteSize(needed), new ByteSize(capacityBytes)));
+    }
   }
 
   /** Takes a model in, which has no pages. */

@@ -61,6 +61,11 @@ public final class Holdings {
     return Collections.unmodifiableCollection(all);
   }
 
+  /** Whether a model has not been removed. */
+  boolean has(Holding holding) {
+    return all.contains(holding);
+  }
+
   /** Uses of all models so far. */
   long uses() {
     return uses;

@@ -66,10 +66,6 @@ public final class IdleMoves {
    */
   public Optional<Holding> next(
       long freePages, Predicate<Holding> mayGain, Predicate<Holding> mayGiveWay, long nowNanos) {
-    if (!holdings.policy().plansAhead()) {
-      return Optional.empty();
-    }
-    planAnew(nowNanos);
     while (!aims.isEmpty() && aims.getFirst().isMet()) {
       aims.removeFirst();
     }
@@ -77,7 +73,8 @@ public final class IdleMoves {
         movesLeft == 0
             ? Optional.empty()
             : aims.stream()
-                .filter(aim -> !aim.isMet() && mayGain.test(aim.holding))
+                .filter(aim -> !aim.isMet() && holdings.has(aim.holding))
+                .filter(aim -> mayGain.test(aim.holding))
                 .findFirst()
                 .map(Aim::holding)
                 .filter(into -> isWorthIt(into, freePages, mayGiveWay, nowNanos));
@@ -104,26 +101,53 @@ public final class IdleMoves {
     return holding.usage.perSecond(nowNanos) * holding.curve.gainNanos(page);
   }
 
-  private void planAnew(long nowNanos) {
-    boolean stale = plannedUses < 0 || nowNanos - plannedNanos >= PLAN_LASTS.toNanos();
-    if (!stale || plannedUses == holdings.uses()) {
-      return;
+  /**
+   * A plan in the making, which takes a while with many pages: it may be solved anywhere, as nobody
+   * else has what it is made of.
+   */
+  public static final class Planning {
+    private final List<Holding> models;
+    private final List<PrefixPlanner.Demand> demands;
+    private final long pages;
+    private int[] prefixes = {};
+
+    private Planning(List<Holding> models, List<PrefixPlanner.Demand> demands, long pages) {
+      this.models = models;
+      this.demands = demands;
+      this.pages = pages;
+    }
+
+    /** Finds the best prefixes. */
+    public void solve() {
+      prefixes = PrefixPlanner.prefixes(demands, pages);
+    }
+  }
+
+  /** A plan to be solved and {@link #follow followed}, when the latest one is old. */
+  public Optional<Planning> due(long nowNanos) {
+    boolean fresh = plannedUses >= 0 && nowNanos - plannedNanos < PLAN_LASTS.toNanos();
+    if (fresh || plannedUses == holdings.uses() || !holdings.policy().plansAhead()) {
+      return Optional.empty();
     }
     plannedUses = holdings.uses();
     plannedNanos = nowNanos;
-    movesLeft = Math.max(LEAST_MOVES, capacityPages / SHARE_OF_PAGES_MOVED);
-    List<Holding> all = List.copyOf(holdings.all());
+    List<Holding> models = List.copyOf(holdings.all());
     List<PrefixPlanner.Demand> demands =
-        all.stream()
+        models.stream()
             .map(h -> new PrefixPlanner.Demand(h.usage.perSecond(nowNanos), h.curve))
             .toList();
-    int[] prefixes = PrefixPlanner.prefixes(demands, plannedPages(all));
+    return Optional.of(new Planning(models, demands, plannedPages(models)));
+  }
+
+  /** Follows a plan that has been solved. */
+  public void follow(Planning solved, long nowNanos) {
+    movesLeft = Math.max(LEAST_MOVES, capacityPages / SHARE_OF_PAGES_MOVED);
     List<Aim> unmet = new ArrayList<>();
-    for (int i = 0; i < prefixes.length; i++) {
-      Holding holding = all.get(i);
-      if (holding.pages < prefixes[i]) {
+    for (int i = 0; i < solved.prefixes.length; i++) {
+      Holding holding = solved.models.get(i);
+      if (holding.pages < solved.prefixes[i]) {
         double gain = savedPerSecond(holding, holding.pages, nowNanos);
-        unmet.add(new Aim(holding, prefixes[i], gain));
+        unmet.add(new Aim(holding, solved.prefixes[i], gain));
       }
     }
     unmet.sort(Comparator.comparingDouble(Aim::gain).reversed());

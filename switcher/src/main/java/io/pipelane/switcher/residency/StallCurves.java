@@ -5,7 +5,9 @@ import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineModel;
+import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntToDoubleFunction;
 
 /** Stall curves of models, from what is known of their segments and of the link. */
 public final class StallCurves {
@@ -20,6 +22,8 @@ public final class StallCurves {
 
   /** What a link does of which nothing is known; alike for all models, so it decides nothing. */
   private static final double NANOS_PER_BYTE = 0.1;
+
+  private static final int MOST_SAMPLES = 512;
 
   private final Grouping grouping;
   private final long pageBytes;
@@ -40,15 +44,36 @@ public final class StallCurves {
     double whole = copyNanos(pipeline.link(), grouping.groups(plan, 0));
     return StallCurve.of(
         pages,
-        there -> {
-          if (there == pages) {
-            return 0;
-          }
-          List<Group> missing = grouping.groups(plan, there * pageBytes);
-          double copies = copyNanos(pipeline.link(), missing);
-          double stall = transferNanos + pipeline.predict(missing).stallNanos();
-          return stall + othersNanos(copies, whole);
-        });
+        sampled(
+            pages,
+            there -> {
+              if (there == pages) {
+                return 0;
+              }
+              List<Group> missing = grouping.groups(plan, there * pageBytes);
+              double copies = copyNanos(pipeline.link(), missing);
+              double stall = transferNanos + pipeline.predict(missing).stallNanos();
+              return stall + othersNanos(copies, whole);
+            }));
+  }
+
+  /** Evaluates some of very many pages, and reads the others off the lines between those. */
+  private static IntToDoubleFunction sampled(int pages, IntToDoubleFunction cost) {
+    int step = Math.ceilDiv(pages, MOST_SAMPLES);
+    if (step <= 1) {
+      return cost;
+    }
+    double[] samples = new double[Math.ceilDiv(pages, step) + 1];
+    Arrays.setAll(samples, i -> cost.applyAsDouble(Math.min(pages, i * step)));
+    return there -> {
+      if (there == pages) {
+        return samples[samples.length - 1];
+      }
+      int sample = there / step;
+      double part = (double) (there % step) / step;
+      double next = samples[Math.min(samples.length - 1, sample + 1)];
+      return samples[sample] + part * (next - samples[sample]);
+    };
   }
 
   /** The curve of a model of which sizes alone are known: a run waits for all that is missing. */

@@ -85,6 +85,11 @@ final class SimulatedMemory {
             settings.residency().halfLife());
   }
 
+  /** Notes that a run is about to begin. */
+  void asked(int index, long now) {
+    holdings.used(residents.get(index).holding, now);
+  }
+
   /** Makes room for what a run misses; false when that has to wait for other runs. */
   boolean canBegin(int index, long now) {
     Resident resident = residents.get(index);
@@ -115,7 +120,6 @@ final class SimulatedMemory {
   Start begin(int index, long now, long linkFree) {
     Resident resident = residents.get(index);
     SimulatedModel model = resident.model;
-    holdings.used(resident.holding, now);
     List<Group> sent = missingGroups(resident);
     long remap = remapNanos(resident);
     setPages(resident, resident.holding.curve().pages());
@@ -188,6 +192,13 @@ final class SimulatedMemory {
             : Optional.empty();
       }
     }
+    idleMoves
+        .due(now)
+        .ifPresent(
+            plan -> {
+              plan.solve();
+              idleMoves.follow(plan, now);
+            });
     return idleMoves
         .next(freePages, h -> resident(h).isIdle(now), h -> resident(h).isIdle(now), now)
         .map(this::resident)

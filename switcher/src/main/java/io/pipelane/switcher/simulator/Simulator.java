@@ -45,6 +45,9 @@ public final class Simulator {
   private long linkFree;
   private long now;
 
+  /** The last request that has asked for its model's weights. */
+  private int asked = -1;
+
   /**
    * A device on which nothing is.
    *
@@ -89,6 +92,10 @@ public final class Simulator {
     while (idleLanes > 0 && !queue.isEmpty()) {
       int request = queue.getFirst();
       int model = trace.get(request).model();
+      if (request > asked) {
+        asked = request;
+        memory.asked(model, now);
+      }
       if (!memory.canBegin(model, now)) {
         return;
       }

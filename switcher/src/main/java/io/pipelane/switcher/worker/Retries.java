@@ -2,13 +2,17 @@ package io.pipelane.switcher.worker;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.ModelVersion;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Does what lost its worker process once more, and refuses models that lose it twice in a row. Safe
@@ -16,49 +20,101 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class Retries {
   /*
-   * Of several runs that a process was lost with, any may be the reason. So a model is a suspect
-   * from a loss on until a run of it succeeds, and suspects run one at a time: who is lost then, is
-   * quarantined.
+   * Of several runs that a process was lost with, any may be the reason. So a model whose run may be
+   * it is a suspect from then on until a run of it succeeds, and a suspect runs alone: it holds the
+   * lock that all runs share, if it can be had in time. Who is lost then, is guilty for certain, and
+   * is quarantined. One whose run hung is known by name, and keeps nobody else waiting. A run that
+   * was lost for another's sake makes no suspect, and does not count: the same may befall it a few
+   * times more, as others are not stopped at once.
    */
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-  private final Set<ModelVersion> suspects = ConcurrentHashMap.newKeySet();
+  /** Losses for which others are to blame that one request bears. */
+  private static final int PATIENCE = 4;
+
+  /** How long a suspect may keep new runs waiting for those under way to end. */
+  private static final long LONGEST_CLEARING_NANOS = 1_000_000_000;
+
+  private final Map<ModelVersion, Blame> suspects = new ConcurrentHashMap<>();
   private final Map<ModelVersion, String> quarantined = new ConcurrentHashMap<>();
-  private final ReentrantLock oneSuspect = new ReentrantLock(true);
+  private final ReentrantReadWriteLock runs = new ReentrantReadWriteLock();
 
   /**
-   * Does something with a model, twice if the first time its worker process is lost.
+   * Does something with a model, once more when its worker process is lost.
    *
+   * @param late whether nobody waits for it any more; it is not done once more then
    * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when it is lost again, or
    *     the model is quarantined
    */
-  void attempt(ModelVersion model, Runnable work) {
-    requireTrusted(model);
-    if (!suspects.contains(model)) {
+  void attempt(ModelVersion model, BooleanSupplier late, Runnable work) {
+    int lostForOthers = 0;
+    boolean retried = false;
+    while (true) {
+      requireTrusted(model); // Others of its runs may have been first.
+      @Nullable Blame suspicion = suspects.get(model);
       try {
-        work.run();
+        attemptOnce(suspicion != null && suspicion != Blame.NAMED, work);
+        suspects.remove(model);
         return;
+      } catch (StatusException e) {
+        suspects.remove(model); // It failed, and its process lives.
+        throw e;
       } catch (WorkerLostException e) {
-        suspects.add(model);
+        judge(model, suspicion != null, e);
+        boolean forOthers = e.blame() == Blame.OTHERS && ++lostForOthers < PATIENCE;
+        if (retried && !forOthers) {
+          throw StatusException.unavailable(
+              "the run of %s was interrupted again: %s".formatted(model, e.getMessage()),
+              RETRY_AFTER);
+        }
+        retried |= !forOthers;
+      }
+      if (late.getAsBoolean()) {
+        throw StatusException.unavailable(
+            "the run of %s was interrupted, and its deadline has passed".formatted(model),
+            RETRY_AFTER);
       }
     }
-    attemptAlone(model, work);
   }
 
-  private void attemptAlone(ModelVersion model, Runnable work) {
-    oneSuspect.lock();
+  private void attemptOnce(boolean alone, Runnable work) {
+    Lock lock = alone ? aloneIfPossible() : shared();
     try {
-      requireTrusted(model); // Others of its runs may have been first.
       work.run();
-      suspects.remove(model);
-    } catch (StatusException e) {
-      suspects.remove(model); // It failed, and its process lives.
-      throw e;
-    } catch (WorkerLostException e) {
-      quarantined.put(model, String.valueOf(e.getMessage()));
-      throw refused(model, String.valueOf(e.getMessage()));
     } finally {
-      oneSuspect.unlock();
+      lock.unlock();
+    }
+  }
+
+  private Lock shared() {
+    Lock lock = runs.readLock();
+    lock.lock();
+    return lock;
+  }
+
+  /** Waits for the runs under way, but not for long. */
+  private Lock aloneIfPossible() {
+    Lock lock = runs.writeLock();
+    try {
+      return lock.tryLock(LONGEST_CLEARING_NANOS, TimeUnit.NANOSECONDS) ? lock : shared();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return shared();
+    }
+  }
+
+  private void judge(ModelVersion model, boolean suspect, WorkerLostException loss) {
+    String reason = String.valueOf(loss.getMessage());
+    switch (loss.blame()) {
+      case OTHERS -> {}
+      case UNKNOWN -> suspects.put(model, loss.blame());
+      case NAMED, ALONE -> {
+        if (suspect) {
+          quarantined.put(model, reason);
+          throw refused(model, reason);
+        }
+        suspects.put(model, loss.blame());
+      }
     }
   }
 
@@ -70,16 +126,19 @@ final class Retries {
    */
   void prepare(ModelVersion model, Runnable work) {
     forget(model);
-    try {
-      work.run();
-    } catch (WorkerLostException first) {
+    int lost = 0;
+    for (int attempts = 1; ; attempts++) {
       try {
         work.run();
+        return;
       } catch (WorkerLostException e) {
-        throw StatusException.unavailable(
-            "model %s cannot be built: %s"
-                .formatted(model, described(String.valueOf(e.getMessage()))),
-            RETRY_AFTER);
+        lost += e.blame() == Blame.OTHERS ? 0 : 1;
+        if (lost == 2 || attempts == PATIENCE) {
+          throw StatusException.unavailable(
+              "model %s cannot be built: %s"
+                  .formatted(model, described(String.valueOf(e.getMessage()))),
+              RETRY_AFTER);
+        }
       }
     }
   }

@@ -39,6 +39,7 @@ public final class SessionWorker implements Worker {
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
+  private final LongSupplier nanoClock;
   private final SegmentProfiles profiles;
   private final Retries retries = new Retries();
   private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
@@ -58,6 +59,7 @@ public final class SessionWorker implements Worker {
     this.profiles = profiles;
     this.sessions = sessions;
     this.lanes = lanes;
+    this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
     this.rooms = new SessionRooms(table, lanes);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
@@ -127,7 +129,10 @@ public final class SessionWorker implements Worker {
       ResultHandler handler,
       Runnable placed) {
     ImportedModel model = known(request.model());
-    retries.attempt(request.model(), () -> runOnce(model, request, lease, lane, handler, placed));
+    retries.attempt(
+        request.model(),
+        () -> request.isLate(nanoClock.getAsLong()),
+        () -> runOnce(model, request, lease, lane, handler, placed));
   }
 
   private void runOnce(
@@ -138,7 +143,7 @@ public final class SessionWorker implements Worker {
       ResultHandler handler,
       Runnable placed) {
     PooledSession session = take(model, lease, lane);
-    Invocation invocation = new RequestInvocation(request, handler, placed);
+    Invocation invocation = new RequestInvocation(request, sessions.owner(model), handler, placed);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {
@@ -271,7 +276,8 @@ public final class SessionWorker implements Worker {
 
   /** A request as a session sees it. */
   private record RequestInvocation(
-      InferenceRequest request, ResultHandler handler, Runnable whenPlaced) implements Invocation {
+      InferenceRequest request, String owner, ResultHandler handler, Runnable whenPlaced)
+      implements Invocation {
     @Override
     public List<InputTensor> inputs() {
       return request.inputs();

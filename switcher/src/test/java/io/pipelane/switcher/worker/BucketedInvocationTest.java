@@ -43,7 +43,8 @@ class BucketedInvocationTest {
             false,
             0,
             List.of());
-    return new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere, List.of(buckets));
+    return new ImportedModel(
+        new ModelVersion("m", 1), plan, nowhere, nowhere, List.of(buckets), "");
   }
 
   @Test

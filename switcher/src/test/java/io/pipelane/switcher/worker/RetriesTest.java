@@ -8,7 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.ModelVersion;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -26,13 +30,18 @@ class RetriesTest {
   private final Retries retries = new Retries();
   private final AtomicInteger attempts = new AtomicInteger();
 
+  private static WorkerLostException lost(Blame blame) {
+    return new WorkerLostException("worker 7 ended", blame);
+  }
+
   private void losing(ModelVersion model, int times) {
     int until = attempts.get() + times;
     retries.attempt(
         model,
+        () -> false,
         () -> {
           if (attempts.incrementAndGet() <= until) {
-            throw new WorkerLostException("worker 7 ended");
+            throw lost(Blame.ALONE);
           }
         });
   }
@@ -68,7 +77,7 @@ class RetriesTest {
         () -> {
           attempts.incrementAndGet();
           if (losses.getAndDecrement() > 0) {
-            throw new WorkerLostException("worker 7 ended");
+            throw lost(Blame.ALONE);
           }
         };
     StatusException error = assertThrows(StatusException.class, () -> retries.prepare(MODEL, work));
@@ -87,6 +96,7 @@ class RetriesTest {
             () ->
                 retries.attempt(
                     MODEL,
+                    () -> false,
                     () -> {
                       attempts.incrementAndGet();
                       throw thrown;
@@ -113,15 +123,112 @@ class RetriesTest {
     AtomicInteger own = new AtomicInteger();
     retries.attempt(
         model,
+        () -> false,
         () -> {
           if (own.incrementAndGet() == 1) {
             bothLost.countDown();
             await(bothLost);
-            throw new WorkerLostException("lost with the other");
+            throw lost(Blame.UNKNOWN);
           }
           assertFalse(running.incrementAndGet() > 1, "both suspects run");
           running.decrementAndGet();
         });
+  }
+
+  /** A run that loses its worker for each of the reasons in turn, and succeeds then. */
+  private void losingFor(ModelVersion model, Blame... blames) {
+    Iterator<Blame> left = List.of(blames).iterator();
+    retries.attempt(
+        model,
+        () -> false,
+        () -> {
+          attempts.incrementAndGet();
+          if (left.hasNext()) {
+            throw lost(left.next());
+          }
+        });
+  }
+
+  @Test
+  void attempt_lostForOthersTimeAndAgain_isNoSuspectAndDoneInTheEnd() {
+    losingFor(MODEL, Blame.OTHERS, Blame.OTHERS, Blame.ALONE);
+    assertEquals(4, attempts.get());
+    StatusException error =
+        assertThrows(
+            StatusException.class,
+            () -> losingFor(MODEL, Collections.nCopies(9, Blame.OTHERS).toArray(Blame[]::new)));
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertEquals(4 + 5, attempts.get());
+    assertTrue(retries.quarantine(MODEL).isEmpty());
+  }
+
+  @Test
+  void attempt_lostTwiceAmongOthers_failsWithoutQuarantine() {
+    StatusException error =
+        assertThrows(StatusException.class, () -> losingFor(MODEL, Blame.UNKNOWN, Blame.UNKNOWN));
+    assertTrue(error.toString().contains("interrupted again"), error.toString());
+    assertTrue(retries.quarantine(MODEL).isEmpty());
+    losingFor(MODEL);
+  }
+
+  @Test
+  void attempt_lostAmongOthersAndThenAlone_isQuarantined() {
+    assertThrows(StatusException.class, () -> losingFor(MODEL, Blame.UNKNOWN, Blame.ALONE));
+    assertTrue(retries.quarantine(MODEL).isPresent());
+  }
+
+  @Test
+  void attempt_deadlineHasPassed_isNotDoneAgainAndSaysSo() {
+    StatusException error =
+        assertThrows(
+            StatusException.class,
+            () ->
+                retries.attempt(
+                    MODEL,
+                    () -> true,
+                    () -> {
+                      attempts.incrementAndGet();
+                      throw lost(Blame.ALONE);
+                    }));
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertTrue(error.toString().contains("deadline"), error.toString());
+    assertEquals(1, attempts.get());
+  }
+
+  @Test
+  void attempt_suspectRuns_nothingElseDoes() throws Exception {
+    CountDownLatch suspectRuns = new CountDownLatch(1);
+    CountDownLatch otherWaits = new CountDownLatch(1);
+    AtomicInteger othersDone = new AtomicInteger();
+    AtomicInteger seenBySuspect = new AtomicInteger(-1);
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      AtomicInteger own = new AtomicInteger();
+      Future<?> suspect =
+          threads.submit(
+              () ->
+                  retries.attempt(
+                      MODEL,
+                      () -> false,
+                      () -> {
+                        if (own.incrementAndGet() == 1) {
+                          throw lost(Blame.UNKNOWN);
+                        }
+                        suspectRuns.countDown();
+                        await(otherWaits);
+                        seenBySuspect.set(othersDone.get());
+                      }));
+      await(suspectRuns);
+      Future<?> other =
+          threads.submit(
+              () -> {
+                otherWaits.countDown();
+                retries.attempt(OTHER, () -> false, othersDone::incrementAndGet);
+              });
+      suspect.get(10, TimeUnit.SECONDS);
+      other.get(10, TimeUnit.SECONDS);
+    }
+    assertEquals(0, seenBySuspect.get());
+    assertEquals(1, othersDone.get());
   }
 
   private static void await(CountDownLatch latch) {

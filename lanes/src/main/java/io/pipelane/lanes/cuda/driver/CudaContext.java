@@ -149,6 +149,12 @@ public final class CudaContext implements AutoCloseable {
     }
   }
 
+  /** Takes the context from all its users in this process, before its end. */
+  public synchronized void destroy() {
+    closed = true;
+    check(JCudaDriver.cuDevicePrimaryCtxReset(device), "cuDevicePrimaryCtxReset");
+  }
+
   private void check(int result, String function) {
     if (result != 0) {
       throw CudaException.of(result, function, index);

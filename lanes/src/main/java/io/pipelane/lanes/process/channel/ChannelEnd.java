@@ -56,6 +56,11 @@ public final class ChannelEnd {
         : null;
   }
 
+  /** Whether the other side has taken all that was sent. */
+  public boolean isTaken() {
+    return outgoing.isRead();
+  }
+
   /** A mark to take before {@link #poll}, and to wait from when that answered nothing. */
   public int mark() {
     return incoming.signal().value();
@@ -63,7 +68,12 @@ public final class ChannelEnd {
 
   /** Waits until something may have come since a mark; false when the time was over before. */
   public boolean awaitSince(int mark, long nanos) {
-    return incoming.signal().awaitChange(mark, nanos);
+    return awaitSince(mark, nanos, 0);
+  }
+
+  /** The same, staying awake so long at least. */
+  public boolean awaitSince(int mark, long nanos, long awakeNanos) {
+    return incoming.signal().awaitChange(mark, nanos, awakeNanos);
   }
 
   /** Wakes who waits at this end, when the other side never will; on any thread. */

@@ -68,6 +68,14 @@ public sealed interface Message {
     }
   }
 
+  /** Give up what a session that nothing runs in can do without; {@link Closed} follows. */
+  record Shrink(long session) implements ToWorker {
+    @Override
+    public void write(MessageWriter message) {
+      message.number(session);
+    }
+  }
+
   /**
    * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} before
    * it perhaps. Which of its weights have arrived is told by the channel's signal.
@@ -144,11 +152,33 @@ public sealed interface Message {
     }
   }
 
-  /** A session is closed. */
+  /** A session is closed, or has been shrunk. */
   record Closed() implements ToServer {
     @Override
     public void write(MessageWriter message) {
       // It says all there is to say.
+    }
+  }
+
+  /** What a session's owner should know of how it runs, where that may have changed. */
+  record Noted(List<String> notes) implements ToServer {
+    /** As many are told. */
+    private static final int MAXIMUM = 32;
+
+    @Override
+    public void write(MessageWriter message) {
+      int count = Math.min(notes.size(), MAXIMUM);
+      message.number(count);
+      notes.subList(0, count).forEach(message::text);
+    }
+
+    static Noted read(MessageReader message) {
+      int count = message.count(MAXIMUM);
+      List<String> notes = new ArrayList<>(count);
+      for (int i = 0; i < count; i++) {
+        notes.add(message.text());
+      }
+      return new Noted(notes);
     }
   }
 

@@ -8,8 +8,10 @@ import io.pipelane.lanes.process.channel.Message.Failed;
 import io.pipelane.lanes.process.channel.Message.Finished;
 import io.pipelane.lanes.process.channel.Message.Grow;
 import io.pipelane.lanes.process.channel.Message.Grown;
+import io.pipelane.lanes.process.channel.Message.Noted;
 import io.pipelane.lanes.process.channel.Message.Ran;
 import io.pipelane.lanes.process.channel.Message.Run;
+import io.pipelane.lanes.process.channel.Message.Shrink;
 
 /** The numbers that messages have in a ring. */
 final class MessageType {
@@ -17,12 +19,14 @@ final class MessageType {
   private static final int CLOSE = 2;
   private static final int RUN = 3;
   private static final int GROWN = 4;
+  private static final int SHRINK = 5;
   private static final int BUILT = 11;
   private static final int CLOSED = 12;
   private static final int RAN = 13;
   private static final int GROW = 14;
   private static final int FAILED = 15;
   private static final int FINISHED = 16;
+  private static final int NOTED = 17;
 
   private MessageType() {}
 
@@ -30,6 +34,7 @@ final class MessageType {
     return switch (message) {
       case Build _ -> BUILD;
       case Close _ -> CLOSE;
+      case Shrink _ -> SHRINK;
       case Run _ -> RUN;
       case Grown _ -> GROWN;
       case Built _ -> BUILT;
@@ -38,6 +43,7 @@ final class MessageType {
       case Grow _ -> GROW;
       case Failed _ -> FAILED;
       case Finished _ -> FINISHED;
+      case Noted _ -> NOTED;
     };
   }
 
@@ -47,6 +53,7 @@ final class MessageType {
         switch (type) {
           case BUILD -> Build.read(body);
           case CLOSE -> new Close(body.number());
+          case SHRINK -> new Shrink(body.number());
           case RUN -> Run.read(body);
           case GROWN -> new Grown(body.size());
           case BUILT -> new Built(body.size(), body.size());
@@ -55,6 +62,7 @@ final class MessageType {
           case GROW -> new Grow(body.size(), body.size());
           case FAILED -> Failed.read(body);
           case FINISHED -> new Finished(body.size(), body.size());
+          case NOTED -> Noted.read(body);
           default -> throw new ProtocolException("a message of type " + type);
         };
     body.end();

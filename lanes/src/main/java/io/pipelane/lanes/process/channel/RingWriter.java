@@ -39,6 +39,11 @@ final class RingWriter {
     ring.signal.raise();
   }
 
+  /** Whether the reader has read all that was written. */
+  boolean isRead() {
+    return (long) RingMemory.POSITION.getAcquire(ring.read, 0L) == position;
+  }
+
   private void copyIn(MemorySegment body, long offset) {
     long first = Math.min(body.byteSize(), RingMemory.CAPACITY - offset);
     MemorySegment.copy(body, 0, ring.data, offset, first);

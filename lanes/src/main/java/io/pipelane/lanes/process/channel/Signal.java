@@ -59,8 +59,18 @@ public final class Signal {
    * @return false when the time was over before
    */
   public boolean awaitChange(int seen, long nanos) {
+    return awaitChange(seen, nanos, 0);
+  }
+
+  /**
+   * The same, staying awake longer perhaps.
+   *
+   * @param awakeNanos how long at least
+   */
+  public boolean awaitChange(int seen, long nanos, long awakeNanos) {
     long begin = System.nanoTime();
-    while (System.nanoTime() - begin < Math.min(nanos, SPIN_NANOS)) {
+    long awake = Math.min(nanos, Math.max(awakeNanos, SPIN_NANOS));
+    while (System.nanoTime() - begin < awake) {
       if (value() != seen) {
         return true;
       }

@@ -14,19 +14,23 @@ import java.util.List;
 final class Arrivals implements WorkerDevice.WorkerArrivals {
   private final ChannelEnd end;
   private final WorkerSession session;
+  private final WorkerSteps steps;
   private long mappedBytes;
   private long stallNanos;
 
-  Arrivals(ChannelEnd end, WorkerSession session) {
+  Arrivals(ChannelEnd end, WorkerSession session, WorkerSteps steps) {
     this.end = end;
     this.session = session;
+    this.steps = steps;
   }
 
   @Override
   public void await(int segment) {
     long needed = session.plan().segments().get(segment).end();
     if (needed > mappedBytes) {
-      session.range().map(mappedBytes, needed);
+      steps.reached(WorkerSteps.Step.MAPPING, session.plan().structureHash());
+      long begin = mappedBytes;
+      WorkerMain.orEnd(() -> session.range().map(begin, needed));
       mappedBytes = needed;
     }
     end.progress().step();
@@ -37,6 +41,7 @@ final class Arrivals implements WorkerDevice.WorkerArrivals {
     if (arrived < 0) {
       throw new StatusException(Status.UNAVAILABLE, "the weights could not be brought in");
     }
+    steps.reached(WorkerSteps.Step.COMPUTING, session.plan().structureHash());
   }
 
   private int awaitArrival(int segment, int seen) {

@@ -10,12 +10,23 @@ import io.pipelane.lanes.process.channel.Signal;
 
 /** Does what a server says through one channel, one thing after another. */
 final class ChannelLoop implements Runnable {
+  /** What ONNX Runtime says when C++ has no memory; its device memory is another matter. */
+  private static final String NO_MEMORY = "bad_alloc";
+
   private final ChannelEnd end;
   private final WorkerSessions sessions;
   private final LaneRuns runs;
+  private final long awakeNanos;
+  private volatile boolean busy;
 
-  ChannelLoop(ChannelEnd end, WorkerSessions sessions, LaneRuns runs) {
+  /**
+   * Nothing is done yet.
+   *
+   * @param awakeNanos how long to stay awake for what the server says next
+   */
+  ChannelLoop(ChannelEnd end, WorkerSessions sessions, LaneRuns runs, long awakeNanos) {
     this.end = end;
+    this.awakeNanos = awakeNanos;
     this.sessions = sessions;
     this.runs = runs;
   }
@@ -25,12 +36,15 @@ final class ChannelLoop implements Runnable {
   public void run() {
     try {
       while (true) {
-        Message answer = answer(receive(end));
+        Message question = receive(end, awakeNanos);
+        busy = true;
+        Message answer = answer(question);
         if (sessions.isLost()) {
           System.err.println("the device does no more for this process: " + answer);
           Runtime.getRuntime().halt(WorkerMain.DEVICE_LOST);
         }
         end.send(answer);
+        busy = false;
       }
     } catch (Throwable e) {
       e.printStackTrace(); // Ends up in the server's log.
@@ -38,15 +52,24 @@ final class ChannelLoop implements Runnable {
     }
   }
 
+  /** Whether something is being done. */
+  boolean isBusy() {
+    return busy;
+  }
+
   /** Waits for a message. */
   static Message receive(ChannelEnd end) {
+    return receive(end, 0);
+  }
+
+  private static Message receive(ChannelEnd end, long awakeNanos) {
     while (true) {
       int mark = end.mark();
       Message message = end.poll();
       if (message != null) {
         return message;
       }
-      boolean _ = end.awaitSince(mark, Signal.FOREVER);
+      boolean _ = end.awaitSince(mark, Signal.FOREVER, awakeNanos);
     }
   }
 
@@ -59,6 +82,9 @@ final class ChannelLoop implements Runnable {
         }
         case Message.Close close -> {
           return sessions.close(close);
+        }
+        case Message.Shrink shrink -> {
+          return sessions.shrink(shrink);
         }
         case Message.Run run -> {
           try {
@@ -75,6 +101,9 @@ final class ChannelLoop implements Runnable {
       return new Message.Failed(
           Status.INSUFFICIENT_MEMORY, e.refusedBytes(), peakBytes, e.toString());
     } catch (StatusException e) {
+      if (String.valueOf(e.getMessage()).contains(NO_MEMORY)) {
+        WorkerMain.unfit(e);
+      }
       return new Message.Failed(e.status(), 0, peakBytes, String.valueOf(e.getMessage()));
     } catch (RuntimeException e) {
       return new Message.Failed(Status.INTERNAL, 0, peakBytes, e.toString());

@@ -18,8 +18,10 @@ import org.jspecify.annotations.Nullable;
 final class CpuWorker implements WorkerDevice {
   private final WorkerMemory memory;
   private final SessionFactory sessions;
+  private final WorkerSteps steps;
 
-  CpuWorker(CpuExport export, Path library, int threadsPerRun) {
+  CpuWorker(CpuExport export, Path library, int threadsPerRun, WorkerSteps steps) {
+    this.steps = steps;
     memory = new WorkerMemory(export);
     sessions = memory.sessions(library, threadsPerRun);
   }
@@ -62,7 +64,7 @@ final class CpuWorker implements WorkerDevice {
 
   @Override
   public WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session) {
-    return new Arrivals(end, session);
+    return new Arrivals(end, session, steps);
   }
 
   @Override

@@ -22,9 +22,11 @@ final class CudaWorker implements WorkerDevice {
 
   private final CudaWorkerDevice device;
   private final DeviceMemory memory;
+  private final WorkerSteps steps;
   private final SessionFactory sessions;
 
-  CudaWorker(CudaExport export, Path library) {
+  CudaWorker(CudaExport export, Path library, WorkerSteps steps) {
+    this.steps = steps;
     device = CudaWorkerDevice.open(export);
     memory = new DeviceMemory(device.persistent());
     sessions = new CudaSessionFactory(library, device, memory, export.execution());
@@ -69,7 +71,17 @@ final class CudaWorker implements WorkerDevice {
 
   @Override
   public WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session) {
-    return new DeviceArrivals(device, run.arrivals(), end, session);
+    return new DeviceArrivals(device, run.arrivals(), end, session, steps);
+  }
+
+  @Override
+  public long awakeNanos() {
+    return device.awakeNanos();
+  }
+
+  @Override
+  public void release() {
+    device.release();
   }
 
   @Override

@@ -19,6 +19,7 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
   private final List<NumberedArrival> arrivals;
   private final ChannelEnd end;
   private final WorkerSession session;
+  private final WorkerSteps steps;
   private int handedOut;
   private long mappedBytes;
   private long stallNanos;
@@ -27,11 +28,13 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
       CudaWorkerDevice device,
       List<NumberedArrival> arrivals,
       ChannelEnd end,
-      WorkerSession session) {
+      WorkerSession session,
+      WorkerSteps steps) {
     this.device = device;
     this.arrivals = arrivals;
     this.end = end;
     this.session = session;
+    this.steps = steps;
   }
 
   @Override
@@ -39,6 +42,7 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
     requireArriving();
     long needed = session.plan().segments().get(segment).end();
     if (needed > mappedBytes) {
+      steps.reached(WorkerSteps.Step.MAPPING, session.plan().structureHash());
       session.range().map(mappedBytes, needed);
       mappedBytes = needed;
     }
@@ -48,6 +52,7 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
       events.add(device.arrival(arrivals.get(handedOut).number()));
       handedOut++;
     }
+    steps.reached(WorkerSteps.Step.COMPUTING, session.plan().structureHash());
     return events;
   }
 

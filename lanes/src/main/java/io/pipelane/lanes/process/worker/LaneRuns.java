@@ -12,18 +12,23 @@ final class LaneRuns {
   private final ChannelEnd end;
   private final WorkerDevice device;
   private final WorkerSessions sessions;
+  private final WorkerSteps steps;
   private @Nullable WorkerLane lane;
 
-  LaneRuns(int number, ChannelEnd end, WorkerDevice device, WorkerSessions sessions) {
+  LaneRuns(
+      int number, ChannelEnd end, WorkerDevice device, WorkerSessions sessions, WorkerSteps steps) {
     this.number = number;
     this.end = end;
     this.device = device;
     this.sessions = sessions;
+    this.steps = steps;
   }
 
   /** Runs once; what it throws is what the session has thrown. */
   Message run(Message.Run run) {
     WorkerSession session = sessions.get(run.session());
+    String structure = session.plan().structureHash();
+    steps.reached(WorkerSteps.Step.RUNNING, structure);
     WorkerLane here = lane(run);
     EphemeralRegion region = here.region();
     region.limit(run.limitBytes());
@@ -42,6 +47,10 @@ final class LaneRuns {
               answered[0] = true;
             })) {
       session.session().run(invocation, region, bytes -> grow(region, bytes), arrivals);
+      if (!session.hasRun().getAndSet(true) || answered[0]) {
+        end.send(new Message.Noted(session.session().notes()));
+      }
+      steps.reached(WorkerSteps.Step.RAN, structure);
       return answered[0]
           ? new Message.Finished(region.peakBytes(), session.heldBytes())
           : ran(session, region, arrivals, invocation, false);

@@ -19,10 +19,11 @@ import org.jspecify.annotations.Nullable;
 /** The device as a worker process has it; lives as long as the process. Safe for any thread. */
 interface WorkerDevice {
   /** Opens what a server has exported. */
-  static WorkerDevice open(DeviceExport export, Path library, int threadsPerRun) {
+  static WorkerDevice open(
+      DeviceExport export, Path library, int threadsPerRun, WorkerSteps steps) {
     return switch (export) {
-      case CpuExport cpu -> new CpuWorker(cpu, library, threadsPerRun);
-      case CudaExport cuda -> new CudaWorker(cuda, library);
+      case CpuExport cpu -> new CpuWorker(cpu, library, threadsPerRun, steps);
+      case CudaExport cuda -> new CudaWorker(cuda, library, steps);
       default -> throw new ProtocolException("the server has a device " + export.kind());
     };
   }
@@ -57,6 +58,14 @@ interface WorkerDevice {
 
   /** What a session's constants may grow by after it is built. */
   long sparedBytes();
+
+  /** How long a lane's thread stays awake for its next run. */
+  default long awakeNanos() {
+    return 0;
+  }
+
+  /** Gives everything back that the process has of the device; nothing runs, nothing will. */
+  default void release() {}
 
   /** A run's weights, and what has come of waiting for them. */
   interface WorkerArrivals extends WeightArrivals {

@@ -5,7 +5,6 @@ import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.WorkerArea;
 import io.pipelane.lanes.process.channel.WorkerArguments;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,6 +20,9 @@ public final class WorkerMain {
 
   private static final int FAILED = 1;
 
+  /** The exit code of a worker that has no memory left, or may map nothing more. */
+  private static final int UNFIT = 6;
+
   /** Of all processes the system is to end one of these first when it has no memory left. */
   private static final String OUT_OF_MEMORY_SCORE = "500";
 
@@ -28,9 +30,15 @@ public final class WorkerMain {
 
   /** Runs a worker; see {@link WorkerArguments}. */
   public static void main(String[] arguments) throws InterruptedException {
-    endWithServer();
+    run(arguments, WorkerSteps.UNOBSERVED);
+  }
+
+  /** The same, telling how far it comes. */
+  static void run(String[] arguments, WorkerSteps steps) throws InterruptedException {
+    WorkerEnd ending = new WorkerEnd();
+    Thread.ofPlatform().daemon().name("server-watch").start(ending);
     try {
-      List<Thread> threads = start(WorkerArguments.of(arguments));
+      List<Thread> threads = start(WorkerArguments.of(arguments), ending, steps);
       for (Thread thread : threads) {
         thread.join();
       }
@@ -40,7 +48,9 @@ public final class WorkerMain {
     }
   }
 
-  private static List<Thread> start(WorkerArguments arguments) {
+  private static List<Thread> start(
+      WorkerArguments arguments, WorkerEnd ending, WorkerSteps steps) {
+    steps.reached(WorkerSteps.Step.OPENING, "");
     long server = arguments.export().process();
     WorkerArea area = WorkerArea.open(server, arguments.area(), arguments.channels());
     try {
@@ -51,33 +61,41 @@ public final class WorkerMain {
     }
     offerToEndFirst();
     WorkerDevice device =
-        WorkerDevice.open(arguments.export(), arguments.library(), arguments.threadsPerRun());
-    WorkerSessions sessions = new WorkerSessions(server, device);
+        WorkerDevice.open(
+            arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
+    ending.opened(device);
+    WorkerSessions sessions = new WorkerSessions(server, device, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      Runnable loop = new ChannelLoop(end, sessions, new LaneRuns(i, end, device, sessions));
-      String name = (i < arguments.lanes() ? "lane-" : "control-") + i;
+      boolean isLane = i < arguments.lanes();
+      LaneRuns runs = new LaneRuns(i, end, device, sessions, steps);
+      ChannelLoop loop = new ChannelLoop(end, sessions, runs, isLane ? device.awakeNanos() : 0);
+      ending.started(loop);
+      String name = (isLane ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));
     }
+    steps.reached(WorkerSteps.Step.HELLO, "");
     area.sayHello(WorkerArea.READY, device.sessions().runtimeVersion());
     return threads;
   }
 
-  /** The server holds the other end of standard input; its end is the end of it. */
-  private static void endWithServer() {
-    Thread.ofPlatform()
-        .daemon()
-        .name("server-watch")
-        .start(
-            () -> {
-              try {
-                System.in.transferTo(OutputStream.nullOutputStream());
-              } catch (IOException e) {
-                // The same as its end.
-              }
-              Runtime.getRuntime().halt(0);
-            });
+  /**
+   * Does what a worker is of no use without. One that cannot ends, as another may be able to: what
+   * it was asked for is not to blame.
+   */
+  static void orEnd(Runnable work) {
+    try {
+      work.run();
+    } catch (RuntimeException e) {
+      unfit(e);
+    }
+  }
+
+  /** Ends the process for want of memory. */
+  static void unfit(Exception reason) {
+    System.err.println("a worker ends for want of memory: " + reason);
+    Runtime.getRuntime().halt(UNFIT);
   }
 
   private static void offerToEndFirst() {

@@ -13,16 +13,19 @@ import io.pipelane.lanes.process.channel.SessionDescription;
 import io.pipelane.modelstore.ImportedModel;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The sessions of this process, by the server's numbers. Safe for any platform thread. */
 final class WorkerSessions {
   private final long server;
   private final WorkerDevice device;
+  private final WorkerSteps steps;
   private final Map<Long, WorkerSession> sessions = new ConcurrentHashMap<>();
 
-  WorkerSessions(long server, WorkerDevice device) {
+  WorkerSessions(long server, WorkerDevice device, WorkerSteps steps) {
     this.server = server;
     this.device = device;
+    this.steps = steps;
   }
 
   /** The session of a number. */
@@ -37,6 +40,8 @@ final class WorkerSessions {
   /** Builds a session; nothing is left when that fails. */
   Message.Built build(Message.Build build) {
     ImportedModel model = description(build);
+    String structure = model.plan().structureHash();
+    steps.reached(WorkerSteps.Step.BUILDING, structure);
     Account constants = device.persistent().open("session " + build.session(), build.limitBytes());
     MappedRange range = device.range(build.slots());
     boolean built = false;
@@ -51,10 +56,16 @@ final class WorkerSessions {
                   new MemoryTarget.Persistent(constants));
       long bytes = constants.usedBytes();
       WorkerSession known =
-          new WorkerSession(session, model.plan(), range, build.slots(), constants, bytes);
+          new WorkerSession(
+              session, model.plan(), range, build.slots(), constants, bytes, new AtomicBoolean());
       sessions.put(build.session(), known);
       constants.limit(bytes + device.sparedBytes());
       built = true;
+      if (!device.sessions().boundToLane()) {
+        // What is there already need not be mapped by the first run.
+        range.map(0, model.plan().weightBytes());
+      }
+      steps.reached(WorkerSteps.Step.BUILT, structure);
       return new Message.Built(bytes, known.heldBytes());
     } finally {
       if (!built) {
@@ -76,9 +87,16 @@ final class WorkerSessions {
     }
   }
 
+  /** Has a session that nothing runs in give up what it can do without. */
+  Message.Closed shrink(Message.Shrink shrink) {
+    get(shrink.session()).session().shrink();
+    return new Message.Closed();
+  }
+
   /** Closes a session that nothing runs in. */
   Message.Closed close(Message.Close close) {
     WorkerSession session = get(close.session());
+    steps.reached(WorkerSteps.Step.CLOSING, session.plan().structureHash());
     sessions.remove(close.session());
     session.session().close();
     session.constants().close();

@@ -10,6 +10,7 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.lanes.cuda.execution.GpuSessions.Loaded;
@@ -24,6 +25,8 @@ import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -143,6 +146,47 @@ class CudaSessionTest {
       float[] again = run(session, other);
       session.shrink();
       assertClose(run(session, other), again);
+    }
+  }
+
+  @Test
+  void run_nowAndThen_tellsWhatEachSegmentComputes() throws IOException {
+    try (Loaded loaded = gpu.load(TestModels.chain(5, TestModels.WIDTH, 1), "timed", folder)) {
+      Told weights = new Told();
+      for (int uncaptured = 0; uncaptured < 2; uncaptured++) {
+        run(loaded.session(), random(3, 1), weights);
+      }
+      assertEquals(2, weights.told.size(), "of the second run, and of its capture");
+      for (int captured = 0; captured < 64; captured++) {
+        run(loaded.session(), random(3, 1), weights);
+      }
+      assertEquals(4, weights.told.size());
+      for (long[] nanos : weights.told) {
+        assertEquals(loaded.model().plan().segments().size(), nanos.length);
+        assertTrue(Arrays.stream(nanos).allMatch(time -> time >= 0), Arrays.toString(nanos));
+        assertTrue(Arrays.stream(nanos).sum() > 0, Arrays.toString(nanos));
+      }
+    }
+  }
+
+  /** Weights that are there, and remember what they are told. */
+  private static final class Told implements WeightArrivals {
+    private final List<long[]> told = new ArrayList<>();
+
+    @Override
+    public void await(int segment) {}
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      return List.of();
+    }
+
+    @Override
+    public void stalled(long nanos) {}
+
+    @Override
+    public void computed(long[] segmentNanos) {
+      told.add(segmentNanos);
     }
   }
 

@@ -1,6 +1,7 @@
 package io.pipelane.lanes.cuda.execution;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
@@ -21,6 +22,18 @@ class RunTimesTest {
     assertEquals(200, times.median());
     assertEquals(50, times.stall(250));
     assertEquals(0, times.stall(150));
+  }
+
+  @Test
+  void segments_areDueAtTheSecondRunAndOnceInAWhile() {
+    int due = 0;
+    for (int run = 0; run < 320; run++) {
+      boolean now = times.areSegmentsDue();
+      assertTrue(run != 1 || now);
+      due += now ? 1 : 0;
+      times.add(100);
+    }
+    assertEquals(10, due);
   }
 
   @Test

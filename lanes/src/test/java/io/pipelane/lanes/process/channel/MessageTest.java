@@ -27,6 +27,7 @@ class MessageTest {
     return Stream.of(
         new Message.Build(7, new ExportedSlots(3, 256, 12), 99, 4096, 1 << 20, 1, 1L << 33),
         new Message.Close(7),
+        new Message.Shrink(7),
         new Message.Run(
             7,
             42,
@@ -42,6 +43,7 @@ class MessageTest {
         new Message.Grow(1000, 2000),
         new Message.Ran(2000, 5, 6, true, List.of(STRINGS, TENSOR)),
         new Message.Finished(2000, 6),
+        new Message.Noted(List.of("erfasst für x [8,256]", "")),
         new Message.Failed(Status.INVALID_ARGUMENT, 0, 100, "größer als erlaubt"));
   }
 

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.net;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -11,13 +11,13 @@ import org.jspecify.annotations.Nullable;
  * Netty's buffers over memory that the device copies from and to directly, for large bodies and
  * outputs. Each goes back when it is released for the last time. Safe for any thread.
  */
-final class TransferBuffers {
+public final class TransferBuffers {
   /** Less than this is copied on its way for what it costs to keep account of it. */
-  static final int LEAST_BYTES = 64 << 10;
+  public static final int LEAST_BYTES = 64 << 10;
 
   private final TransferMemory memory;
 
-  TransferBuffers(TransferMemory memory) {
+  public TransferBuffers(TransferMemory memory) {
     this.memory = memory;
   }
 
@@ -26,7 +26,7 @@ final class TransferBuffers {
    *
    * @return null when it is not worth it, or there is no room
    */
-  @Nullable ByteBuf find(long bytes, ByteBufAllocator copies) {
+  public @Nullable ByteBuf find(long bytes, ByteBufAllocator copies) {
     if (bytes < LEAST_BYTES || bytes > Integer.MAX_VALUE) {
       return null;
     }
@@ -35,7 +35,7 @@ final class TransferBuffers {
   }
 
   /** The same, of ordinary memory where there is no other. */
-  ByteBuf take(int bytes, ByteBufAllocator ordinary) {
+  public ByteBuf take(int bytes, ByteBufAllocator ordinary) {
     ByteBuf found = find(bytes, ordinary);
     return found == null ? ordinary.directBuffer(bytes) : found;
   }

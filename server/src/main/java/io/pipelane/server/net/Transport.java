@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.net;
 
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.epoll.Epoll;

@@ -1,0 +1,89 @@
+package io.pipelane.bench.faults;
+
+import java.io.IOException;
+
+/** What is done to a server's worker processes. */
+enum FaultKind {
+  NONE("no fault", 0) {
+    @Override
+    void commit(FaultyServer server) {
+      // To compare with.
+    }
+  },
+  KILL("kill -9 of the active worker", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      server.signal("KILL", server.only("ACTIVE"));
+    }
+  },
+  ABORT("abort() in the active worker", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      server.signal("ABRT", server.only("ACTIVE"));
+    }
+  },
+  SEGMENTATION("SIGSEGV in the active worker", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      server.signal("SEGV", server.only("ACTIVE"));
+    }
+  },
+  HANG("the active worker hangs (SIGSTOP)", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      server.signal("STOP", server.only("ACTIVE"));
+    }
+  },
+  GARBAGE("garbage in the active worker's memory", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      server.fillWithGarbage(server.only("ACTIVE"));
+    }
+  },
+  OUT_OF_MEMORY("the active worker is given no more memory", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      server.denyMemory(server.only("ACTIVE"));
+    }
+  },
+  STANDBY("kill -9 of the standby", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      server.signal("KILL", server.only("STANDBY"));
+    }
+  },
+  ALL("kill -9 of the active worker and of the standby", 2) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      FaultyServer.Worker standby = server.only("STANDBY");
+      server.signal("KILL", server.only("ACTIVE"));
+      server.signal("KILL", standby);
+    }
+  },
+  RECYCLE("the active worker is recycled (no fault)", 0) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      server.recycle(server.only("ACTIVE"));
+    }
+  };
+
+  private final String description;
+  private final int losses;
+
+  FaultKind(String description, int losses) {
+    this.description = description;
+    this.losses = losses;
+  }
+
+  abstract void commit(FaultyServer server) throws IOException, InterruptedException;
+
+  /** In words, for the table. */
+  String description() {
+    return description;
+  }
+
+  /** Workers that it costs. */
+  int losses() {
+    return losses;
+  }
+}

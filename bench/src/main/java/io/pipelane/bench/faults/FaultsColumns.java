@@ -1,0 +1,42 @@
+package io.pipelane.bench.faults;
+
+import io.pipelane.bench.report.Column;
+import java.util.List;
+
+/** What {@code bench faults} tells of each fault. */
+final class FaultsColumns {
+  static final String TITLE = "Faults of worker processes, and what became of the requests";
+
+  static final Column TIMES = new Column("times", "times", 0);
+  static final Column TRIED = new Column("tried", "requests", 0);
+  static final Column WRONG = new Column("wrong", "wrong", 0);
+  static final Column LOST = new Column("unanswered", "lost", 0);
+  static final Column REFUSED = new Column("refused", "answered with an error", 0);
+  static final Column RECOVERY_MEDIAN = new Column("recovery_p50_ms", "recovery p50 ms", 1);
+  static final Column RECOVERY_MAXIMUM = new Column("recovery_max_ms", "max ms", 1);
+  static final Column PAUSE_MEDIAN = new Column("pause_p50_ms", "without a worker p50 ms", 1);
+  static final Column PAUSE_MAXIMUM = new Column("pause_max_ms", "max ms", 1);
+
+  static final List<Column> ALL =
+      List.of(
+          TIMES,
+          TRIED,
+          WRONG,
+          LOST,
+          REFUSED,
+          RECOVERY_MEDIAN,
+          RECOVERY_MAXIMUM,
+          PAUSE_MEDIAN,
+          PAUSE_MAXIMUM);
+
+  static final List<String> NOTES =
+      List.of(
+          "requests: over HTTP, of three models of which two fit the device, each answer compared byte by byte",
+          "faults are made one after another, each once a standby was ready again; lost: no answer",
+          "recovery: the slowest answer of all that were under way or came while a fault was got over",
+          "\"no fault\": the same without one. Hangs end by workers.hang-timeout, 500 ms here",
+          "recovery from a killed server: until the one started in its place gave its first answer",
+          "without a worker: from the end of the active one's process to its successor's taking over");
+
+  private FaultsColumns() {}
+}

@@ -1,0 +1,205 @@
+package io.pipelane.bench.faults;
+
+import ai.onnxruntime.OrtEnvironment;
+import io.pipelane.bench.faults.Clients.Counts;
+import io.pipelane.bench.faults.FaultyServer.Worker;
+import io.pipelane.bench.faults.FaultyServer.Workers;
+import io.pipelane.bench.measure.Samples;
+import io.pipelane.bench.model.ChainModel;
+import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Results;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench faults}: worker processes are killed and worse while clients ask. */
+@Command(
+    name = "faults",
+    description = {
+      "Kills, hangs and garbles a server's worker processes, and the server, while clients ask and",
+      "compare every answer; tells how many requests were lost and how long each fault was felt."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class FaultsCommand implements Callable<Integer> {
+  private static final List<String> MODELS = List.of("chain0", "chain1", "chain2");
+  private static final String SERVER_KILLED = "kill -9 of the server";
+  private static final String MEMORY = "20MiB";
+  private static final int ANSWERS_AFTERWARDS = 50;
+  private static final long TICK_NANOS = 5_000_000;
+  private static final long LIMIT_NANOS = 120_000_000_000L;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private BenchOptions options = new BenchOptions();
+
+  @Option(
+      names = "--requests",
+      paramLabel = "N",
+      defaultValue = "500",
+      description = "Requests between two faults (${DEFAULT-VALUE}).")
+  private int requests = 500;
+
+  @Option(
+      names = "--connections",
+      paramLabel = "N",
+      defaultValue = "4",
+      description = "Clients that ask (${DEFAULT-VALUE}).")
+  private int connections = 4;
+
+  @Option(
+      names = "--device",
+      paramLabel = "DEVICE",
+      defaultValue = "cpu",
+      description = "What to serve on, as device.kind is written (${DEFAULT-VALUE}).")
+  private String device = "cpu";
+
+  @Option(
+      names = "--fault",
+      paramLabel = "FAULT,...",
+      split = ",",
+      description = "Which faults to make, all unless told otherwise: ${COMPLETION-CANDIDATES}.")
+  private List<FaultKind> faults = new ArrayList<>(EnumSet.allOf(FaultKind.class));
+
+  @Option(names = "--spare-server", description = "Do not kill the server itself.")
+  private boolean spareServer;
+
+  @Override
+  public Integer call() throws Exception {
+    Path work = options.work();
+    for (int i = 0; i < MODELS.size(); i++) {
+      ChainModel.write(work.resolve("chains"), MODELS.get(i), i);
+    }
+    Results results = new Results(FaultsColumns.TITLE, FaultsColumns.ALL, FaultsColumns.NOTES);
+    boolean sound = true;
+    try (FaultyServer server = start(work, 0);
+        Clients clients = clients(server)) {
+      clients.awaitRight(requests);
+      for (FaultKind fault : faults) {
+        sound &= measure(fault, server, clients, results);
+      }
+    }
+    if (!spareServer) {
+      measureServerKilled(work, results);
+    }
+    options.publish(spec, results, OrtEnvironment.getEnvironment().getVersion());
+    return sound ? 0 : 1;
+  }
+
+  private FaultyServer start(Path work, int port) throws IOException, InterruptedException {
+    return FaultyServer.start(
+        work.resolve("faults.log"),
+        List.of(
+            "repository.path=" + work.resolve("chains"),
+            "repository.cache=" + work.resolve("cache"),
+            "device.kind=" + device,
+            "device.memory=" + MEMORY,
+            "device.page-size=2MiB",
+            "device.lanes=2",
+            "workers.isolation=process",
+            "workers.hang-timeout=500ms",
+            "server.http-port=" + port));
+  }
+
+  private Clients clients(FaultyServer server) throws IOException, InterruptedException {
+    return new Clients(server.url(), MODELS, ChainModel.inputs(), connections);
+  }
+
+  /** Answers whether every request was answered rightly. */
+  private boolean measure(FaultKind fault, FaultyServer server, Clients clients, Results results)
+      throws IOException, InterruptedException {
+    Samples recoveries = new Samples();
+    Samples pauses = new Samples();
+    Counts before = clients.counts();
+    for (int i = 0; i < options.rounds(); i++) {
+      Workers ready = awaitReady(server, 0);
+      clients.awaitRight(requests);
+      clients.forgetSlowest();
+      fault.commit(server);
+      Workers after = awaitReady(server, ready.lost() + fault.losses());
+      clients.awaitRight(ANSWERS_AFTERWARDS);
+      recoveries.add(clients.slowestMillis());
+      if (fault != FaultKind.NONE && fault != FaultKind.STANDBY) {
+        pauses.add(after.lastPauseMillis());
+      }
+    }
+    Counts counts = clients.counts().since(before);
+    add(results, fault.description(), counts, recoveries);
+    if (pauses.count() > 0) {
+      results.add(fault.description(), FaultsColumns.PAUSE_MEDIAN, pauses.median());
+      results.add(fault.description(), FaultsColumns.PAUSE_MAXIMUM, pauses.quantile(1));
+    }
+    return counts.wrong() + counts.refused() + counts.unanswered() == 0;
+  }
+
+  private void add(Results results, String name, Counts counts, Samples recoveries) {
+    results.add(name, FaultsColumns.TIMES, options.rounds());
+    results.add(name, FaultsColumns.TRIED, (double) counts.tried());
+    results.add(name, FaultsColumns.WRONG, (double) counts.wrong());
+    results.add(name, FaultsColumns.LOST, (double) counts.unanswered());
+    results.add(name, FaultsColumns.REFUSED, (double) counts.refused());
+    results.add(name, FaultsColumns.RECOVERY_MEDIAN, recoveries.median());
+    results.add(name, FaultsColumns.RECOVERY_MAXIMUM, recoveries.quantile(1));
+  }
+
+  /** Waits until so many workers have been lost and there is a standby that has all sessions. */
+  private static Workers awaitReady(FaultyServer server, long lost)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + LIMIT_NANOS;
+    while (System.nanoTime() < end) {
+      Workers workers = server.workers();
+      if (workers.lost() >= lost
+          && !workers.in("ACTIVE", 1).isEmpty()
+          && !workers.in("STANDBY", MODELS.size()).isEmpty()) {
+        return workers;
+      }
+      LockSupport.parkNanos(TICK_NANOS);
+    }
+    throw new IOException("the server has no standby again after minutes");
+  }
+
+  private void measureServerKilled(Path work, Results results)
+      throws IOException, InterruptedException {
+    Samples recoveries = new Samples();
+    FaultyServer server = start(work, 0);
+    try (Clients clients = clients(server)) {
+      for (int i = 0; i < options.rounds(); i++) {
+        List<Long> pids = awaitReady(server, 0).workers().stream().map(Worker::pid).toList();
+        clients.awaitRight(requests);
+        long begin = System.nanoTime();
+        server.kill();
+        awaitGone(pids);
+        int port = server.url().getPort();
+        server.close();
+        server = start(work, port);
+        clients.awaitRight(1);
+        recoveries.add((System.nanoTime() - begin) / 1e6);
+      }
+      add(results, SERVER_KILLED, clients.counts(), recoveries);
+    } finally {
+      server.close();
+    }
+  }
+
+  private static void awaitGone(List<Long> pids) throws IOException {
+    long end = System.nanoTime() + LIMIT_NANOS;
+    while (pids.stream().anyMatch(FaultsCommand::lives)) {
+      if (System.nanoTime() > end) {
+        throw new IOException("workers have outlived their server: " + pids);
+      }
+      LockSupport.parkNanos(TICK_NANOS);
+    }
+  }
+
+  private static boolean lives(long pid) {
+    return ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
+  }
+}

@@ -1,0 +1,162 @@
+package io.pipelane.bench.faults;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.bench.process.ChildProcess;
+import io.pipelane.bench.process.ServerMain;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** A server with worker processes, in a process of its own, and what is done to it. */
+final class FaultyServer implements AutoCloseable {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** In front of it lies what identifies the memory. */
+  private static final int AREA_HEADER = 4096;
+
+  private final ChildProcess process;
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  private FaultyServer(ChildProcess process) {
+    this.process = process;
+  }
+
+  /** Starts one and waits until its models are READY. */
+  static FaultyServer start(Path log, List<String> settings)
+      throws IOException, InterruptedException {
+    return new FaultyServer(ChildProcess.start(log, ServerMain.class, settings));
+  }
+
+  /** A worker as the server tells of it. */
+  record Worker(int id, long pid, String state, int sessions) {}
+
+  /** All of them, and what has become of others. */
+  record Workers(List<Worker> workers, long lost, double lastPauseMillis) {
+    /** Those in a state that have so many sessions. */
+    List<Worker> in(String state, int sessions) {
+      return workers.stream()
+          .filter(worker -> worker.state().equals(state) && worker.sessions() >= sessions)
+          .toList();
+    }
+  }
+
+  URI url() {
+    return process.url();
+  }
+
+  long pid() {
+    return process.process().pid();
+  }
+
+  Workers workers() throws IOException, InterruptedException {
+    JsonNode answer =
+        JSON.readTree(
+            http.send(
+                    HttpRequest.newBuilder(url().resolve("/v2/workers")).build(),
+                    HttpResponse.BodyHandlers.ofByteArray())
+                .body());
+    List<Worker> workers = new ArrayList<>();
+    for (JsonNode worker : answer.path("workers")) {
+      workers.add(
+          new Worker(
+              worker.path("id").asInt(),
+              worker.path("pid").asLong(),
+              worker.path("state").asText(),
+              worker.path("sessions").asInt()));
+    }
+    return new Workers(
+        workers, answer.path("lost").asLong(), answer.path("last_pause_us").asLong() / 1e3);
+  }
+
+  /** The first worker in a state. */
+  Worker only(String state) throws IOException, InterruptedException {
+    return workers().in(state, 0).stream()
+        .findFirst()
+        .orElseThrow(() -> new IOException("no worker is " + state));
+  }
+
+  /** Sends a signal to a worker. */
+  void signal(String name, Worker worker) throws IOException, InterruptedException {
+    run("kill", "-" + name, Long.toString(worker.pid()));
+  }
+
+  /** Lets a worker have no more memory than it has. */
+  void denyMemory(Worker worker) throws IOException, InterruptedException {
+    run("prlimit", "--pid", Long.toString(worker.pid()), "--as=4096", "--data=4096");
+  }
+
+  /** Overwrites everything that a worker and the server tell each other. */
+  void fillWithGarbage(Worker worker) throws IOException {
+    Path descriptors = Path.of("/proc", Long.toString(pid()), "fd");
+    String name = "/memfd:pipelane-worker-" + worker.id() + " ";
+    try (Stream<Path> all = Files.list(descriptors)) {
+      for (Path descriptor : all.toList()) {
+        if (target(descriptor).startsWith(name)) {
+          overwrite(descriptor);
+        }
+      }
+    }
+  }
+
+  private static String target(Path descriptor) {
+    try {
+      return Files.readSymbolicLink(descriptor).toString();
+    } catch (IOException e) {
+      return ""; // It is closed by now.
+    }
+  }
+
+  private static void overwrite(Path memory) throws IOException {
+    try (FileChannel channel = FileChannel.open(memory, StandardOpenOption.WRITE);
+        OutputStream out = Channels.newOutputStream(channel.position(AREA_HEADER))) {
+      byte[] garbage = new byte[Math.toIntExact(channel.size() - AREA_HEADER)];
+      Arrays.fill(garbage, (byte) 0x7f);
+      out.write(garbage);
+    }
+  }
+
+  /** Has a worker replaced. */
+  void recycle(Worker worker) throws IOException, InterruptedException {
+    int status =
+        http.send(
+                HttpRequest.newBuilder(url().resolve("/v2/workers/" + worker.id() + "/recycle"))
+                    .POST(HttpRequest.BodyPublishers.noBody())
+                    .build(),
+                HttpResponse.BodyHandlers.discarding())
+            .statusCode();
+    if (status != 200) {
+      throw new IOException("recycling worker " + worker.id() + " was answered " + status);
+    }
+  }
+
+  private static void run(String... command) throws IOException, InterruptedException {
+    int code = new ProcessBuilder(command).inheritIO().start().waitFor();
+    if (code != 0) {
+      throw new IOException(String.join(" ", command) + " ended with " + code);
+    }
+  }
+
+  /** Ends the server by signal 9; blocks until it is gone. */
+  void kill() throws InterruptedException {
+    process.process().destroyForcibly().waitFor();
+  }
+
+  @Override
+  public void close() throws IOException {
+    http.close();
+    process.close();
+  }
+}

@@ -1,0 +1,105 @@
+package io.pipelane.bench.model;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import ai.onnx.proto.OnnxMl.TensorShapeProto;
+import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
+import ai.onnx.proto.OnnxMl.TypeProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import com.google.protobuf.ByteString;
+import io.pipelane.demo.protocol.Tensor;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+
+/** A small model with weights: square matrix products, one behind the other, of FP32 [1, width]. */
+public final class ChainModel {
+  /** Bytes of the weights of any one. */
+  public static final long WEIGHT_BYTES = 8L * 512 * 512 * Float.BYTES;
+
+  private static final int LAYERS = 8;
+  private static final int WIDTH = 512;
+  private static final int WIDTH_SQUARED = WIDTH * WIDTH;
+  private static final long IR_VERSION = 8;
+  private static final long OPERATOR_SET = 17;
+
+  private ChainModel() {}
+
+  /** Writes version 1 into a repository, its weights made from a seed. */
+  public static void write(Path repository, String name, long seed) throws IOException {
+    Path file = repository.resolve(name).resolve("1").resolve("model.onnx");
+    Files.createDirectories(file.getParent());
+    if (!Files.exists(file)) {
+      Files.write(file, model(name, seed).toByteArray());
+    }
+  }
+
+  /** A request's inputs. */
+  public static List<Tensor> inputs() {
+    Random random = new Random(1);
+    float[] x = new float[WIDTH];
+    for (int i = 0; i < WIDTH; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    return List.of(Tensor.of("x", x, 1, WIDTH));
+  }
+
+  private static ModelProto model(String name, long seed) {
+    Random random = new Random(seed);
+    GraphProto.Builder graph =
+        GraphProto.newBuilder().setName(name).addInput(value("x")).addOutput(value("y"));
+    for (int layer = 0; layer < LAYERS; layer++) {
+      graph.addInitializer(weight("w" + layer, random));
+      graph.addNode(
+          NodeProto.newBuilder()
+              .setOpType("MatMul")
+              .addInput(layer == 0 ? "x" : "h" + layer)
+              .addInput("w" + layer)
+              .addOutput(layer == LAYERS - 1 ? "y" : "h" + (layer + 1)));
+    }
+    return ModelProto.newBuilder()
+        .setIrVersion(IR_VERSION)
+        .addOpsetImport(OperatorSetIdProto.newBuilder().setDomain("").setVersion(OPERATOR_SET))
+        .setGraph(graph)
+        .build();
+  }
+
+  private static TensorProto weight(String name, Random random) {
+    ByteBuffer content =
+        ByteBuffer.allocate(WIDTH_SQUARED * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < WIDTH_SQUARED; i++) {
+      content.putFloat((float) (random.nextGaussian() / Math.sqrt(WIDTH)));
+    }
+    return TensorProto.newBuilder()
+        .setName(name)
+        .setDataType(TensorProto.DataType.FLOAT.getNumber())
+        .addDims(WIDTH)
+        .addDims(WIDTH)
+        .setRawData(ByteString.copyFrom(content.flip()))
+        .build();
+  }
+
+  private static ValueInfoProto value(String name) {
+    TensorShapeProto shape =
+        TensorShapeProto.newBuilder()
+            .addDim(Dimension.newBuilder().setDimValue(1))
+            .addDim(Dimension.newBuilder().setDimValue(WIDTH))
+            .build();
+    return ValueInfoProto.newBuilder()
+        .setName(name)
+        .setType(
+            TypeProto.newBuilder()
+                .setTensorType(
+                    TypeProto.Tensor.newBuilder()
+                        .setElemType(TensorProto.DataType.FLOAT.getNumber())
+                        .setShape(shape)))
+        .build();
+  }
+}

@@ -1,0 +1,34 @@
+package io.pipelane.bench.residency;
+
+import io.pipelane.switcher.simulator.SimulatedModel;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * Variants of some structures, each popular in turn.
+ *
+ * @param label for people
+ */
+record Mix(String label, List<SimulatedModel> models) {
+  /** So many variants; the first is asked most where popularity is by place. */
+  static Mix of(String label, List<RecordedPlans.Structure> structures, int variants) {
+    return new Mix(
+        label,
+        IntStream.range(0, variants)
+            .mapToObj(i -> structures.get(i % structures.size()).variant(i))
+            .toList());
+  }
+
+  /** The same as if a transfer and a remapping cost nothing but what the pipeline says. */
+  Mix pipelineAlone() {
+    return new Mix(
+        label,
+        models.stream()
+            .map(m -> new SimulatedModel(m.name(), m.plan(), m.pipeline(), 0, 0))
+            .toList());
+  }
+
+  long bytes() {
+    return models.stream().mapToLong(model -> model.plan().weightBytes()).sum();
+  }
+}

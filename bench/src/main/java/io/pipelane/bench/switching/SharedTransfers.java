@@ -1,0 +1,63 @@
+package io.pipelane.bench.switching;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.cpu.SharedMemory;
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.worker.WorkerMain;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** Pinned memory for requests that worker processes read in place, and one worker process. */
+final class SharedTransfers implements AutoCloseable {
+  private static final long BYTES = 256L << 20;
+  private static final long ALIGNMENT = 4096;
+  private static final int LANES = 1;
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+  private final SharedMemory memory = SharedMemory.allocate("transfers", BYTES);
+  private final PinnedHostMemory pinned;
+  private long taken;
+
+  SharedTransfers(CudaContext context) {
+    pinned = PinnedHostMemory.register(context, memory.segment());
+  }
+
+  /** Memory of its own for each caller, while there is some. */
+  MemorySegment take(long bytes) {
+    MemorySegment segment = memory.segment().asSlice(taken, bytes);
+    taken = (taken + bytes + ALIGNMENT - 1) & -ALIGNMENT;
+    return segment;
+  }
+
+  /** Sessions in one worker, without others that stand by. */
+  SessionFactory workers(CudaDevice device, Path library, ExecutionSettings execution) {
+    return new ProcessSessionFactory(
+        device,
+        device.export(execution, memory),
+        memory.segment(),
+        new WorkerSettings(
+            WorkerMain.class,
+            library,
+            1,
+            LANES,
+            SwitchOn.FAULT,
+            0,
+            PATIENCE,
+            PATIENCE,
+            ByteSize.ofMebibytes(128)));
+  }
+
+  @Override
+  public void close() {
+    pinned.close();
+    memory.close();
+  }
+}

@@ -1,0 +1,44 @@
+package io.pipelane.bench.workers;
+
+import io.pipelane.bench.report.Column;
+import java.util.List;
+
+/** What {@code bench workers} tells of each way to change processes. */
+final class WorkersColumns {
+  static final String TITLE = "From one model to another: ways to change processes";
+
+  static final Column OVERHEAD = new Column("overhead_ms", "overhead ms", 1);
+  static final Column CLEANING = new Column("cleaning_ms", "cleaning ms", 1);
+  static final Column INITIALISATION = new Column("initialisation_ms", "initialisation ms", 1);
+  static final Column ALLOCATION = new Column("allocation_ms", "allocation ms", 1);
+  static final Column TRANSMISSION = new Column("transmission_ms", "transmission ms", 1);
+  static final Column BESIDE = new Column("cleaning_beside_ms", "cleaning beside ms", 1);
+  static final Column ISOLATED = new Column("isolated", "own process", 0);
+  static final Column WARM = new Column("warm_ms", "warm ms", 1);
+  static final Column MEMORY = new Column("private_mb", "processes' own MB", 0);
+
+  static final List<Column> ALL =
+      List.of(
+          OVERHEAD,
+          CLEANING,
+          INITIALISATION,
+          ALLOCATION,
+          TRANSMISSION,
+          BESIDE,
+          ISOLATED,
+          WARM,
+          MEMORY);
+
+  static final List<String> NOTES =
+      List.of(
+          "overhead: from the wish to run another model, its weights in host memory, to its answer, less a warm run",
+          "cleaning: until the old model's memory or process is gone; \"beside\": while the new one runs",
+          "initialisation: until a process is there that can run something",
+          "transmission: waiting for weights; where there is no allocation, the whole of the first run",
+          "allocation: the rest: the session, mapping, and in a new process code that is not compiled yet",
+          "own process: 1 where the two models ran in different ones (isolation, PipeSwitch table 2)",
+          "processes' own MB: memory of all worker processes that no file and no other process shares",
+          "a copy each: plain ONNX Runtime sessions of both models, once for each of three workers");
+
+  private WorkersColumns() {}
+}

@@ -1,0 +1,5 @@
+/** What switching from one model to another costs by the way in which their processes change. */
+@NullMarked
+package io.pipelane.bench.workers;
+
+import org.jspecify.annotations.NullMarked;

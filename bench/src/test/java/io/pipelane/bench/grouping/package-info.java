@@ -1,0 +1,4 @@
+@NullMarked
+package io.pipelane.bench.grouping;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pipelane.bench.start;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,72 @@
+package io.pipelane.lanes.process.worker;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ends this process when the server closes its standard input, or is gone: what runs is finished,
+ * if it can be, and the device given back before (MuxFlow §4.2). Safe for any thread.
+ */
+final class WorkerEnd implements Runnable {
+  /*
+   * A run whose weights do not come any more, as the server is gone, never ends: the device's
+   * driver takes it away with the process.
+   */
+  private static final long LONGEST_RUN_NANOS = 500_000_000;
+
+  private static final Duration LONGEST_RELEASE = Duration.ofSeconds(2);
+  private static final long PAUSE_NANOS = 2_000_000;
+
+  private final List<ChannelLoop> loops = new CopyOnWriteArrayList<>();
+  private volatile @Nullable WorkerDevice device;
+
+  /** What is given back at the end. */
+  void opened(WorkerDevice opened) {
+    device = opened;
+  }
+
+  /** What is finished before. */
+  void started(ChannelLoop loop) {
+    loops.add(loop);
+  }
+
+  /** Waits for the end of standard input; returns never. */
+  @Override
+  public void run() {
+    try {
+      System.in.transferTo(OutputStream.nullOutputStream());
+    } catch (IOException e) {
+      // The same as its end.
+    }
+    WorkerDevice opened = device;
+    if (opened != null && isIdle()) {
+      release(opened);
+    }
+    Runtime.getRuntime().halt(0);
+  }
+
+  private boolean isIdle() {
+    long begin = System.nanoTime();
+    while (loops.stream().anyMatch(ChannelLoop::isBusy)) {
+      if (System.nanoTime() - begin > LONGEST_RUN_NANOS) {
+        return false;
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+    return true;
+  }
+
+  private static void release(WorkerDevice opened) {
+    Thread thread = Thread.ofPlatform().daemon().name("release").start(opened::release);
+    try {
+      boolean _ = thread.join(LONGEST_RELEASE);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package io.pipelane.lanes.process.worker;
+
+/** Told how far a worker process has come, on the thread that has; for tests of what may fail. */
+@FunctionalInterface
+public interface WorkerSteps {
+  /** Tells nobody. */
+  WorkerSteps UNOBSERVED = (step, structure) -> {};
+
+  /** What is about to be done. */
+  enum Step {
+    /** The memory shared with the server is opened. */
+    OPENING,
+    /** The server is told that the worker is ready. */
+    HELLO,
+    /** A session is built. */
+    BUILDING,
+    /** The server is told that it is. */
+    BUILT,
+    /** A run begins. */
+    RUNNING,
+    /** Pages are mapped, within a run. */
+    MAPPING,
+    /** A segment computes: called from inside ONNX Runtime, but for the first one. */
+    COMPUTING,
+    /** The server is told of a run's outputs. */
+    RAN,
+    /** A session is closed. */
+    CLOSING
+  }
+
+  /**
+   * A step is reached.
+   *
+   * @param structure the hash of the structure that it concerns, or empty
+   */
+  void reached(Step step, String structure);
+}

@@ -1,0 +1,86 @@
+package io.pipelane.lanes.process.worker;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import io.pipelane.lanes.process.ArmedFaults;
+import io.pipelane.lanes.process.ArmedFaults.Fault;
+import io.pipelane.lanes.process.worker.WorkerSteps.Step;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+/** A worker process that fails where its server's tests want it to. */
+public final class FaultyWorker {
+  private static final int SIGKILL = 9;
+
+  private FaultyWorker() {}
+
+  /** Runs a worker. */
+  public static void main(String[] arguments) throws InterruptedException {
+    ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().parent().orElseThrow().pid());
+    WorkerMain.run(arguments, (step, structure) -> reached(faults, step, structure));
+  }
+
+  private static void reached(ArmedFaults faults, Step step, String structure) {
+    faults.take(step, structure).ifPresent(FaultyWorker::commit);
+  }
+
+  private static void commit(Fault fault) {
+    switch (fault) {
+      case ABORT -> abort();
+      case KILL -> kill();
+      case EXIT -> Runtime.getRuntime().halt(7);
+      case HANG -> hang();
+      case OUT_OF_MEMORY -> fillHeap();
+      case DEVICE_ERROR -> FaultyKernels.launchIllegal();
+      case DEVICE_HANG -> FaultyKernels.launchEndless();
+    }
+  }
+
+  /** The way in which native code ends a process that finds itself broken. */
+  private static void abort() {
+    Linker linker = Linker.nativeLinker();
+    try {
+      linker
+          .downcallHandle(
+              linker.defaultLookup().find("abort").orElseThrow(), FunctionDescriptor.ofVoid())
+          .invokeExact();
+    } catch (Throwable e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void kill() {
+    Linker linker = Linker.nativeLinker();
+    try {
+      int _ =
+          (int)
+              linker
+                  .downcallHandle(
+                      linker.defaultLookup().find("kill").orElseThrow(),
+                      FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT))
+                  .invokeExact((int) ProcessHandle.current().pid(), SIGKILL);
+    } catch (Throwable e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void hang() {
+    while (true) {
+      try {
+        new CountDownLatch(1).await();
+      } catch (InterruptedException e) {
+        // Nothing ends this.
+      }
+    }
+  }
+
+  private static void fillHeap() {
+    List<long[]> kept = new ArrayList<>();
+    while (kept.size() < Integer.MAX_VALUE) {
+      kept.add(new long[1 << 20]);
+    }
+  }
+}

@@ -1,0 +1,199 @@
+package io.pipelane.server.grpc;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.util.concurrent.EventExecutor;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.statistics.RequestAccount;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** One inference on its way from a message to the message that answers it. */
+final class GrpcInferRun implements ResultHandler {
+  /*
+   * Threads, one after another: the caller's event loop, or a codec thread for a large message,
+   * decodes and submits; a lane's thread places outputs and reports the end; an event loop, or a
+   * codec thread for large outputs, encodes and tells the receiver, which serializes the answer
+   * before it returns. Only `cancel` may come at any time, on any thread.
+   *
+   * References: `call` holds the inputs' buffers until the handler has been told the end, whoever
+   * still listens. Outputs are this run's until the receiver has been told.
+   */
+  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
+  private static final System.Logger LOGGER = System.getLogger(GrpcInferRun.class.getName());
+
+  private final InferenceParts parts;
+  private final Receiver receiver;
+  private final EventExecutor loop;
+  private final List<OutputTensor> outputs = new ArrayList<>(2);
+  private @Nullable RequestAccount account;
+  private @Nullable MessageCall call;
+  private volatile InferenceService.@Nullable Ticket ticket;
+  private volatile boolean cancelled;
+
+  /** Where the end of a run is told; called once, on an event loop or a codec thread. */
+  interface Receiver {
+    /** Serializes the answer before it returns: it reads memory that is given back then. */
+    void answered(ModelInferResponse message, long stallNanos);
+
+    void failed(StatusException error);
+  }
+
+  private GrpcInferRun(InferenceParts parts, Receiver receiver) {
+    this.parts = parts;
+    this.receiver = receiver;
+    this.loop = parts.loops().next();
+  }
+
+  /** Begins; on an event loop. Every error is told to the receiver. */
+  static GrpcInferRun start(ModelInferRequest message, InferenceParts parts, Receiver receiver) {
+    GrpcInferRun run = new GrpcInferRun(parts, receiver);
+    if (message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP) {
+      run.begin(message);
+      return run;
+    }
+    try {
+      parts.codecs().execute(() -> run.begin(message));
+    } catch (RejectedExecutionException e) {
+      receiver.failed(busy("decoding"));
+    }
+    return run;
+  }
+
+  private void begin(ModelInferRequest message) {
+    try {
+      ServedModel model =
+          parts.backend().resolve(message.getModelName(), message.getModelVersion());
+      RequestAccount opened = parts.backend().statistics().begin(model.version());
+      account = opened;
+      model.checkRequestSize(message.getSerializedSize());
+      MessageCall decoded =
+          InferMessageReader.read(model, message, parts.transfers(), parts.allocator());
+      call = decoded;
+      opened.decoded();
+      submit(decoded);
+    } catch (StatusException e) {
+      refuse(e);
+    } catch (RuntimeException | OutOfMemoryError e) {
+      refuse(internal(e));
+    }
+  }
+
+  private void submit(MessageCall decoded) {
+    if (cancelled) {
+      throw new StatusException(Status.CANCELLED, "the caller has gone");
+    }
+    InferenceService.Ticket submitted = parts.backend().service().submit(decoded.request(), this);
+    ticket = submitted;
+    if (cancelled) {
+      submitted.cancel();
+    }
+  }
+
+  /** Before anything was submitted. */
+  private void refuse(StatusException error) {
+    finish(error);
+  }
+
+  /** The caller has gone; the receiver is told all the same. Any thread. */
+  void cancel() {
+    cancelled = true;
+    InferenceService.Ticket submitted = ticket;
+    if (submitted != null) {
+      submitted.cancel();
+    }
+  }
+
+  @Override
+  public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    if (byteSize > parts.maxResponseBytes()) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "output \"%s\" has %d bytes, the limit is %d"
+              .formatted(name, byteSize, parts.maxResponseBytes()));
+    }
+    int size = (int) byteSize;
+    ByteBuf data = parts.transfers().take(Math.max(1, size), parts.allocator());
+    data.writerIndex(size);
+    outputs.add(new OutputTensor(name, type, shape, data));
+    return OutputTensor.memory(data);
+  }
+
+  @Override
+  public void completed(InferenceTimings timings) {
+    if (account != null) {
+      account.ran(timings);
+    }
+    long bytes = outputs.stream().mapToLong(output -> output.data().readableBytes()).sum();
+    hop(bytes > CodecThreads.LARGEST_ON_LOOP ? parts.codecs() : loop, () -> finish(null));
+  }
+
+  @Override
+  public void failed(StatusException error) {
+    hop(loop, () -> finish(error));
+  }
+
+  /** Goes on elsewhere; where nothing more is taken, here, as nobody may be left waiting. */
+  private static void hop(Executor to, Runnable action) {
+    try {
+      to.execute(action);
+    } catch (RejectedExecutionException e) {
+      action.run();
+    }
+  }
+
+  private void finish(@Nullable StatusException error) {
+    StatusException outcome = error;
+    try {
+      if (outcome == null && call != null && account != null) {
+        ModelInferResponse message = InferMessageWriter.write(call, outputs);
+        account.answered();
+        receiver.answered(message, account.stallNanos());
+      }
+    } catch (StatusException e) {
+      outcome = e;
+    } catch (RuntimeException | OutOfMemoryError e) {
+      outcome = internal(e);
+    } finally {
+      if (call != null) {
+        call.close();
+      }
+      outputs.forEach(output -> output.data().release());
+      outputs.clear();
+    }
+    if (outcome != null) {
+      if (account != null) {
+        account.failed(outcome.status());
+      }
+      receiver.failed(outcome);
+    }
+  }
+
+  /** A fault that nothing foresaw: logged in full, answered without its inner details. */
+  static StatusException internal(Throwable cause) {
+    LOGGER.log(Level.ERROR, "a request failed on a fault of the server", cause);
+    return new StatusException(
+        Status.INTERNAL, "a fault of the server (" + cause.getClass().getSimpleName() + ")", cause);
+  }
+
+  private static StatusException busy(String with) {
+    return StatusException.unavailable(
+        "the server is busy " + with + "; try again", RETRY_AFTER_BUSY);
+  }
+}

@@ -1,0 +1,163 @@
+package io.pipelane.server.grpc;
+
+import io.grpc.Server;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.services.HealthStatusManager;
+import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.net.Transport;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The gRPC front end: the inference service, health and reflection. Calls are handled on event
+ * loops and never block one. Every method is safe for any thread.
+ */
+public final class GrpcServer implements AutoCloseable {
+  /** What a message may have beside its tensors' bytes. */
+  private static final int ROOM_FOR_DESCRIPTION = 1 << 20;
+
+  private static final int MAXIMUM_HEADERS_LENGTH = 32 << 10;
+  private static final int MAXIMUM_CALLS_PER_CONNECTION = 1024;
+  private static final int FLOW_CONTROL_WINDOW = 4 << 20;
+  private static final Duration LEAST_KEEP_ALIVE = Duration.ofSeconds(10);
+  private static final Duration CLOSING_TIME = Duration.ofSeconds(2);
+
+  private final EventLoopGroup loops;
+  private final CodecThreads codecs;
+  private final HealthStatusManager health = new HealthStatusManager();
+  private final Server server;
+
+  private GrpcServer(GrpcSettings settings, Backend backend, TransferMemory transferMemory) {
+    Transport transport = settings.transport().resolve();
+    codecs = new CodecThreads("grpc-codec");
+    loops =
+        new MultiThreadIoEventLoopGroup(
+            settings.eventLoops(), new DefaultThreadFactory("grpc", true), transport.ioHandlers());
+    InferenceParts parts =
+        new InferenceParts(
+            backend,
+            new TransferBuffers(transferMemory),
+            PooledByteBufAllocator.DEFAULT,
+            loops,
+            codecs,
+            Integer.MAX_VALUE - ROOM_FOR_DESCRIPTION);
+    try {
+      server = listen(settings, transport, parts);
+    } catch (RuntimeException | Error e) {
+      stop();
+      throw e;
+    }
+    health.setStatus(HealthStatusManager.SERVICE_NAME_ALL_SERVICES, ServingStatus.SERVING);
+  }
+
+  /**
+   * Listens and serves.
+   *
+   * @param transferMemory where large inputs and outputs lie, as far as it goes
+   * @throws StatusException {@link Status#UNAVAILABLE} when the address cannot be listened on,
+   *     {@link Status#UNIMPLEMENTED} when the transport is not available
+   */
+  public static GrpcServer start(
+      GrpcSettings settings, Backend backend, TransferMemory transferMemory) {
+    return new GrpcServer(settings, backend, transferMemory);
+  }
+
+  private Server listen(GrpcSettings settings, Transport transport, InferenceParts parts) {
+    InetSocketAddress address = new InetSocketAddress(settings.host(), settings.port());
+    try {
+      NettyServerBuilder builder = NettyServerBuilder.forAddress(address);
+      settings.tls().ifPresent(tls -> builder.sslContext(tls.grpc()));
+      return builder
+          .bossEventLoopGroup(loops)
+          .workerEventLoopGroup(loops)
+          .channelType(transport.serverChannel())
+          .withChildOption(ChannelOption.TCP_NODELAY, true)
+          .directExecutor()
+          .maxInboundMessageSize(
+              Math.min(Integer.MAX_VALUE - ROOM_FOR_DESCRIPTION, settings.maxMessageBytes())
+                  + ROOM_FOR_DESCRIPTION)
+          .maxInboundMetadataSize(MAXIMUM_HEADERS_LENGTH)
+          .maxConcurrentCallsPerConnection(MAXIMUM_CALLS_PER_CONNECTION)
+          .flowControlWindow(FLOW_CONTROL_WINDOW)
+          .maxConnectionIdle(settings.idleTimeout().toMillis(), TimeUnit.MILLISECONDS)
+          .permitKeepAliveTime(LEAST_KEEP_ALIVE.toMillis(), TimeUnit.MILLISECONDS)
+          .permitKeepAliveWithoutCalls(true)
+          .addService(InferenceGrpcService.of(parts))
+          .addService(health.getHealthService())
+          .addService(ProtoReflectionServiceV1.newInstance())
+          .build()
+          .start();
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "cannot listen on %s:%d for gRPC: %s"
+              .formatted(settings.host(), settings.port(), e.getMessage()),
+          e);
+    }
+  }
+
+  /** Where the server listens. */
+  public InetSocketAddress address() {
+    return (InetSocketAddress) server.getListenSockets().getFirst();
+  }
+
+  /** Accepts no more calls; those that run go on. Returns at once. */
+  public void beginDrain() {
+    health.enterTerminalState();
+    server.shutdown();
+  }
+
+  /**
+   * Stops: accepts no more calls, answers those that run, then closes everything. Blocks; does
+   * nothing the second time.
+   *
+   * @param timeout how long running calls may take; what is not answered then is cancelled
+   * @return whether all of them were answered
+   */
+  public boolean drain(Duration timeout) {
+    beginDrain();
+    boolean answered = await(timeout);
+    if (!answered) {
+      server.shutdownNow();
+      await(CLOSING_TIME);
+    }
+    stop();
+    return answered;
+  }
+
+  private boolean await(Duration timeout) {
+    try {
+      return server.awaitTermination(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  private void stop() {
+    loops
+        .shutdownGracefully(0, CLOSING_TIME.toMillis(), TimeUnit.MILLISECONDS)
+        .awaitUninterruptibly(2 * CLOSING_TIME.toMillis());
+    codecs.stop(CLOSING_TIME);
+  }
+
+  /** Stops without waiting for running calls. */
+  @Override
+  public void close() {
+    drain(Duration.ZERO);
+  }
+}

@@ -1,0 +1,248 @@
+package io.pipelane.server.grpc;
+
+import com.google.protobuf.ByteString;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.protocol.grpc.InferParameter;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelInferRequest.InferInputTensor;
+import io.pipelane.protocol.grpc.ModelInferRequest.InferRequestedOutputTensor;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.protocol.BinaryTensors;
+import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.protocol.TensorShapes;
+import io.pipelane.switcher.InferenceRequest;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Checks one inference message against the model's declaration and copies its tensors to native
+ * memory. Safe for any thread, one message per instance.
+ */
+final class InferMessageReader {
+  private static final int MAXIMUM_RANK = 16;
+  private static final int MAXIMUM_ID_LENGTH = 1024;
+  private static final int LONGEST_QUOTED = 64;
+
+  private final ServedModel model;
+  private final ModelInferRequest message;
+  private final TransferBuffers transfers;
+  private final ByteBufAllocator allocator;
+  private final List<ByteBuf> buffers;
+
+  private InferMessageReader(
+      ServedModel model,
+      ModelInferRequest message,
+      TransferBuffers transfers,
+      ByteBufAllocator allocator) {
+    this.model = model;
+    this.message = message;
+    this.transfers = transfers;
+    this.allocator = allocator;
+    this.buffers = new ArrayList<>(message.getInputsCount());
+  }
+
+  /**
+   * Decodes a message. When this method throws, nothing is held.
+   *
+   * @param transfers where large inputs lie
+   * @param allocator for the others
+   * @throws StatusException when anything does not fit the protocol or the model's declaration
+   */
+  static MessageCall read(
+      ServedModel model,
+      ModelInferRequest message,
+      TransferBuffers transfers,
+      ByteBufAllocator allocator) {
+    InferMessageReader reader = new InferMessageReader(model, message, transfers, allocator);
+    boolean done = false;
+    try {
+      MessageCall call = reader.read();
+      done = true;
+      return call;
+    } finally {
+      if (!done) {
+        reader.buffers.forEach(ByteBuf::release);
+      }
+    }
+  }
+
+  private MessageCall read() {
+    if (message.getId().length() > MAXIMUM_ID_LENGTH) {
+      throw invalid(
+          "id has %d characters, the limit is %d"
+              .formatted(message.getId().length(), MAXIMUM_ID_LENGTH));
+    }
+    checkParameters("the request", message.getParametersMap());
+    boolean raw = message.getRawInputContentsCount() > 0;
+    if (raw && message.getRawInputContentsCount() != message.getInputsCount()) {
+      throw invalid(
+          "there are %d raw_input_contents for %d inputs; send one for each, or contents in each"
+              .formatted(message.getRawInputContentsCount(), message.getInputsCount()));
+    }
+    InferenceRequest request =
+        new InferenceRequest(model.version(), readInputs(raw), readOutputs(), deadline());
+    return new MessageCall(model, message.getId(), request, raw || mustBeRaw(request), buffers);
+  }
+
+  /** When the caller no longer waits, as the parameter {@code timeout} says in microseconds. */
+  private OptionalLong deadline() {
+    InferParameter timeout =
+        message.getParametersOrDefault("timeout", InferParameter.getDefaultInstance());
+    long micros =
+        switch (timeout.getParameterChoiceCase()) {
+          case PARAMETERCHOICE_NOT_SET -> 0;
+          case INT64_PARAM -> timeout.getInt64Param();
+          case UINT64_PARAM -> timeout.getUint64Param();
+          default -> -1;
+        };
+    if (micros < 0) {
+      throw invalid("parameter \"timeout\" must be an integer of microseconds, 0 or more");
+    }
+    return micros == 0
+        ? OptionalLong.empty()
+        : OptionalLong.of(System.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros));
+  }
+
+  /** Whether some output wanted has no typed form. */
+  private boolean mustBeRaw(InferenceRequest request) {
+    return model.outputs().stream()
+        .anyMatch(
+            spec ->
+                (spec.type() == TensorType.FP16 || spec.type() == TensorType.BF16)
+                    && request.outputs().contains(spec.name()));
+  }
+
+  private List<InputTensor> readInputs(boolean raw) {
+    InputTensor[] tensors = new InputTensor[model.inputs().size()];
+    for (int i = 0; i < message.getInputsCount(); i++) {
+      InferInputTensor input = message.getInputs(i);
+      int declaration = declaration(model.inputs(), input.getName(), "inputs[" + i + "]", "input");
+      if (tensors[declaration] != null) {
+        throw invalid("input \"" + input.getName() + "\" stands there twice");
+      }
+      tensors[declaration] = readInput(input, model.inputs().get(declaration), raw, i);
+    }
+    for (int i = 0; i < tensors.length; i++) {
+      if (tensors[i] == null) {
+        TensorSpec spec = model.inputs().get(i);
+        throw invalid(
+            "input \"%s\" (%s %s) is missing".formatted(spec.name(), spec.type(), spec.shape()));
+      }
+    }
+    return List.of(tensors);
+  }
+
+  private InputTensor readInput(InferInputTensor input, TensorSpec spec, boolean raw, int index) {
+    String label = "input \"" + spec.name() + '"';
+    checkParameters(label, input.getParametersMap());
+    Shape shape = shape(input, label);
+    TensorShapes.check(label, spec, TensorType.ofName(input.getDatatype()), shape);
+    if (raw && input.hasContents()) {
+      throw invalid(label + " has both contents and raw_input_contents; leave one out");
+    }
+    ByteBuf data =
+        raw
+            ? copied(message.getRawInputContents(index))
+            : ContentsReader.read(label, spec.type(), shape, input.getContents(), this::buffer);
+    MemorySegment bytes = OutputTensor.memory(data);
+    if (raw) {
+      BinaryTensors.check(
+          label, "the size of its raw contents is", spec.type(), shape, shape.elements(), bytes);
+    }
+    return new InputTensor(spec.name(), spec.type(), shape, bytes);
+  }
+
+  private ByteBuf copied(ByteString raw) {
+    ByteBuf data = buffer(raw.size());
+    raw.copyTo(data.internalNioBuffer(0, raw.size()));
+    return data.writerIndex(raw.size());
+  }
+
+  /** An empty buffer with room for so many bytes, which the call will own. */
+  private ByteBuf buffer(int bytes) {
+    ByteBuf data = transfers.take(Math.max(1, bytes), allocator);
+    buffers.add(data);
+    return data;
+  }
+
+  private static Shape shape(InferInputTensor input, String label) {
+    if (input.getShapeCount() > MAXIMUM_RANK) {
+      throw invalid(label + ": shape has more than " + MAXIMUM_RANK + " dimensions");
+    }
+    long[] dimensions = new long[input.getShapeCount()];
+    for (int axis = 0; axis < dimensions.length; axis++) {
+      dimensions[axis] = input.getShape(axis);
+      if (dimensions[axis] < 0) {
+        throw invalid(
+            "%s: dimension %d of its shape is %d, it must not be negative"
+                .formatted(label, axis, dimensions[axis]));
+      }
+    }
+    return Shape.of(dimensions);
+  }
+
+  private List<String> readOutputs() {
+    if (message.getOutputsCount() == 0) {
+      return model.outputs().stream().map(TensorSpec::name).toList();
+    }
+    List<String> names = new ArrayList<>(message.getOutputsCount());
+    Set<String> seen = new HashSet<>();
+    for (InferRequestedOutputTensor output : message.getOutputsList()) {
+      declaration(model.outputs(), output.getName(), "outputs[" + names.size() + "]", "output");
+      checkParameters("output \"" + output.getName() + '"', output.getParametersMap());
+      if (!seen.add(output.getName())) {
+        throw invalid("output \"" + output.getName() + "\" stands there twice");
+      }
+      names.add(output.getName());
+    }
+    return names;
+  }
+
+  private static int declaration(List<TensorSpec> specs, String name, String place, String what) {
+    for (int i = 0; i < specs.size(); i++) {
+      if (specs.get(i).name().equals(name)) {
+        return i;
+      }
+    }
+    throw invalid(
+        "%s: the model has no %s \"%s\"; its %ss are %s"
+            .formatted(
+                place, what, shorten(name), what, specs.stream().map(TensorSpec::name).toList()));
+  }
+
+  /** Refuses what would change the answer's meaning and is not served; others are the user's. */
+  private static void checkParameters(String owner, Map<String, InferParameter> parameters) {
+    for (String name : parameters.keySet()) {
+      if (name.equals("shared_memory_region") || name.equals("classification")) {
+        throw new StatusException(
+            Status.UNIMPLEMENTED,
+            owner
+                + ": parameter \""
+                + name
+                + "\" is not served; leave it out and send or take the data itself");
+      }
+    }
+  }
+
+  private static String shorten(String text) {
+    return text.length() <= LONGEST_QUOTED ? text : text.substring(0, LONGEST_QUOTED) + "...";
+  }
+
+  static StatusException invalid(String message) {
+    return new StatusException(Status.INVALID_ARGUMENT, message);
+  }
+}

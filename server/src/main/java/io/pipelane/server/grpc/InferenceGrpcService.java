@@ -1,0 +1,231 @@
+package io.pipelane.server.grpc;
+
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.ModelMetadataRequest;
+import io.pipelane.protocol.grpc.ModelMetadataResponse;
+import io.pipelane.protocol.grpc.ModelReadyRequest;
+import io.pipelane.protocol.grpc.ModelReadyResponse;
+import io.pipelane.protocol.grpc.ModelRepositoryParameter;
+import io.pipelane.protocol.grpc.ModelStatisticsRequest;
+import io.pipelane.protocol.grpc.ModelStatisticsResponse;
+import io.pipelane.protocol.grpc.ModelStreamInferResponse;
+import io.pipelane.protocol.grpc.RepositoryIndexRequest;
+import io.pipelane.protocol.grpc.RepositoryIndexResponse;
+import io.pipelane.protocol.grpc.RepositoryModelLoadRequest;
+import io.pipelane.protocol.grpc.RepositoryModelLoadResponse;
+import io.pipelane.protocol.grpc.RepositoryModelUnloadRequest;
+import io.pipelane.protocol.grpc.RepositoryModelUnloadResponse;
+import io.pipelane.protocol.grpc.ServerLiveRequest;
+import io.pipelane.protocol.grpc.ServerLiveResponse;
+import io.pipelane.protocol.grpc.ServerMetadataRequest;
+import io.pipelane.protocol.grpc.ServerMetadataResponse;
+import io.pipelane.protocol.grpc.ServerReadyRequest;
+import io.pipelane.protocol.grpc.ServerReadyResponse;
+import io.pipelane.server.ProductVersion;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.Backend;
+import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.RepositoryRequests;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+
+/**
+ * Every call of the service but ModelInfer, which {@link InferCallHandler} answers. Those not named
+ * here are answered UNIMPLEMENTED. Methods return at once.
+ */
+final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
+  private final InferenceParts parts;
+  private final Backend backend;
+
+  private InferenceGrpcService(InferenceParts parts) {
+    this.parts = parts;
+    this.backend = parts.backend();
+  }
+
+  /** The service with all its calls. */
+  static ServerServiceDefinition of(InferenceParts parts) {
+    ServerServiceDefinition generated = new InferenceGrpcService(parts).bindService();
+    List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
+    for (ServerMethodDefinition<?, ?> method : generated.getMethods()) {
+      methods.add(
+          method.getMethodDescriptor().equals(GRPCInferenceServiceGrpc.getModelInferMethod())
+              ? modelInfer(parts)
+              : method);
+    }
+    ServiceDescriptor.Builder descriptor =
+        ServiceDescriptor.newBuilder(GRPCInferenceServiceGrpc.SERVICE_NAME)
+            .setSchemaDescriptor(generated.getServiceDescriptor().getSchemaDescriptor());
+    methods.forEach(method -> descriptor.addMethod(method.getMethodDescriptor()));
+    ServerServiceDefinition.Builder service = ServerServiceDefinition.builder(descriptor.build());
+    methods.forEach(service::addMethod);
+    return service.build();
+  }
+
+  private static ServerMethodDefinition<ModelInferRequest, ModelInferResponse> modelInfer(
+      InferenceParts parts) {
+    MethodDescriptor<ModelInferRequest, ModelInferResponse> method =
+        GRPCInferenceServiceGrpc.getModelInferMethod();
+    return ServerMethodDefinition.create(
+        method.toBuilder(
+                new InferRequestMarshaller(method.getRequestMarshaller()),
+                method.getResponseMarshaller())
+            .build(),
+        new InferCallHandler(parts));
+  }
+
+  @Override
+  public void serverLive(ServerLiveRequest request, StreamObserver<ServerLiveResponse> observer) {
+    answer(observer, () -> ServerLiveResponse.newBuilder().setLive(true).build());
+  }
+
+  @Override
+  public void serverReady(
+      ServerReadyRequest request, StreamObserver<ServerReadyResponse> observer) {
+    answer(observer, () -> ServerReadyResponse.newBuilder().setReady(backend.isReady()).build());
+  }
+
+  @Override
+  public void modelReady(ModelReadyRequest request, StreamObserver<ModelReadyResponse> observer) {
+    answer(
+        observer,
+        () -> {
+          backend.resolve(request.getName(), request.getVersion());
+          return ModelReadyResponse.newBuilder().setReady(true).build();
+        });
+  }
+
+  @Override
+  public void serverMetadata(
+      ServerMetadataRequest request, StreamObserver<ServerMetadataResponse> observer) {
+    answer(
+        observer,
+        () ->
+            ServerMetadataResponse.newBuilder()
+                .setName(Answers.SERVER_NAME)
+                .setVersion(ProductVersion.get())
+                .addAllExtensions(Answers.EXTENSIONS)
+                .build());
+  }
+
+  @Override
+  public void modelMetadata(
+      ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> observer) {
+    answer(
+        observer,
+        () -> {
+          ServedModel model = backend.resolve(request.getName(), request.getVersion());
+          return Messages.metadata(model);
+        });
+  }
+
+  @Override
+  public StreamObserver<ModelInferRequest> modelStreamInfer(
+      StreamObserver<ModelStreamInferResponse> observer) {
+    return new InferStream(parts, (ServerCallStreamObserver<ModelStreamInferResponse>) observer);
+  }
+
+  @Override
+  public void modelStatistics(
+      ModelStatisticsRequest request, StreamObserver<ModelStatisticsResponse> observer) {
+    answer(
+        observer,
+        () -> Messages.statistics(backend.statisticsOf(request.getName(), request.getVersion())));
+  }
+
+  @Override
+  public void repositoryIndex(
+      RepositoryIndexRequest request, StreamObserver<RepositoryIndexResponse> observer) {
+    answer(observer, () -> Messages.index(backend.catalog().index(), request.getReady()));
+  }
+
+  @Override
+  public void repositoryModelLoad(
+      RepositoryModelLoadRequest request, StreamObserver<RepositoryModelLoadResponse> observer) {
+    answerWhenDone(
+        observer,
+        () -> {
+          check(request.getParametersMap());
+          Optional<Duration> deadline =
+              Optional.ofNullable(request.getParametersMap().get("deadline"))
+                  .map(parameter -> RepositoryRequests.deadline(parameter.getInt64Param()));
+          return backend.catalog().load(request.getModelName(), deadline);
+        },
+        RepositoryModelLoadResponse.getDefaultInstance());
+  }
+
+  @Override
+  public void repositoryModelUnload(
+      RepositoryModelUnloadRequest request,
+      StreamObserver<RepositoryModelUnloadResponse> observer) {
+    answerWhenDone(
+        observer,
+        () -> {
+          check(request.getParametersMap());
+          return backend.catalog().unload(request.getModelName());
+        },
+        RepositoryModelUnloadResponse.getDefaultInstance());
+  }
+
+  private static void check(Map<String, ModelRepositoryParameter> parameters) {
+    parameters.keySet().forEach(RepositoryRequests::checkParameter);
+  }
+
+  private static <T> void answer(StreamObserver<T> observer, Supplier<T> answer) {
+    try {
+      observer.onNext(answer.get());
+      observer.onCompleted();
+    } catch (StatusException e) {
+      fail(observer, e);
+    } catch (RuntimeException e) {
+      fail(observer, GrpcInferRun.internal(e));
+    }
+  }
+
+  private static <T> void answerWhenDone(
+      StreamObserver<T> observer, Supplier<CompletableFuture<Void>> operation, T answer) {
+    try {
+      CompletableFuture<Void> _ =
+          operation
+              .get()
+              .whenComplete(
+                  (_, error) -> {
+                    if (error == null) {
+                      answer(observer, () -> answer);
+                    } else {
+                      fail(observer, cause(error));
+                    }
+                  });
+    } catch (StatusException e) {
+      fail(observer, e);
+    } catch (RuntimeException e) {
+      fail(observer, GrpcInferRun.internal(e));
+    }
+  }
+
+  private static StatusException cause(Throwable error) {
+    Throwable cause =
+        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    return cause instanceof StatusException status ? status : GrpcInferRun.internal(cause);
+  }
+
+  private static void fail(StreamObserver<?> observer, StatusException error) {
+    observer.onError(
+        GrpcStatusMapping.status(error).asRuntimeException(GrpcStatusMapping.trailers(error)));
+  }
+}

@@ -1,0 +1,98 @@
+package io.pipelane.server.grpc;
+
+import io.pipelane.protocol.grpc.InferBatchStatistics;
+import io.pipelane.protocol.grpc.InferStatistics;
+import io.pipelane.protocol.grpc.ModelMetadataResponse;
+import io.pipelane.protocol.grpc.ModelMetadataResponse.TensorMetadata;
+import io.pipelane.protocol.grpc.ModelStatistics;
+import io.pipelane.protocol.grpc.ModelStatisticsResponse;
+import io.pipelane.protocol.grpc.RepositoryIndexResponse;
+import io.pipelane.protocol.grpc.RepositoryIndexResponse.ModelIndex;
+import io.pipelane.protocol.grpc.StatisticDuration;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.ModelCounters.Total;
+import java.util.List;
+
+/** What the catalogue and the statistics know, as messages. */
+final class Messages {
+  private Messages() {}
+
+  static ModelMetadataResponse metadata(ServedModel model) {
+    return ModelMetadataResponse.newBuilder()
+        .setName(model.version().model())
+        .addAllVersions(model.versions().stream().map(Object::toString).toList())
+        .setPlatform(Answers.PLATFORM)
+        .addAllInputs(model.inputs().stream().map(Messages::tensor).toList())
+        .addAllOutputs(model.outputs().stream().map(Messages::tensor).toList())
+        .build();
+  }
+
+  private static TensorMetadata tensor(TensorSpec spec) {
+    TensorMetadata.Builder tensor =
+        TensorMetadata.newBuilder().setName(spec.name()).setDatatype(spec.type().name());
+    for (int axis = 0; axis < spec.shape().rank(); axis++) {
+      tensor.addShape(spec.shape().dimension(axis));
+    }
+    return tensor.build();
+  }
+
+  static RepositoryIndexResponse index(List<Entry> entries, boolean onlyReady) {
+    RepositoryIndexResponse.Builder index = RepositoryIndexResponse.newBuilder();
+    for (Entry entry : entries) {
+      if (!onlyReady || entry.state() == State.READY) {
+        index.addModels(
+            ModelIndex.newBuilder()
+                .setName(entry.name())
+                .setVersion(entry.version())
+                .setState(entry.state().name())
+                .setReason(entry.reason()));
+      }
+    }
+    return index.build();
+  }
+
+  static ModelStatisticsResponse statistics(List<ModelCounters> models) {
+    return ModelStatisticsResponse.newBuilder()
+        .addAllModelStats(models.stream().map(Messages::statistics).toList())
+        .build();
+  }
+
+  private static ModelStatistics statistics(ModelCounters counters) {
+    long count = counters.success().count();
+    ModelStatistics.Builder message =
+        ModelStatistics.newBuilder()
+            .setName(counters.version().model())
+            .setVersion(Long.toString(counters.version().version()))
+            .setLastInference(counters.lastInferenceMillis())
+            .setInferenceCount(count)
+            .setExecutionCount(count)
+            .setInferenceStats(
+                InferStatistics.newBuilder()
+                    .setSuccess(duration(counters.success()))
+                    .setFail(duration(counters.failure()))
+                    .setQueue(duration(counters.queue()))
+                    .setComputeInput(duration(counters.decode()))
+                    .setComputeInfer(duration(counters.execute()))
+                    .setComputeOutput(duration(counters.encode()))
+                    .setCacheHit(StatisticDuration.getDefaultInstance())
+                    .setCacheMiss(StatisticDuration.getDefaultInstance()));
+    if (count > 0) {
+      message.addBatchStats(
+          InferBatchStatistics.newBuilder()
+              .setBatchSize(1)
+              .setComputeInput(duration(counters.decode()))
+              .setComputeInfer(duration(counters.execute()))
+              .setComputeOutput(duration(counters.encode())));
+    }
+    return message.build();
+  }
+
+  private static StatisticDuration duration(Total total) {
+    return StatisticDuration.newBuilder().setCount(total.count()).setNs(total.nanos()).build();
+  }
+}

@@ -1,0 +1,133 @@
+package io.pipelane.server.metrics;
+
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.server.metrics.MetricFamily.Counter;
+import io.pipelane.server.metrics.MetricFamily.Gauge;
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.TransferCounters;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+
+/** What the metrics say of devices: their memory by kind, transfers, queues and workers. */
+final class DeviceMetrics {
+  private final Map<String, DeviceState> devices;
+  private final List<MetricFamily> families = new ArrayList<>();
+
+  private DeviceMetrics(Map<String, DeviceState> devices) {
+    this.devices = devices;
+  }
+
+  static List<MetricFamily> of(Map<String, DeviceState> devices) {
+    DeviceMetrics metrics = new DeviceMetrics(devices);
+    metrics.addMemory();
+    metrics.addModels();
+    metrics.addTransfers();
+    return metrics.families;
+  }
+
+  private void addMemory() {
+    Gauge taken = new Gauge("pipelane_device_memory_bytes", "Device memory taken, by kind");
+    Gauge limits = new Gauge("pipelane_device_memory_limit_bytes", "What a kind may take");
+    devices.forEach(
+        (device, state) -> {
+          MemoryOverview memory = state.memory();
+          taken.add(memory.weights().lentBytes(), "device", device, "kind", "weights");
+          taken.add(memory.constantBytes(), "device", device, "kind", "constants");
+          taken.add(memory.laneBytes(), "device", device, "kind", "lanes");
+          taken.add(memory.frameworkBytes(), "device", device, "kind", "framework");
+          limits.add(memory.weights().capacityBytes(), "device", device, "kind", "weights");
+          limits.add(memory.workingBytes(), "device", device, "kind", "working");
+        });
+    families.addAll(List.of(taken, limits));
+    gauge("pipelane_queue_requests", "Requests that wait for a lane", DeviceState::waiting);
+    gauge(
+        "pipelane_sessions",
+        "Sessions that exist",
+        state ->
+            state.memory().sessions().entries().stream().mapToInt(entry -> entry.sessions()).sum());
+    counter(
+        "pipelane_sessions_built", "Sessions built", state -> state.memory().sessions().built());
+    counter(
+        "pipelane_sessions_evicted",
+        "Sessions closed to make room",
+        state -> state.memory().sessions().evicted());
+  }
+
+  private void addModels() {
+    Gauge weights = new Gauge("pipelane_model_weight_bytes", "A model's streamed weights");
+    Gauge resident =
+        new Gauge("pipelane_model_resident_bytes", "Pages of a model that are on the device");
+    Gauge leases = new Gauge("pipelane_model_running", "Runs of a model under way");
+    devices.forEach(
+        (device, state) -> {
+          for (Ledger.Entry entry : state.memory().weights().entries()) {
+            String[] labels = {
+              "device", device,
+              "model", entry.model().model(),
+              "version", Long.toString(entry.model().version())
+            };
+            weights.add(entry.weightBytes(), labels);
+            resident.add(entry.residentBytes(), labels);
+            leases.add(entry.leases(), labels);
+          }
+        });
+    families.addAll(List.of(weights, resident, leases));
+  }
+
+  private void addTransfers() {
+    counter("pipelane_switches", "Transfers begun", state -> state.transfers().loads());
+    counter("pipelane_bytes_moved", "Bytes that transfers moved", s -> s.transfers().bytesLoaded());
+    addFetchedAhead();
+    counter("pipelane_copies", "Groups that transfers were cut into", s -> s.transfers().copies());
+    counter(
+        "pipelane_transfer_failures", "Transfers rolled back", s -> s.transfers().failedLoads());
+    counter(
+        "pipelane_pages_evicted", "Pages that models lost", s -> s.transfers().pagesTakenBack());
+    counter(
+        "pipelane_acquisitions_delayed",
+        "Runs that found weights missing, or others waiting",
+        state -> state.transfers().waits());
+    counter(
+        "pipelane_remaps",
+        "Times that a variant took over its structure's addresses",
+        state -> state.transfers().remaps());
+  }
+
+  /** What came in before runs asked, apart from transfers, by reason. */
+  private void addFetchedAhead() {
+    Counter pages = new Counter("pipelane_pages_fetched_ahead", "Pages brought in ahead of runs");
+    Counter bytes = new Counter("pipelane_bytes_fetched_ahead", "Bytes of those pages");
+    devices.forEach(
+        (device, state) -> {
+          TransferCounters counters = state.transfers();
+          String[] wanted = {"device", device, "reason", "wanted"};
+          String[] planned = {"device", device, "reason", "planned"};
+          pages.add(counters.pagesWanted(), wanted).add(counters.pagesPlanned(), planned);
+          bytes.add(counters.bytesWanted(), wanted).add(counters.bytesPlanned(), planned);
+        });
+    families.addAll(List.of(pages, bytes));
+  }
+
+  private void gauge(String name, String help, ToDoubleFunction<DeviceState> value) {
+    Gauge gauge = new Gauge(name, help);
+    devices.forEach((device, state) -> gauge.add(value.applyAsDouble(state), "device", device));
+    families.add(gauge);
+  }
+
+  private void counter(String name, String help, ToDoubleFunction<DeviceState> value) {
+    Counter counter = new Counter(name, help);
+    devices.forEach((device, state) -> counter.add(value.applyAsDouble(state), "device", device));
+    families.add(counter);
+  }
+
+  static List<MetricFamily> workers(WorkersOverview workers) {
+    return List.of(
+        new Gauge("pipelane_workers", "Worker processes").add(workers.workers().size()),
+        new Counter("pipelane_workers_started", "Worker processes started").add(workers.started()),
+        new Counter("pipelane_workers_lost", "Worker processes that ended without being told to")
+            .add(workers.lost()));
+  }
+}

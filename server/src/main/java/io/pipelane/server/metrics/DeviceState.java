@@ -1,0 +1,11 @@
+package io.pipelane.server.metrics;
+
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.memory.TransferCounters;
+
+/**
+ * What the metrics say of one device.
+ *
+ * @param waiting requests in its queue
+ */
+public record DeviceState(MemoryOverview memory, TransferCounters transfers, int waiting) {}

@@ -1,0 +1,95 @@
+package io.pipelane.server.metrics;
+
+import io.pipelane.server.metrics.MetricFamily.Counter;
+import io.pipelane.server.metrics.MetricFamily.Gauge;
+import io.pipelane.server.metrics.MetricFamily.Histogram;
+import io.pipelane.server.metrics.MetricFamily.Named;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.ModelCounters.Failure;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+
+/** What the metrics say of inferences: under Triton's names where it has one, and our own. */
+final class InferenceMetrics {
+  private static final double NANOS_A_MICRO = 1e3;
+  private static final double NANOS_A_SECOND = 1e9;
+
+  private final List<ModelCounters> models;
+  private final List<MetricFamily> families = new ArrayList<>();
+
+  private InferenceMetrics(List<ModelCounters> models) {
+    this.models = models;
+  }
+
+  static List<MetricFamily> of(List<ModelCounters> models) {
+    InferenceMetrics metrics = new InferenceMetrics(models);
+    metrics.addTritons();
+    metrics.addOurs();
+    return metrics.families;
+  }
+
+  private void addTritons() {
+    named("request_success", "Requests answered", model -> model.success().count());
+    Named failures = new Named("nv_inference_request_failure", "Requests that failed, by reason");
+    for (ModelCounters model : models) {
+      for (Failure reason : Failure.values()) {
+        failures.add(model.failures(reason), labels(model, "reason", reason.name()));
+      }
+    }
+    families.add(failures);
+    named("count", "Inferences", model -> model.success().count());
+    named("exec_count", "Executions, each of one batch", model -> model.execute().count());
+    Gauge pending =
+        new Gauge(
+            "nv_inference_pending_request_count", "Requests that have begun and not been answered");
+    models.forEach(model -> pending.add(model.pending(), labels(model)));
+    families.add(pending);
+    micros("request", "Requests, decoding to encoding", model -> model.success().nanos());
+    micros("queue", "Waiting for a lane", model -> model.queue().nanos());
+    micros("compute_input", "Decoding", model -> model.decode().nanos());
+    micros("compute_infer", "Runs, stalls included", model -> model.execute().nanos());
+    micros("compute_output", "Encoding", model -> model.encode().nanos());
+  }
+
+  private void addOurs() {
+    Counter stalls =
+        new Counter("pipelane_stalled_requests", "Requests whose run waited for weights");
+    Counter stallSeconds =
+        new Counter("pipelane_stall_seconds", "Time that runs waited for weights");
+    Histogram durations =
+        new Histogram(
+            "pipelane_request_duration_seconds", "Requests answered, decoding to encoding");
+    Histogram stallDurations =
+        new Histogram(
+            "pipelane_stall_duration_seconds", "How long runs that waited for weights waited");
+    for (ModelCounters model : models) {
+      stalls.add(model.stall().count(), labels(model));
+      stallSeconds.add(model.stall().nanos() / NANOS_A_SECOND, labels(model));
+      durations.add(model.durations(), labels(model));
+      stallDurations.add(model.stallDurations(), labels(model));
+    }
+    families.addAll(List.of(stalls, stallSeconds, durations, stallDurations));
+  }
+
+  private void micros(String name, String help, ToDoubleFunction<ModelCounters> nanos) {
+    named(
+        name + "_duration_us",
+        help + ", in microseconds",
+        model -> Math.floor(nanos.applyAsDouble(model) / NANOS_A_MICRO));
+  }
+
+  private void named(String name, String help, ToDoubleFunction<ModelCounters> value) {
+    Named family = new Named("nv_inference_" + name, help);
+    models.forEach(model -> family.add(value.applyAsDouble(model), labels(model)));
+    families.add(family);
+  }
+
+  private static String[] labels(ModelCounters model, String... more) {
+    List<String> labels = new ArrayList<>();
+    labels.addAll(List.of("model", model.version().model()));
+    labels.addAll(List.of("version", Long.toString(model.version().version())));
+    labels.addAll(List.of(more));
+    return labels.toArray(String[]::new);
+  }
+}

@@ -1,0 +1,49 @@
+package io.pipelane.server.metrics;
+
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.prometheus.metrics.config.EscapingScheme;
+import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * All metrics, gathered anew for each scrape from counts that exist anyway, so that serving pays
+ * nothing for them. Safe for any thread; a scrape takes locks and belongs off the event loops.
+ */
+public final class Metrics {
+  private final InferenceStatistics statistics;
+  private final Supplier<Map<String, DeviceState>> devices;
+  private final Supplier<WorkersOverview> workers;
+
+  /**
+   * @param devices by name
+   */
+  public Metrics(
+      InferenceStatistics statistics,
+      Supplier<Map<String, DeviceState>> devices,
+      Supplier<WorkersOverview> workers) {
+    this.statistics = statistics;
+    this.devices = devices;
+    this.workers = workers;
+  }
+
+  /** Writes Prometheus' text format, version 0.0.4. */
+  public void write(OutputStream target) throws IOException {
+    MetricSnapshot[] snapshots =
+        Stream.of(
+                InferenceMetrics.of(statistics.all()),
+                DeviceMetrics.of(devices.get()),
+                DeviceMetrics.workers(workers.get()))
+            .flatMap(families -> families.stream())
+            .map(MetricFamily::snapshot)
+            .toArray(MetricSnapshot[]::new);
+    PrometheusTextFormatWriter.create()
+        .write(target, MetricSnapshots.of(snapshots), EscapingScheme.DEFAULT);
+  }
+}

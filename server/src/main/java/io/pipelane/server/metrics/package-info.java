@@ -1,0 +1,5 @@
+/** The server's counters in Prometheus' text format. */
+@NullMarked
+package io.pipelane.server.metrics;
+
+import org.jspecify.annotations.NullMarked;

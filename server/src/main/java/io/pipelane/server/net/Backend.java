@@ -1,0 +1,57 @@
+package io.pipelane.server.net;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.switcher.InferenceService;
+import java.util.List;
+
+/**
+ * What every front end answers from.
+ *
+ * @param statistics counts the inferences of all front ends
+ */
+public record Backend(
+    ModelCatalog catalog,
+    InferenceService service,
+    InferenceStatistics statistics,
+    Metrics metrics) {
+
+  /**
+   * The version that answers for a name; an empty version lets the catalogue pick.
+   *
+   * @throws StatusException as {@link ModelCatalog#resolve}
+   */
+  public ServedModel resolve(String name, String version) {
+    return catalog.resolve(name, version.isEmpty() ? null : version);
+  }
+
+  /**
+   * The counters of models.
+   *
+   * @param name one model's; empty for all
+   * @param version one version's; empty for all
+   * @throws StatusException as {@link ModelCatalog#resolve}, for a model or version that is named
+   *     and has never been asked for
+   */
+  public List<ModelCounters> statisticsOf(String name, String version) {
+    List<ModelCounters> counters =
+        statistics.all().stream()
+            .filter(model -> name.isEmpty() || model.version().model().equals(name))
+            .filter(
+                model ->
+                    version.isEmpty() || Long.toString(model.version().version()).equals(version))
+            .toList();
+    return counters.isEmpty() && !name.isEmpty()
+        ? List.of(statistics.of(resolve(name, version).version()))
+        : counters;
+  }
+
+  /** Whether requests are taken at all. */
+  public boolean isReady() {
+    return catalog.isReady() && service.isUsable();
+  }
+}

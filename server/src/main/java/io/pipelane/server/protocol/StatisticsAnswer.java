@@ -1,0 +1,75 @@
+package io.pipelane.server.protocol;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.netty.buffer.ByteBuf;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.ModelCounters.Total;
+import java.io.IOException;
+import java.util.List;
+
+/** Writes the answer of the statistics extension. */
+public final class StatisticsAnswer {
+  private static final Total NONE = new Total(0, 0);
+
+  private StatisticsAnswer() {}
+
+  /** Appends one JSON text. */
+  public static void write(ByteBuf target, List<ModelCounters> models) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeArrayFieldStart("model_stats");
+          for (ModelCounters model : models) {
+            writeModel(json, model);
+          }
+          json.writeEndArray();
+          json.writeEndObject();
+        });
+  }
+
+  private static void writeModel(JsonGenerator json, ModelCounters model) throws IOException {
+    long count = model.success().count();
+    json.writeStartObject();
+    json.writeStringField("name", model.version().model());
+    json.writeStringField("version", Long.toString(model.version().version()));
+    json.writeNumberField("last_inference", model.lastInferenceMillis());
+    json.writeNumberField("inference_count", count);
+    json.writeNumberField("execution_count", count);
+    json.writeObjectFieldStart("inference_stats");
+    writeTotal(json, "success", model.success());
+    writeTotal(json, "fail", model.failure());
+    writeTotal(json, "queue", model.queue());
+    writeCompute(json, model);
+    writeTotal(json, "cache_hit", NONE);
+    writeTotal(json, "cache_miss", NONE);
+    writeTotal(json, "stall", model.stall());
+    json.writeEndObject();
+    json.writeObjectFieldStart("response_stats");
+    json.writeEndObject();
+    json.writeArrayFieldStart("batch_stats");
+    if (count > 0) {
+      json.writeStartObject();
+      json.writeNumberField("batch_size", 1);
+      writeCompute(json, model);
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeArrayFieldStart("memory_usage");
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+
+  private static void writeCompute(JsonGenerator json, ModelCounters model) throws IOException {
+    writeTotal(json, "compute_input", model.decode());
+    writeTotal(json, "compute_infer", model.execute());
+    writeTotal(json, "compute_output", model.encode());
+  }
+
+  private static void writeTotal(JsonGenerator json, String name, Total total) throws IOException {
+    json.writeObjectFieldStart(name);
+    json.writeNumberField("count", total.count());
+    json.writeNumberField("ns", total.nanos());
+    json.writeEndObject();
+  }
+}

@@ -1,0 +1,155 @@
+package io.pipelane.server.statistics;
+
+import io.pipelane.config.Status;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceTimings;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
+
+/** What became of the requests for one model version, and where their time went. */
+public final class ModelCounters {
+  /*
+   * Adders rather than a lock: event loops and lanes' threads write without meeting each other. A
+   * reader may see a request in one count and not yet in another.
+   */
+
+  /** Why a request failed, as the metrics name it. */
+  public enum Failure {
+    REJECTED,
+    CANCELED,
+    BACKEND,
+    OTHER;
+
+    static Failure of(Status status) {
+      return switch (status) {
+        case INVALID_ARGUMENT, NOT_FOUND, TOO_LARGE, UNAVAILABLE, INSUFFICIENT_MEMORY -> REJECTED;
+        case CANCELLED, DEADLINE_EXCEEDED -> CANCELED;
+        case DEVICE_FAILURE -> BACKEND;
+        case UNIMPLEMENTED, INTERNAL -> OTHER;
+      };
+    }
+  }
+
+  /** A count of events and the time they took together. */
+  public record Total(long count, long nanos) {}
+
+  private final ModelVersion version;
+  private final LongAdder begun = new LongAdder();
+  private final LongAdder succeeded = new LongAdder();
+  private final LongAdder successNanos = new LongAdder();
+  private final LongAdder failureNanos = new LongAdder();
+  private final LongAdder decodeNanos = new LongAdder();
+  private final LongAdder queueNanos = new LongAdder();
+  private final LongAdder executeNanos = new LongAdder();
+  private final LongAdder encodeNanos = new LongAdder();
+  private final LongAdder stalls = new LongAdder();
+  private final LongAdder stallNanos = new LongAdder();
+  private final Map<Failure, LongAdder> failed = new EnumMap<>(Failure.class);
+  private final DurationBuckets durations = new DurationBuckets();
+  private final DurationBuckets stallDurations = new DurationBuckets();
+  private volatile long lastInferenceMillis;
+
+  ModelCounters(ModelVersion version) {
+    this.version = version;
+    for (Failure reason : Failure.values()) {
+      failed.put(reason, new LongAdder());
+    }
+  }
+
+  void begin() {
+    begun.increment();
+  }
+
+  void succeeded(long nanos, long decode, InferenceTimings timings, long encode) {
+    succeeded.increment();
+    successNanos.add(nanos);
+    decodeNanos.add(decode);
+    queueNanos.add(timings.queueNanos());
+    executeNanos.add(timings.executeNanos());
+    encodeNanos.add(encode);
+    durations.add(nanos);
+    if (timings.stallNanos() > 0) {
+      stalls.increment();
+      stallNanos.add(timings.stallNanos());
+      stallDurations.add(timings.stallNanos());
+    }
+    lastInferenceMillis = System.currentTimeMillis();
+  }
+
+  void failed(Status status, long nanos) {
+    adder(Failure.of(status)).increment();
+    failureNanos.add(nanos);
+  }
+
+  public ModelVersion version() {
+    return version;
+  }
+
+  /** Requests answered, from the beginning of their decoding to the end of their encoding. */
+  public Total success() {
+    return new Total(succeeded.sum(), successNanos.sum());
+  }
+
+  public Total failure() {
+    long count = 0;
+    for (LongAdder adder : failed.values()) {
+      count += adder.sum();
+    }
+    return new Total(count, failureNanos.sum());
+  }
+
+  public long failures(Failure reason) {
+    return adder(reason).sum();
+  }
+
+  private LongAdder adder(Failure reason) {
+    return Objects.requireNonNull(failed.get(reason));
+  }
+
+  /** Requests that have begun and not ended. */
+  public long pending() {
+    return Math.max(0, begun.sum() - succeeded.sum() - failure().count());
+  }
+
+  /** Decoding of the requests answered. */
+  public Total decode() {
+    return new Total(succeeded.sum(), decodeNanos.sum());
+  }
+
+  /** Their waiting for a lane. */
+  public Total queue() {
+    return new Total(succeeded.sum(), queueNanos.sum());
+  }
+
+  /** Their runs, stalls included. */
+  public Total execute() {
+    return new Total(succeeded.sum(), executeNanos.sum());
+  }
+
+  /** Handing over and encoding of their outputs. */
+  public Total encode() {
+    return new Total(succeeded.sum(), encodeNanos.sum());
+  }
+
+  /** Runs that waited for weights, and how long. */
+  public Total stall() {
+    return new Total(stalls.sum(), stallNanos.sum());
+  }
+
+  /** How long answered requests took, by size. */
+  public DurationBuckets durations() {
+    return durations;
+  }
+
+  /** How long runs waited for weights, of those that did. */
+  public DurationBuckets stallDurations() {
+    return stallDurations;
+  }
+
+  /** When the last request was answered, in milliseconds since the epoch; 0 for never. */
+  public long lastInferenceMillis() {
+    return lastInferenceMillis;
+  }
+}

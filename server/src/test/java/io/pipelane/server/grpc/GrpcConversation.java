@@ -1,0 +1,56 @@
+package io.pipelane.server.grpc;
+
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Transport;
+import io.pipelane.switcher.InferenceService;
+import java.lang.foreign.Arena;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/** A server with models that echo, and a client's channel to it. */
+final class GrpcConversation implements AutoCloseable {
+  static final int LARGEST_MESSAGE = 8 << 20;
+
+  private static final long TRANSFER_BYTES = 16 << 20;
+
+  final FakeCatalog catalog = FakeCatalog.usual();
+  final TransferMemory transferMemory = new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES));
+  final GrpcServer server;
+  final ManagedChannel channel;
+
+  GrpcConversation(InferenceService service) {
+    GrpcSettings settings =
+        new GrpcSettings(
+            "127.0.0.1",
+            0,
+            Transport.AUTO,
+            2,
+            LARGEST_MESSAGE,
+            Duration.ofSeconds(60),
+            Optional.empty());
+    server = GrpcServer.start(settings, Backends.of(catalog, service), transferMemory);
+    channel =
+        NettyChannelBuilder.forAddress(server.address())
+            .usePlaintext()
+            .maxInboundMessageSize(Integer.MAX_VALUE)
+            .build();
+  }
+
+  GRPCInferenceServiceBlockingStub client() {
+    return GRPCInferenceServiceGrpc.newBlockingStub(channel)
+        .withDeadlineAfter(30, TimeUnit.SECONDS);
+  }
+
+  @Override
+  public void close() {
+    channel.shutdownNow();
+    server.close();
+  }
+}

@@ -1,0 +1,295 @@
+package io.pipelane.server.grpc;
+
+import static io.pipelane.server.grpc.Inferences.raw;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.reflection.v1.ServerReflectionGrpc;
+import io.grpc.reflection.v1.ServerReflectionRequest;
+import io.grpc.reflection.v1.ServerReflectionResponse;
+import io.grpc.stub.StreamObserver;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.ModelConfigRequest;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.ModelMetadataRequest;
+import io.pipelane.protocol.grpc.ModelMetadataResponse;
+import io.pipelane.protocol.grpc.ModelReadyRequest;
+import io.pipelane.protocol.grpc.ModelRepositoryParameter;
+import io.pipelane.protocol.grpc.ModelStatistics;
+import io.pipelane.protocol.grpc.ModelStatisticsRequest;
+import io.pipelane.protocol.grpc.ModelStreamInferResponse;
+import io.pipelane.protocol.grpc.RepositoryIndexRequest;
+import io.pipelane.protocol.grpc.RepositoryModelLoadRequest;
+import io.pipelane.protocol.grpc.RepositoryModelUnloadRequest;
+import io.pipelane.protocol.grpc.ServerLiveRequest;
+import io.pipelane.protocol.grpc.ServerMetadataRequest;
+import io.pipelane.protocol.grpc.ServerReadyRequest;
+import io.pipelane.server.http.EchoService;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The calls beside single inferences, streams, and a server's end. */
+@Timeout(60)
+class GrpcServerTest {
+  @Test
+  void healthAndMetadata_areAnswered() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      var client = conversation.client();
+      assertTrue(client.serverLive(ServerLiveRequest.getDefaultInstance()).getLive());
+      assertTrue(client.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
+      conversation.catalog.ready = false;
+      assertFalse(client.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
+      ModelReadyRequest ready = ModelReadyRequest.newBuilder().setName("echo").build();
+      assertTrue(client.modelReady(ready).getReady());
+      assertEquals(
+          Code.NOT_FOUND, code(() -> client.modelReady(ready.toBuilder().setVersion("7").build())));
+      assertEquals(
+          "pipelane", client.serverMetadata(ServerMetadataRequest.getDefaultInstance()).getName());
+      ModelMetadataResponse metadata =
+          client.modelMetadata(ModelMetadataRequest.newBuilder().setName("echo").build());
+      assertEquals(List.of("1", "2"), metadata.getVersionsList());
+      assertEquals("FP32", metadata.getInputs(0).getDatatype());
+      assertEquals(List.of(-1L, 4L), metadata.getInputs(0).getShapeList());
+      assertEquals(
+          ServingStatus.SERVING,
+          HealthGrpc.newBlockingStub(conversation.channel)
+              .check(HealthCheckRequest.getDefaultInstance())
+              .getStatus());
+      assertEquals(
+          Code.UNIMPLEMENTED,
+          code(() -> client.modelConfig(ModelConfigRequest.newBuilder().setName("echo").build())));
+    }
+  }
+
+  private static Code code(Runnable call) {
+    return assertThrows(StatusRuntimeException.class, call::run).getStatus().getCode();
+  }
+
+  @Test
+  void reflection_listsTheServices() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      BlockingQueue<ServerReflectionResponse> answers = new LinkedBlockingQueue<>();
+      StreamObserver<ServerReflectionRequest> requests =
+          ServerReflectionGrpc.newStub(conversation.channel)
+              .serverReflectionInfo(collecting(answers, new CountDownLatch(1)));
+      requests.onNext(ServerReflectionRequest.newBuilder().setListServices("").build());
+      List<String> services =
+          answers.take().getListServicesResponse().getServiceList().stream()
+              .map(service -> service.getName())
+              .toList();
+      assertTrue(services.contains("inference.GRPCInferenceService"), services.toString());
+      requests.onCompleted();
+    }
+  }
+
+  @Test
+  void repositoryCalls_areHandedOn() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      var client = conversation.client();
+      assertEquals(
+          2, client.repositoryIndex(RepositoryIndexRequest.getDefaultInstance()).getModelsCount());
+      assertEquals(
+          "echo",
+          client
+              .repositoryIndex(RepositoryIndexRequest.newBuilder().setReady(true).build())
+              .getModels(0)
+              .getName());
+      conversation.catalog.loading.complete(null);
+      RepositoryModelLoadRequest load =
+          RepositoryModelLoadRequest.newBuilder().setModelName("echo").build();
+      assertEquals(0, client.repositoryModelLoad(load).getSerializedSize());
+      assertEquals(
+          Code.NOT_FOUND,
+          code(
+              () ->
+                  client.repositoryModelUnload(
+                      RepositoryModelUnloadRequest.newBuilder().setModelName("x").build())));
+      assertEquals(
+          Code.UNIMPLEMENTED,
+          code(
+              () ->
+                  client.repositoryModelLoad(
+                      load.toBuilder()
+                          .putParameters("config", ModelRepositoryParameter.getDefaultInstance())
+                          .build())));
+      assertEquals(List.of("load echo", "unload x"), conversation.catalog.calls);
+    }
+  }
+
+  @Test
+  void statistics_countEachInferenceOnce() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      var client = conversation.client();
+      for (int i = 0; i < 3; i++) {
+        assertEquals("echo", client.modelInfer(raw("echo", 1, 2, 3, 4)).getModelName());
+      }
+      assertEquals(Code.INVALID_ARGUMENT, code(() -> client.modelInfer(raw("echo", 1))));
+      ModelStatistics echo =
+          client
+              .modelStatistics(ModelStatisticsRequest.newBuilder().setName("echo").build())
+              .getModelStats(0);
+      assertEquals(3, echo.getInferenceCount());
+      assertEquals(3, echo.getInferenceStats().getSuccess().getCount());
+      assertEquals(1, echo.getInferenceStats().getFail().getCount());
+      assertEquals(3 * 3, echo.getInferenceStats().getComputeInfer().getNs());
+      assertEquals(3 * 1, echo.getInferenceStats().getQueue().getNs());
+      assertEquals(
+          1,
+          client.modelStatistics(ModelStatisticsRequest.getDefaultInstance()).getModelStatsCount());
+      assertEquals(
+          0,
+          client
+              .modelStatistics(ModelStatisticsRequest.newBuilder().setName("pair").build())
+              .getModelStats(0)
+              .getInferenceCount());
+      assertEquals(
+          Code.NOT_FOUND,
+          code(
+              () ->
+                  client.modelStatistics(
+                      ModelStatisticsRequest.newBuilder().setName("nobody").build())));
+    }
+  }
+
+  @Test
+  void stream_answersInOrderAndGoesOnBehindAnError() throws Exception {
+    EchoService service = EchoService.holding();
+    try (GrpcConversation conversation = new GrpcConversation(service)) {
+      BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+      CountDownLatch ended = new CountDownLatch(1);
+      StreamObserver<ModelInferRequest> requests =
+          GRPCInferenceServiceGrpc.newStub(conversation.channel)
+              .modelStreamInfer(collecting(answers, ended));
+      requests.onNext(named("a", raw("echo", 1, 1, 1, 1)));
+      requests.onNext(named("b", raw("nobody", 1)));
+      requests.onNext(named("c", raw("echo", 2, 2, 2, 2)));
+      requests.onCompleted();
+      while (service.pending.size() < 2) {
+        Thread.onSpinWait();
+      }
+      service.pending.get(1).complete();
+      service.pending.get(0).complete();
+      assertEquals("a", answers.take().getInferResponse().getId());
+      assertTrue(answers.take().getErrorMessage().contains("nobody"));
+      ModelInferResponse last = answers.take().getInferResponse();
+      assertEquals("c", last.getId());
+      assertEquals(raw("echo", 2, 2, 2, 2).getRawInputContents(0), last.getRawOutputContents(0));
+      ended.await();
+    }
+  }
+
+  private static ModelInferRequest named(String id, ModelInferRequest request) {
+    return request.toBuilder().setId(id).build();
+  }
+
+  @Test
+  void stream_ofManyRequests_isAnsweredWhole() throws Exception {
+    int count = 20 * InferStream.WINDOW;
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+      CountDownLatch ended = new CountDownLatch(1);
+      StreamObserver<ModelInferRequest> requests =
+          GRPCInferenceServiceGrpc.newStub(conversation.channel)
+              .modelStreamInfer(collecting(answers, ended));
+      for (int i = 0; i < count; i++) {
+        requests.onNext(named(Integer.toString(i), raw("echo", 1, 2, 3, i)));
+      }
+      requests.onCompleted();
+      ended.await();
+      AtomicInteger next = new AtomicInteger();
+      answers.forEach(
+          answer ->
+              assertEquals(
+                  Integer.toString(next.getAndIncrement()), answer.getInferResponse().getId()));
+      assertEquals(count, answers.size());
+    }
+  }
+
+  @Test
+  void cancelledCall_withdrawsItsRequest() throws Exception {
+    EchoService service = EchoService.holding();
+    try (GrpcConversation conversation = new GrpcConversation(service)) {
+      var call =
+          GRPCInferenceServiceGrpc.newFutureStub(conversation.channel)
+              .modelInfer(raw("echo", 1, 2, 3, 4));
+      while (service.pending.isEmpty()) {
+        Thread.onSpinWait();
+      }
+      call.cancel(true);
+      while (!service.pending.getFirst().isCancelled()) {
+        Thread.onSpinWait();
+      }
+      service.pending.getFirst().complete();
+    }
+  }
+
+  @Test
+  void passedDeadline_withdrawsTheRequest() throws Exception {
+    EchoService service = EchoService.holding();
+    try (GrpcConversation conversation = new GrpcConversation(service)) {
+      var client =
+          GRPCInferenceServiceGrpc.newBlockingStub(conversation.channel)
+              .withDeadlineAfter(1, TimeUnit.SECONDS);
+      assertEquals(Code.DEADLINE_EXCEEDED, code(() -> client.modelInfer(raw("echo", 1, 2, 3, 4))));
+      if (!service.pending.isEmpty()) {
+        while (!service.pending.getFirst().isCancelled()) {
+          Thread.onSpinWait();
+        }
+        service.pending.getFirst().complete();
+      }
+    }
+  }
+
+  @Test
+  void drain_finishesRunningCallsAndTakesNoMore() throws Exception {
+    EchoService service = EchoService.holding();
+    try (GrpcConversation conversation = new GrpcConversation(service)) {
+      var call =
+          GRPCInferenceServiceGrpc.newFutureStub(conversation.channel)
+              .modelInfer(raw("echo", 1, 2, 3, 4));
+      while (service.pending.isEmpty()) {
+        Thread.onSpinWait();
+      }
+      conversation.server.beginDrain();
+      service.pending.getFirst().complete();
+      assertEquals("echo", call.get().getModelName());
+      assertTrue(conversation.server.drain(Duration.ofSeconds(20)));
+      assertEquals(
+          Code.UNAVAILABLE, code(() -> conversation.client().modelInfer(raw("echo", 1, 2, 3, 4))));
+    }
+  }
+
+  private static <T> StreamObserver<T> collecting(BlockingQueue<T> answers, CountDownLatch ended) {
+    return new StreamObserver<>() {
+      @Override
+      public void onNext(T answer) {
+        answers.add(answer);
+      }
+
+      @Override
+      public void onError(Throwable error) {
+        ended.countDown();
+      }
+
+      @Override
+      public void onCompleted() {
+        ended.countDown();
+      }
+    };
+  }
+}

@@ -1,0 +1,104 @@
+package io.pipelane.server.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.RequestAccount;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.worker.SessionOverview;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class MetricsTest {
+  private static final ModelVersion MODEL = new ModelVersion("a \"b\"", 3);
+
+  private final InferenceStatistics statistics = new InferenceStatistics();
+
+  private static DeviceState device() {
+    Ledger ledger =
+        new Ledger(1000, 10, 40, List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, 4)));
+    return new DeviceState(
+        new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
+        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
+        9);
+  }
+
+  private List<String> scrape() throws IOException {
+    ByteArrayOutputStream text = new ByteArrayOutputStream();
+    new Metrics(
+            statistics,
+            () -> Map.of("cpu", device()),
+            () -> new WorkersOverview(List.of(), 4, 2, "", 0))
+        .write(text);
+    return text.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+
+  private static void assertLine(List<String> lines, String line) {
+    assertTrue(lines.contains(line), () -> line + " is not in\n" + String.join("\n", lines));
+  }
+
+  @Test
+  void inferences_areCountedUnderTheUsualNames() throws IOException {
+    RequestAccount answered = statistics.begin(MODEL);
+    answered.decoded();
+    answered.ran(new InferenceTimings(5_000, 2_000_000, 9_000_000));
+    answered.answered();
+    answered.answered();
+    answered.failed(Status.INTERNAL);
+    statistics.begin(MODEL).failed(Status.CANCELLED);
+    RequestAccount _ = statistics.begin(MODEL);
+    List<String> lines = scrape();
+    String labels = "{model=\"a \\\"b\\\"\",version=\"3\"}";
+    assertLine(lines, "nv_inference_request_success" + labels + " 1.0");
+    assertLine(lines, "nv_inference_count" + labels + " 1.0");
+    assertLine(lines, "nv_inference_exec_count" + labels + " 1.0");
+    assertLine(lines, "nv_inference_pending_request_count" + labels + " 1.0");
+    assertLine(lines, "nv_inference_queue_duration_us" + labels + " 5.0");
+    assertLine(lines, "nv_inference_compute_infer_duration_us" + labels + " 9000.0");
+    String cancelled = "{model=\"a \\\"b\\\"\",reason=\"CANCELED\",version=\"3\"}";
+    assertLine(lines, "nv_inference_request_failure" + cancelled + " 1.0");
+    assertLine(lines, "pipelane_stalled_requests_total" + labels + " 1.0");
+    assertLine(lines, "pipelane_stall_seconds_total" + labels + " 0.002");
+    String bucket =
+        "pipelane_stall_duration_seconds_bucket{model=\"a \\\"b\\\"\",version=\"3\",le=";
+    assertLine(lines, bucket + "\"0.001\"} 0");
+    assertLine(lines, bucket + "\"0.0025\"} 1");
+    assertLine(lines, bucket + "\"+Inf\"} 1");
+  }
+
+  @Test
+  void devices_tellTheirMemoryAndTransfers() throws IOException {
+    List<String> lines = scrape();
+    assertLine(lines, "pipelane_device_memory_bytes{device=\"cpu\",kind=\"weights\"} 40.0");
+    assertLine(lines, "pipelane_device_memory_bytes{device=\"cpu\",kind=\"lanes\"} 20.0");
+    assertLine(
+        lines,
+        "pipelane_model_resident_bytes"
+            + "{device=\"cpu\",model=\"a \\\"b\\\"\",version=\"3\"} 40.0");
+    assertLine(lines, "pipelane_switches_total{device=\"cpu\"} 11.0");
+    assertLine(lines, "pipelane_pages_fetched_ahead_total{device=\"cpu\",reason=\"planned\"} 20.0");
+    assertLine(lines, "pipelane_bytes_fetched_ahead_total{device=\"cpu\",reason=\"wanted\"} 21.0");
+    assertLine(lines, "pipelane_bytes_moved_total{device=\"cpu\"} 12.0");
+    assertLine(lines, "pipelane_pages_evicted_total{device=\"cpu\"} 15.0");
+    assertLine(lines, "pipelane_queue_requests{device=\"cpu\"} 9.0");
+    assertLine(lines, "pipelane_workers_lost_total 2.0");
+  }
+
+  @Test
+  void scrapes_areNoUseOfAModel() throws IOException {
+    List<String> first = scrape();
+    assertEquals(first, scrape());
+    assertTrue(statistics.all().isEmpty());
+  }
+}

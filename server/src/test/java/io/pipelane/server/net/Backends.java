@@ -1,0 +1,19 @@
+package io.pipelane.server.net;
+
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.switcher.InferenceService;
+import java.util.Map;
+
+/** Backends without devices. */
+public final class Backends {
+  private Backends() {}
+
+  public static Backend of(ModelCatalog catalog, InferenceService service) {
+    InferenceStatistics statistics = new InferenceStatistics();
+    Metrics metrics = new Metrics(statistics, Map::of, () -> WorkersOverview.NONE);
+    return new Backend(catalog, service, statistics, metrics);
+  }
+}

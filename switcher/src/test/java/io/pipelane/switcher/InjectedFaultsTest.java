@@ -1,0 +1,247 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.process.ArmedFaults;
+import io.pipelane.lanes.process.ArmedFaults.Fault;
+import io.pipelane.lanes.process.WorkerState;
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.lanes.process.worker.FaultyWorker;
+import io.pipelane.lanes.process.worker.WorkerSteps.Step;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Workers that fail at each step of a start, a run and a hand-over. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class InjectedFaultsTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+  private static final Set<Step> OF_RUNS =
+      EnumSet.of(Step.RUNNING, Step.MAPPING, Step.COMPUTING, Step.RAN);
+  private static final float[] X = WorkersFixture.input(1);
+
+  @TempDir Path folder;
+  private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
+  private final WorkersFixture workers =
+      new WorkersFixture(FaultyWorker.class, SwitchOn.FAULT, 1, PATIENCE);
+  private ImportedModel model = BoundSessions.model("none", "none", 64);
+  private float[] expected = new float[0];
+
+  @BeforeEach
+  void register() throws IOException {
+    model = chain("good", WorkersFixture.LAYERS, 1);
+    workers.switcher.register(model);
+    expected = workers.infer(model, X);
+    workers.await(WorkerState.STANDBY, 1);
+  }
+
+  @AfterEach
+  void nothingIsLeft() throws IOException {
+    workers.close();
+    faults.close();
+  }
+
+  private ImportedModel chain(String name, int layers, long seed) throws IOException {
+    return TestImports.of(TestModels.chain(layers, WorkersFixture.WIDTH, seed), name, folder);
+  }
+
+  private long lost() {
+    return workers.workers.workers().lost();
+  }
+
+  /** Waits until so many workers have been lost, and all are there again. */
+  private void settle(long lost) {
+    while (lost() < lost) {
+      LockSupport.parkNanos(1_000_000);
+    }
+    workers.await(WorkerState.ACTIVE, 0);
+    workers.await(WorkerState.STANDBY, 1);
+    workers.switcher.verify();
+    assertEquals(lost, lost(), workers.workers.workers().lastLoss());
+  }
+
+  @Test
+  void run_activeFailsAtEachStep_isDoneOnceMoreElsewhere() {
+    for (Step step : OF_RUNS) {
+      failing(step, Fault.ABORT);
+    }
+    for (Fault fault : EnumSet.of(Fault.HANG, Fault.OUT_OF_MEMORY)) {
+      failing(Step.COMPUTING, fault);
+    }
+  }
+
+  @Test
+  @Tag("long")
+  @Timeout(value = 10, unit = TimeUnit.MINUTES)
+  void run_activeFailsInEachWayAtEachStep_isDoneOnceMoreElsewhere() {
+    for (Step step : OF_RUNS) {
+      for (Fault fault : Fault.values()) {
+        failing(step, fault);
+      }
+    }
+  }
+
+  private void failing(Step step, Fault fault) {
+    long before = lost();
+    long constants = workers.device.persistent().usedBytes();
+    faults.arm(step, fault);
+    assertArrayEquals(expected, workers.infer(model, X), fault + " at " + step);
+    settle(before + 1);
+    assertEquals(constants, workers.device.persistent().usedBytes());
+    assertTrue(workers.switcher.quarantine(model.version()).isEmpty(), fault + " at " + step);
+  }
+
+  @Test
+  void start_newWorkerFailsAtEachStep_anotherIsStarted() throws Exception {
+    long before = lost();
+    for (Step step : EnumSet.of(Step.OPENING, Step.HELLO, Step.BUILDING, Step.BUILT)) {
+      faults.arm(step, Fault.KILL);
+      workers.killActive();
+      assertArrayEquals(expected, workers.infer(model, X), step.name());
+      before += 2;
+      settle(before);
+    }
+  }
+
+  @Test
+  void takeOver_successorFailsInItsFirstRun_theNextAnswers() {
+    workers.killActive();
+    faults.arm(Step.MAPPING, Fault.ABORT);
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(2);
+  }
+
+  @Test
+  void register_activeFailsWhileItBuilds_anotherBuilds() throws Exception {
+    for (Step step : EnumSet.of(Step.BUILDING, Step.BUILT)) {
+      long before = lost();
+      faults.arm(step, Fault.ABORT);
+      ImportedModel other = chain("other-" + step, 3, 2);
+      workers.switcher.register(other);
+      workers.infer(other, X);
+      settle(before + 1);
+      workers.switcher.deregister(other.version());
+    }
+    assertArrayEquals(expected, workers.infer(model, X));
+  }
+
+  @Test
+  void deregister_aWorkerFailsWhileItCloses_othersGoOn() throws Exception {
+    ImportedModel other = chain("other", 3, 2);
+    workers.switcher.register(other);
+    workers.await(WorkerState.STANDBY, 2);
+    faults.arm(Step.CLOSING, Fault.ABORT);
+    workers.switcher.deregister(other.version());
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(1);
+  }
+
+  @Test
+  void recycle_successorOfTheSuccessorFails_endsAndAnswersGoOn() throws Exception {
+    int active = workers.await(WorkerState.ACTIVE, 0).id();
+    faults.arm(Step.HELLO, Fault.ABORT);
+    workers.workers.recycle(active).get(60, TimeUnit.SECONDS);
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(1);
+    assertTrue(workers.await(WorkerState.ACTIVE, 0).id() != active);
+  }
+
+  @Test
+  void recycle_failsInItsLastRun_isDoneOnceMore() throws Exception {
+    int active = workers.await(WorkerState.ACTIVE, 0).id();
+    faults.arm(Step.COMPUTING, Fault.HANG);
+    Call last = workers.submit(model, X);
+    while (faults.isArmed(Step.COMPUTING)) {
+      LockSupport.parkNanos(1_000_000);
+    }
+    Future<?> recycled = workers.workers.recycle(active);
+    assertArrayEquals(expected, last.await());
+    recycled.get(60, TimeUnit.SECONDS);
+    settle(lost());
+  }
+
+  @Test
+  void modelsWhoseGraphsAbort_areQuarantinedAndOthersAreNot() throws Exception {
+    List<ImportedModel> bad = List.of(chain("bad0", 2, 3), chain("bad1", 4, 4));
+    for (ImportedModel each : bad) {
+      workers.switcher.register(each);
+    }
+    bad.forEach(each -> faults.armAlways(Step.COMPUTING, each, Fault.ABORT));
+    AtomicBoolean over = new AtomicBoolean();
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      Future<?> good = threads.submit(() -> askUntil(over));
+      try {
+        List<Call> doomed = bad.stream().map(each -> workers.submit(each, X)).toList();
+        for (Call call : doomed) {
+          assertEquals(
+              Status.UNAVAILABLE, assertThrows(StatusException.class, call::await).status());
+        }
+        for (ImportedModel each : bad) {
+          askUntilQuarantined(each);
+        }
+      } finally {
+        over.set(true);
+      }
+      good.get();
+    } catch (ExecutionException e) {
+      throw new AssertionError("the good model failed", e.getCause());
+    }
+    assertTrue(workers.switcher.quarantine(model.version()).isEmpty());
+    long lost = lost();
+    for (ImportedModel each : bad) {
+      assertThrows(StatusException.class, () -> workers.infer(each, X));
+    }
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(lost);
+  }
+
+  private void askUntil(AtomicBoolean over) {
+    while (!over.get()) {
+      assertArrayEquals(expected, workers.infer(model, X));
+    }
+  }
+
+  /** Two that fail at once may each take the other's blame once. */
+  private void askUntilQuarantined(ImportedModel bad) {
+    int asked = 0;
+    while (workers.switcher.quarantine(bad.version()).isEmpty()) {
+      assertThrows(StatusException.class, () -> workers.infer(bad, X));
+      assertTrue(++asked < 5, bad.version() + " is not quarantined");
+    }
+  }
+
+  @Test
+  void workers_endWithoutReasonUnderLoad_lastLossAndPauseAreTold() {
+    workers.killActive();
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(1);
+    WorkersOverview overview = workers.workers.workers();
+    assertTrue(overview.lastLoss().contains("signal 9"), overview.lastLoss());
+    assertTrue(overview.lastPauseNanos() > 0);
+  }
+}
