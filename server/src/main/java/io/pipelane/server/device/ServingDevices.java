@@ -164,7 +164,12 @@ public final class ServingDevices implements InferenceService {
     for (Place place : places) {
       Switcher switcher = place.switcher;
       states.put(
-          place.name, new DeviceState(switcher.memory(), switcher.transfers(), switcher.waiting()));
+          place.name,
+          new DeviceState(
+              switcher.memory(),
+              switcher.transfers(),
+              switcher.waiting(),
+              switcher.estimateError()));
     }
     return states;
   }

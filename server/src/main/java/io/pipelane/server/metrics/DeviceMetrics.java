@@ -44,6 +44,10 @@ final class DeviceMetrics {
     families.addAll(List.of(taken, limits));
     gauge("pipelane_queue_requests", "Requests that wait for a lane", DeviceState::waiting);
     gauge(
+        "pipelane_estimate_error",
+        "Median over the latest runs of how far their estimate was off, as a share",
+        DeviceState::estimateError);
+    gauge(
         "pipelane_sessions",
         "Sessions that exist",
         state ->

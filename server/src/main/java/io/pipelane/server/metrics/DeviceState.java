@@ -7,5 +7,7 @@ import io.pipelane.switcher.memory.TransferCounters;
  * What the metrics say of one device.
  *
  * @param waiting requests in its queue
+ * @param estimateError the median of |estimate - actual| / actual over its latest runs
  */
-public record DeviceState(MemoryOverview memory, TransferCounters transfers, int waiting) {}
+public record DeviceState(
+    MemoryOverview memory, TransferCounters transfers, int waiting, double estimateError) {}

@@ -86,7 +86,7 @@ class ShortestRemainingFirstTest {
       int count = 1 + random.nextInt(7);
       for (int i = 0; i < count; i++) {
         String model = "model-%d-%d".formatted(round, i);
-        long nanos = 1 + random.nextInt(1_000);
+        long nanos = 1L + random.nextInt(1_000);
         Requests.learn(estimates, model, nanos);
         times.add(nanos);
         fresh.add(requests.submitted(model, 0));
