@@ -31,7 +31,8 @@ class MetricsTest {
     return new DeviceState(
         new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
         new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
-        9);
+        9,
+        0.25);
   }
 
   private List<String> scrape() throws IOException {
