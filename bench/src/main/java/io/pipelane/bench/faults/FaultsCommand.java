@@ -142,10 +142,10 @@ public final class FaultsCommand implements Callable<Integer> {
 
   private void add(Results results, String name, Counts counts, Samples recoveries) {
     results.add(name, FaultsColumns.TIMES, options.rounds());
-    results.add(name, FaultsColumns.TRIED, counts.tried());
-    results.add(name, FaultsColumns.WRONG, counts.wrong());
-    results.add(name, FaultsColumns.LOST, counts.unanswered());
-    results.add(name, FaultsColumns.REFUSED, counts.refused());
+    results.add(name, FaultsColumns.TRIED, (double) counts.tried());
+    results.add(name, FaultsColumns.WRONG, (double) counts.wrong());
+    results.add(name, FaultsColumns.LOST, (double) counts.unanswered());
+    results.add(name, FaultsColumns.REFUSED, (double) counts.refused());
     results.add(name, FaultsColumns.RECOVERY_MEDIAN, recoveries.median());
     results.add(name, FaultsColumns.RECOVERY_MAXIMUM, recoveries.quantile(1));
   }

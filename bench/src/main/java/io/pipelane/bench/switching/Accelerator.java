@@ -29,7 +29,10 @@ interface Accelerator extends AutoCloseable {
    */
   SessionFactory sessions(DeviceMemory memory, boolean captures);
 
-  /** The same device once more, for sessions in worker processes; empty where that is told elsewhere. */
+  /**
+   * The same device once more, for sessions in worker processes; empty where that is told
+   * elsewhere.
+   */
   Optional<Accelerator> inWorkers();
 
   /** What models are imported for. */
