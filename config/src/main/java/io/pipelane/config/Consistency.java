@@ -17,6 +17,18 @@ final class Consistency {
     PipelaneConfig config = effective.config();
     Consistency rules = new Consistency(effective);
     config.device().memory().ifPresent(memory -> rules.onePageAtLeast(config.device(), memory));
+    rules.together(
+        "server.tls-certificate",
+        config.server().tlsCertificate().isPresent(),
+        "server.tls-key",
+        config.server().tlsKey().isPresent());
+    if (config.server().tlsClientAuthorities().isPresent()) {
+      rules.together(
+          "server.tls-client-authorities",
+          true,
+          "server.tls-certificate",
+          config.server().tlsCertificate().isPresent());
+    }
     rules.atMost(
         "server.max-request-size",
         config.server().maxRequestSize(),
@@ -29,6 +41,14 @@ final class Consistency {
     boolean onGpu = device.kind() instanceof DeviceSelection.Cuda;
     ByteSize page = (onGpu ? device.forGpu(0) : device.forCpu(1)).page();
     atMost("device.page-size", page, "device.memory", memory, "weights need one page at least");
+  }
+
+  private void together(String key, boolean set, String otherKey, boolean otherSet) {
+    if (set != otherSet) {
+      throw new ConfigException(
+          "%s needs %s: set both, or neither"
+              .formatted(effective.describe(set ? key : otherKey), set ? otherKey : key));
+    }
   }
 
   private void atMost(String key, ByteSize value, String limitKey, ByteSize limit, String reason) {

@@ -1,5 +1,6 @@
 package io.pipelane.config;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -19,6 +20,15 @@ public record ServerConfig(
             min = "-1",
             max = "65535")
         Optional<Integer> grpcPort,
+    @Key(
+            about = "Certificate to show, with those that lead to its authority, in PEM",
+            unset = "connections without TLS")
+        Optional<Path> tlsCertificate,
+    @Key(about = "The certificate's key, in PEM: PKCS #8, not encrypted") Optional<Path> tlsKey,
+    @Key(
+            about = "Certificates of the authorities that sign clients', in PEM",
+            unset = "clients need no certificate")
+        Optional<Path> tlsClientAuthorities,
     @Key(about = "How sockets are driven; auto picks the fastest there is", standard = "auto")
         Transport transport,
     @Key(

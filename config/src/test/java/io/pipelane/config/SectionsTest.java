@@ -1,7 +1,10 @@
 package io.pipelane.config;
 
+import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -11,6 +14,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** For every section the pair: what it is by default, and every value changed. */
 class SectionsTest {
@@ -34,6 +38,9 @@ class SectionsTest {
             "127.0.0.1",
             8000,
             Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
             ServerConfig.Transport.AUTO,
             0,
             size("64MiB"),
@@ -51,6 +58,9 @@ class SectionsTest {
             "::1",
             0,
             Optional.of(-1),
+            Optional.of(Path.of("server.pem")),
+            Optional.of(Path.of("server.key")),
+            Optional.of(Path.of("clients.pem")),
             ServerConfig.Transport.IO_URING,
             4,
             size("1MB"),
@@ -59,17 +69,20 @@ class SectionsTest {
             Duration.ofMinutes(5),
             Duration.ZERO),
         changed(
-                Map.of(
-                    "server.host", "::1",
-                    "server.http-port", "0",
-                    "server.grpc-port", "-1",
-                    "server.transport", "io_uring",
-                    "server.event-loops", "4",
-                    "server.max-request-size", "1MB",
-                    "server.transfer-memory", "256MB",
-                    "server.max-connections", "7",
-                    "server.idle-timeout", "5m",
-                    "server.drain-timeout", "0s"))
+                Map.ofEntries(
+                    entry("server.host", "::1"),
+                    entry("server.http-port", "0"),
+                    entry("server.grpc-port", "-1"),
+                    entry("server.tls-certificate", "server.pem"),
+                    entry("server.tls-key", "server.key"),
+                    entry("server.tls-client-authorities", "clients.pem"),
+                    entry("server.transport", "io_uring"),
+                    entry("server.event-loops", "4"),
+                    entry("server.max-request-size", "1MB"),
+                    entry("server.transfer-memory", "256MB"),
+                    entry("server.max-connections", "7"),
+                    entry("server.idle-timeout", "5m"),
+                    entry("server.drain-timeout", "0s")))
             .server());
   }
 
@@ -78,6 +91,15 @@ class SectionsTest {
   void grpcPort_isTheNextOfHttpsUnlessSet(String httpPort, int grpcPort) {
     ServerConfig server = changed(Map.of("server.http-port", httpPort)).server();
     assertEquals(grpcPort, server.effectiveGrpcPort());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"server.tls-certificate", "server.tls-key", "server.tls-client-authorities"})
+  void tlsSettings_comeTogether(String alone) {
+    ConfigException error =
+        assertThrows(ConfigException.class, () -> changed(Map.of(alone, "some.pem")));
+    assertTrue(String.valueOf(error.getMessage()).contains("set both, or neither"));
   }
 
   @Test

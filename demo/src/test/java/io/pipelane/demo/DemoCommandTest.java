@@ -62,7 +62,7 @@ class DemoCommandTest {
   @Test
   void defaultMemory_isLargestModelAndAQuarter() {
     assertEquals("52MiB", DemoCommand.defaultMemory("cpu", null).toString(), "tables are no part");
-    assertEquals("88MiB", DemoCommand.defaultMemory("cpu", "process").toString());
+    assertEquals("108MiB", DemoCommand.defaultMemory("cpu", "process").toString());
     assertEquals("112MiB", DemoCommand.defaultMemory("cuda", null).toString(), "pages of 16 MiB");
   }
 

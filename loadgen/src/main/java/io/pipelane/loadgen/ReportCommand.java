@@ -30,9 +30,9 @@ public final class ReportCommand implements Subcommand {
   @Option(
       names = "--html",
       paramLabel = "FILE",
-      defaultValue = "report.html",
+      defaultValue = ".pipelane/report.html",
       description = "Where the page is written (${DEFAULT-VALUE}).")
-  private Path html = Path.of("report.html");
+  private Path html = Path.of(".pipelane", "report.html");
 
   @Override
   public Integer call() throws IOException {

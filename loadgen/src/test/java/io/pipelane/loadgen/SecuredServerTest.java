@@ -1,11 +1,20 @@
 package io.pipelane.loadgen;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.stub.StreamObserver;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.ModelMetadataRequest;
+import io.pipelane.protocol.grpc.ModelMetadataResponse;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -24,6 +33,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -47,6 +57,7 @@ class SecuredServerTest {
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private Path authority = Path.of("authority.pem");
   private final HttpsServer server;
+  private @Nullable Server grpcServer;
 
   SecuredServerTest() throws IOException {
     server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -56,11 +67,15 @@ class SecuredServerTest {
   void start(@TempDir Path folder) throws Exception {
     KeyStore keys = keys(folder.resolve("keys.p12"));
     authority = folder.resolve("authority.pem");
-    Files.writeString(
-        authority,
-        "-----BEGIN CERTIFICATE-----\n"
-            + Base64.getMimeEncoder().encodeToString(keys.getCertificate("server").getEncoded())
-            + "\n-----END CERTIFICATE-----\n");
+    writePem(authority, "CERTIFICATE", keys.getCertificate("server").getEncoded());
+    Path key = folder.resolve("key.pem");
+    writePem(key, "PRIVATE KEY", keys.getKey("server", PASSWORD.toCharArray()).getEncoded());
+    grpcServer =
+        NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+            .useTransportSecurity(authority.toFile(), key.toFile())
+            .addService(new OneModel())
+            .build()
+            .start();
     KeyManagerFactory managers = KeyManagerFactory.getInstance("PKIX");
     managers.init(keys, PASSWORD.toCharArray());
     SSLContext security = SSLContext.getInstance("TLS");
@@ -87,6 +102,18 @@ class SecuredServerTest {
   void stop() {
     server.stop(0);
     threads.shutdownNow();
+    requireNonNull(grpcServer).shutdownNow();
+  }
+
+  @Test
+  void grpcs_authorities_decideLikewise() {
+    String url = "grpcs://127.0.0.1:" + requireNonNull(grpcServer).getPort();
+
+    assertEquals(Loadgen.OTHER, executeAt(url));
+    assertEquals(0, inferences.get());
+    assertNotEquals(Loadgen.OTHER, executeAt(url, "--insecure"), err.toString());
+    assertNotEquals(Loadgen.OTHER, executeAt(url, "--ca", authority.toString()), err.toString());
+    assertEquals(80, inferences.getAndSet(0), out.toString());
   }
 
   @Test
@@ -123,11 +150,15 @@ class SecuredServerTest {
   }
 
   private int execute(String... arguments) {
+    return executeAt("https://127.0.0.1:" + server.getAddress().getPort(), arguments);
+  }
+
+  private int executeAt(String url, String... arguments) {
     List<String> all =
         new ArrayList<>(
             List.of(
                 "-u",
-                "https://127.0.0.1:" + server.getAddress().getPort(),
+                url,
                 "-m",
                 "m",
                 "--concurrency",
@@ -141,6 +172,29 @@ class SecuredServerTest {
     commandLine.setOut(new PrintWriter(out, true));
     commandLine.setErr(new PrintWriter(err, true));
     return commandLine.execute(all.toArray(String[]::new));
+  }
+
+  private static void writePem(Path file, String kind, byte[] content) throws IOException {
+    String text = Base64.getMimeEncoder().encodeToString(content);
+    Files.writeString(
+        file, "-----BEGIN %s-----\n%s\n-----END %s-----\n".formatted(kind, text, kind));
+  }
+
+  /** Answers what is asked of a model without outputs. */
+  private final class OneModel extends GRPCInferenceServiceImplBase {
+    @Override
+    public void modelMetadata(
+        ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> answers) {
+      answers.onNext(ModelMetadataResponse.newBuilder().setName(request.getName()).build());
+      answers.onCompleted();
+    }
+
+    @Override
+    public void modelInfer(ModelInferRequest request, StreamObserver<ModelInferResponse> answers) {
+      inferences.incrementAndGet();
+      answers.onNext(ModelInferResponse.getDefaultInstance());
+      answers.onCompleted();
+    }
   }
 
   private static KeyStore keys(Path file) throws Exception {

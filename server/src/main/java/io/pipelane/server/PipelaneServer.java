@@ -23,6 +23,7 @@ import io.pipelane.server.http.HttpServer;
 import io.pipelane.server.http.HttpSettings;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.Switcher;
@@ -71,14 +72,16 @@ public final class PipelaneServer implements AutoCloseable {
       InferenceStatistics statistics = new InferenceStatistics();
       Metrics metrics = new Metrics(statistics, devices::states, devices::workers);
       Backend backend = new Backend(catalog, devices, statistics, metrics);
+      Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
-              HttpServer.start(httpSettings(config.server()), backend, open.transferMemory()));
+              HttpServer.start(httpSettings(config.server(), tls), backend, open.transferMemory()));
       grpc =
           config.server().effectiveGrpcPort() < 0
               ? null
               : opened.add(
-                  GrpcServer.start(grpcSettings(config.server()), backend, open.transferMemory()));
+                  GrpcServer.start(
+                      grpcSettings(config.server(), tls), backend, open.transferMemory()));
       imports = catalog.start();
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);
@@ -246,7 +249,7 @@ public final class PipelaneServer implements AutoCloseable {
         target);
   }
 
-  private static HttpSettings httpSettings(ServerConfig server) {
+  private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {
     return new HttpSettings(
         server.host(),
         server.httpPort(),
@@ -254,17 +257,29 @@ public final class PipelaneServer implements AutoCloseable {
         eventLoops(server),
         Math.toIntExact(server.maxRequestSize().bytes()),
         server.maxConnections(),
-        server.idleTimeout());
+        server.idleTimeout(),
+        tls);
   }
 
-  private static GrpcSettings grpcSettings(ServerConfig server) {
+  /** What TLS is made of; the configuration has both files or neither. */
+  private static Optional<Tls.Files> tls(ServerConfig server) {
+    return server
+        .tlsCertificate()
+        .map(
+            certificate ->
+                new Tls.Files(
+                    certificate, server.tlsKey().orElseThrow(), server.tlsClientAuthorities()));
+  }
+
+  private static GrpcSettings grpcSettings(ServerConfig server, Optional<Tls> tls) {
     return new GrpcSettings(
         server.host(),
         server.effectiveGrpcPort(),
         Transport.valueOf(server.transport().name()),
         eventLoops(server),
         Math.toIntExact(server.maxRequestSize().bytes()),
-        server.idleTimeout());
+        server.idleTimeout(),
+        tls);
   }
 
   private static int eventLoops(ServerConfig server) {

@@ -31,13 +31,12 @@ final class FaultsColumns {
 
   static final List<String> NOTES =
       List.of(
-          "requests: over HTTP, of three models of which two fit the device, each answer compared with",
-          "  the first one byte by byte; while the faults were made one after another, each once a standby",
-          "  was ready again.",
-          "lost: no answer. Recovery: the slowest answer of all that were under way or came while a fault",
-          "  was got over; \"no fault\" is the same without one. A hang is one after workers.hang-timeout,",
-          "  500 ms here. For a killed server: until the one started in its place gave the first answer.",
-          "without a worker: from the end of the active worker's process to its successor's taking over.");
+          "requests: over HTTP, of three models of which two fit the device, each answer compared byte by byte",
+          "faults are made one after another, each once a standby was ready again; lost: no answer",
+          "recovery: the slowest answer of all that were under way or came while a fault was got over",
+          "\"no fault\": the same without one. Hangs end by workers.hang-timeout, 500 ms here",
+          "recovery from a killed server: until the one started in its place gave its first answer",
+          "without a worker: from the end of the active one's process to its successor's taking over");
 
   private FaultsColumns() {}
 }

@@ -5,23 +5,21 @@ import java.util.List;
 /** How the processes of two models that take turns are changed. */
 enum Way {
   TWO_PROCESSES(
-      "two processes",
-      List.of("workers.isolation=process", "workers.switch=fault", "workers.standbys=0")),
-  ONE_PROCESS("one process (workers.isolation: thread)", List.of("workers.isolation=thread")),
+      "two processes", "workers.isolation=process workers.switch=fault workers.standbys=0"),
+  ONE_PROCESS("one process (workers.isolation: thread)", "workers.isolation=thread"),
   ONE_WORKER(
-      "one worker (workers.switch: fault)",
-      List.of("workers.isolation=process", "workers.switch=fault")),
+      "one worker (workers.switch: fault)", "workers.isolation=process workers.switch=fault"),
   ACTIVE_STANDBY_OF_TENANTS(
       "active and standby (workers.switch: tenant)",
-      List.of("workers.isolation=process", "workers.switch=tenant")),
+      "workers.isolation=process workers.switch=tenant"),
   ACTIVE_STANDBY_OF_MODELS(
       "active and standby (workers.switch: model)",
-      List.of("workers.isolation=process", "workers.switch=model"));
+      "workers.isolation=process workers.switch=model");
 
   private final String description;
-  private final List<String> settings;
+  private final String settings;
 
-  Way(String description, List<String> settings) {
+  Way(String description, String settings) {
     this.description = description;
     this.settings = settings;
   }
@@ -30,8 +28,9 @@ enum Way {
     return description;
   }
 
+  /** Settings of the server, {@code KEY=VALUE}. */
   List<String> settings() {
-    return settings;
+    return List.of(settings.split(" ", -1));
   }
 
   /** Whether the old model's process is ended before the new one's is begun. */

@@ -31,14 +31,14 @@ final class WorkersColumns {
 
   static final List<String> NOTES =
       List.of(
-          "overhead: from the wish to run another model, whose weights are in host memory, to its answer, less",
-          "  a warm run of it (PipeSwitch, table 1 and figure 9).",
-          "cleaning: until the old model's memory or process is gone; \"beside\": the same while the new one runs.",
-          "initialisation: until a process is there that can run something. Transmission: waiting for weights.",
-          "allocation: the rest: the session, mapping, and in a new process code that is not compiled yet.",
-          "own process: 1 where the two models ran in different ones (PipeSwitch, table 2: isolation).",
-          "processes' own MB: memory that no file and no other process shares, all worker processes together.",
-          "  \"a copy each\" is plain ONNX Runtime sessions of both models, once for each of three workers.");
+          "overhead: from the wish to run another model, its weights in host memory, to its answer, less a warm run",
+          "cleaning: until the old model's memory or process is gone; \"beside\": while the new one runs",
+          "initialisation: until a process is there that can run something",
+          "transmission: waiting for weights; where there is no allocation, the whole of the first run",
+          "allocation: the rest: the session, mapping, and in a new process code that is not compiled yet",
+          "own process: 1 where the two models ran in different ones (isolation, PipeSwitch table 2)",
+          "processes' own MB: memory of all worker processes that no file and no other process shares",
+          "a copy each: plain ONNX Runtime sessions of both models, once for each of three workers");
 
   private WorkersColumns() {}
 }

@@ -93,7 +93,10 @@ class ArchitectureTest {
       noClasses()
           .that(
               resideOutsideOfPackages(
-                  "io.pipelane.protocol..", "io.pipelane.server.grpc..", "io.pipelane.loadgen.."))
+                  "io.pipelane.protocol..",
+                  "io.pipelane.server.grpc..",
+                  "io.pipelane.server.net..",
+                  "io.pipelane.loadgen.."))
           .should()
           .dependOnClassesThat(resideInAPackage("io.grpc.."));
 

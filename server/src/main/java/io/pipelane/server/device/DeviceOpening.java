@@ -193,7 +193,8 @@ public final class DeviceOpening {
     String name = device.device().name();
     ExecutorService writer =
         opened.add(
-            Executors.newSingleThreadExecutor(Thread.ofPlatform().name("profiles").factory()));
+            Executors.newSingleThreadExecutor(
+                Thread.ofPlatform().daemon().name("profiles").factory()));
     SegmentProfiles profiles =
         SegmentProfiles.in(new ProfileFolder(config.repository().cache(), name), writer);
     GraphTarget graph = device.target().graph();

@@ -79,7 +79,9 @@ public final class GrpcServer implements AutoCloseable {
   private Server listen(GrpcSettings settings, Transport transport, InferenceParts parts) {
     InetSocketAddress address = new InetSocketAddress(settings.host(), settings.port());
     try {
-      return NettyServerBuilder.forAddress(address)
+      NettyServerBuilder builder = NettyServerBuilder.forAddress(address);
+      settings.tls().ifPresent(tls -> builder.sslContext(tls.grpc()));
+      return builder
           .bossEventLoopGroup(loops)
           .workerEventLoopGroup(loops)
           .channelType(transport.serverChannel())

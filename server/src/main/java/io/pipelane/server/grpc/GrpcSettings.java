@@ -1,7 +1,9 @@
 package io.pipelane.server.grpc;
 
+import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * How the gRPC front end listens.
@@ -9,6 +11,7 @@ import java.time.Duration;
  * @param port 0 picks a free one
  * @param maxMessageBytes the largest request, and the largest output
  * @param idleTimeout after which a connection without calls is closed
+ * @param tls empty for connections that are not encrypted
  */
 public record GrpcSettings(
     String host,
@@ -16,4 +19,5 @@ public record GrpcSettings(
     Transport transport,
     int eventLoops,
     int maxMessageBytes,
-    Duration idleTimeout) {}
+    Duration idleTimeout,
+    Optional<Tls> tls) {}

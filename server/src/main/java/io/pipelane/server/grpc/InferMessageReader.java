@@ -24,7 +24,9 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Checks one inference message against the model's declaration and copies its tensors to native
@@ -92,8 +94,27 @@ final class InferMessageReader {
               .formatted(message.getRawInputContentsCount(), message.getInputsCount()));
     }
     InferenceRequest request =
-        new InferenceRequest(model.version(), readInputs(raw), readOutputs());
+        new InferenceRequest(model.version(), readInputs(raw), readOutputs(), deadline());
     return new MessageCall(model, message.getId(), request, raw || mustBeRaw(request), buffers);
+  }
+
+  /** When the caller no longer waits, as the parameter {@code timeout} says in microseconds. */
+  private OptionalLong deadline() {
+    InferParameter timeout =
+        message.getParametersOrDefault("timeout", InferParameter.getDefaultInstance());
+    long micros =
+        switch (timeout.getParameterChoiceCase()) {
+          case PARAMETERCHOICE_NOT_SET -> 0;
+          case INT64_PARAM -> timeout.getInt64Param();
+          case UINT64_PARAM -> timeout.getUint64Param();
+          default -> -1;
+        };
+    if (micros < 0) {
+      throw invalid("parameter \"timeout\" must be an integer of microseconds, 0 or more");
+    }
+    return micros == 0
+        ? OptionalLong.empty()
+        : OptionalLong.of(System.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros));
   }
 
   /** Whether some output wanted has no typed form. */

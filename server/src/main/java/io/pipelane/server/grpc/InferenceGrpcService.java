@@ -36,9 +36,11 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.RepositoryRequests;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
@@ -159,7 +161,10 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           check(request.getParametersMap());
-          return backend.catalog().load(request.getModelName());
+          Optional<Duration> deadline =
+              Optional.ofNullable(request.getParametersMap().get("deadline"))
+                  .map(parameter -> RepositoryRequests.deadline(parameter.getInt64Param()));
+          return backend.catalog().load(request.getModelName(), deadline);
         },
         RepositoryModelLoadResponse.getDefaultInstance());
   }

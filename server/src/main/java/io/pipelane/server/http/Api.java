@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
 final class Api {
+  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
   private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(Api.class.getName());
 
@@ -64,8 +65,60 @@ final class Api {
       return;
     }
     exchange.setCounted();
-    ByteBuf body = exchange.takeBody();
+    Compression compression = exchange.compression();
+    if (compression == null) {
+      answer(exchange, route, exchange.takeBody());
+    } else {
+      decompress(exchange, route, compression);
+    }
+  }
+
+  /** The executor for what would hold an event loop for too long. */
+  Executor codecs() {
+    return codecs;
+  }
+
+  /** Decompresses on a codec thread and goes back to the event loop. */
+  private void decompress(Exchange exchange, Route route, Compression compression) {
+    ByteBuf compressed = exchange.takeBody();
     try {
+      codecs.execute(
+          () -> {
+            try {
+              ByteBuf body =
+                  compression.decompress(
+                      compressed, exchange.maxRequestBytes(), exchange.allocator());
+              onLoop(exchange, () -> answer(exchange, route, body), body::release);
+            } catch (StatusException e) {
+              onLoop(exchange, () -> exchange.answer(e), () -> {});
+            } catch (RuntimeException | OutOfMemoryError e) {
+              onLoop(exchange, () -> exchange.answer(internal(e)), () -> {});
+            } finally {
+              compressed.release();
+            }
+          });
+    } catch (RejectedExecutionException e) {
+      compressed.release();
+      exchange.answer(
+          StatusException.unavailable(
+              "the server is busy decompressing; try again", RETRY_AFTER_BUSY));
+    }
+  }
+
+  private static void onLoop(Exchange exchange, Runnable action, Runnable giveUp) {
+    try {
+      exchange.loop().execute(action);
+    } catch (RejectedExecutionException e) {
+      giveUp.run();
+    }
+  }
+
+  /** Answers from a whole body, which it takes over. */
+  private void answer(Exchange exchange, Route route, ByteBuf body) {
+    try {
+      if (exchange.isAbandoned()) {
+        return;
+      }
       dispatch(exchange, route, body);
     } catch (StatusException e) {
       exchange.answer(e);

@@ -7,6 +7,7 @@ import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,8 @@ final class Exchange {
   private final boolean keepsAlive;
   private final boolean headOnly;
   private final boolean statesKeepAlive;
+  private final @Nullable Compression compression;
+  private @Nullable Compression accepted;
   private boolean awaitsContinue;
   private boolean counted;
   private boolean abandoned;
@@ -35,6 +38,8 @@ final class Exchange {
     this.keepsAlive = head.keepsAlive();
     this.headOnly = head.isHead();
     this.statesKeepAlive = head.statesKeepAlive();
+    this.compression = head.compression();
+    this.accepted = head.acceptedCompression();
     this.awaitsContinue = head.expectsContinue();
   }
 
@@ -59,8 +64,50 @@ final class Exchange {
     return connection.loop();
   }
 
-  /** Answers; an answer to a client that has gone is released. */
+  /** How the body is compressed; null where it is not. */
+  @Nullable Compression compression() {
+    return compression;
+  }
+
+  /** What a body may stand for at most. */
+  int maxRequestBytes() {
+    return connection.maxRequestBytes();
+  }
+
+  /**
+   * Answers, compressed where the client likes that; an answer to a client that has gone is
+   * released.
+   */
   void answer(Response answer) {
+    Compression wanted = accepted;
+    if (wanted == null || answer.contentLength() < Compression.LEAST_BYTES) {
+      settle(answer);
+      return;
+    }
+    accepted = null;
+    try {
+      connection.codecs().execute(() -> compress(wanted, answer));
+    } catch (RejectedExecutionException e) {
+      settle(answer); // As it is: the codec threads have enough to do.
+    }
+  }
+
+  private void compress(Compression wanted, Response answer) {
+    Response compressed;
+    try {
+      compressed = wanted.compress(answer, allocator());
+    } catch (RuntimeException | OutOfMemoryError e) {
+      compressed = Response.error(Api.internal(e), allocator());
+    }
+    Response settled = compressed;
+    try {
+      loop().execute(() -> settle(settled));
+    } catch (RejectedExecutionException e) {
+      settled.release();
+    }
+  }
+
+  private void settle(Response answer) {
     if (isEnded()) {
       answer.release();
       return;

@@ -12,6 +12,7 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
@@ -25,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -106,6 +108,15 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     return context().executor();
   }
 
+  /** Runs what would hold the event loop for too long. */
+  Executor codecs() {
+    return api.codecs();
+  }
+
+  int maxRequestBytes() {
+    return maxRequestBytes;
+  }
+
   ServerActivity activity() {
     return activity;
   }
@@ -117,7 +128,10 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
     attached = context;
-    context.channel().config().setRecvByteBufAllocator(new ReadPlaces(this::bodyPlace));
+    boolean isEncrypted = context.pipeline().get(SslHandler.class) != null;
+    if (!isEncrypted) {
+      context.channel().config().setRecvByteBufAllocator(new ReadPlaces(this::bodyPlace));
+    }
   }
 
   private @Nullable ByteBuf bodyPlace() {
@@ -167,7 +181,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   }
 
   private RequestBody newBody(RequestHead head) {
-    boolean large = head.contentLength() >= TransferBuffers.LEAST_BYTES;
+    boolean large = head.contentLength() >= TransferBuffers.LEAST_BYTES && head.encoding() == null;
     int binaryOffset = large ? InferenceHeader.binaryOffset(head.headers()) : 0;
     return new RequestBody(allocator(), transfers, head.contentLength(), binaryOffset);
   }
@@ -187,6 +201,11 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
               HttpResponseStatus.EXPECTATION_FAILED,
               allocator(),
               "Expect \"" + UriPath.shorten(head.expectation()) + "\" is not understood"));
+      return null;
+    }
+    String unknownEncoding = head.unknownEncoding();
+    if (unknownEncoding != null) {
+      refuseEarly(head, Response.encodingUnknown(allocator(), unknownEncoding));
       return null;
     }
     head.checkBody(maxRequestBytes);

@@ -48,11 +48,13 @@ public final class HttpServer implements AutoCloseable {
   private final TransferBuffers transfers;
   private final ChannelGroup connections;
   private final Transport transport;
+  private final boolean isSecure;
   private final Channel listener;
 
   private HttpServer(HttpSettings settings, Backend backend, TransferMemory transferMemory) {
     transfers = new TransferBuffers(transferMemory);
     transport = settings.transport().resolve();
+    isSecure = settings.tls().isPresent();
     activity = new ServerActivity();
     connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     codecs = new CodecThreads("http-codec");
@@ -123,6 +125,9 @@ public final class HttpServer implements AutoCloseable {
   }
 
   private void configure(Channel channel, HttpSettings settings, Api api) {
+    settings
+        .tls()
+        .ifPresent(tls -> channel.pipeline().addLast(tls.http().newHandler(channel.alloc())));
     channel
         .pipeline()
         .addLast(
@@ -148,7 +153,7 @@ public final class HttpServer implements AutoCloseable {
 
   /** The same as an address that clients take, such as {@code http://127.0.0.1:8000}. */
   public String url() {
-    return "http://" + NetUtil.toSocketAddressString(address());
+    return (isSecure ? "https://" : "http://") + NetUtil.toSocketAddressString(address());
   }
 
   /** The transport in use; never {@link Transport#AUTO}. */

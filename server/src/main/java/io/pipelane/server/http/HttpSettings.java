@@ -1,8 +1,10 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * What the HTTP server needs to know.
@@ -13,6 +15,7 @@ import java.util.Objects;
  * @param maxConnections connections beyond it are answered 503 and closed
  * @param idleTimeout how long a connection may neither send nor take a byte while no request of its
  *     own is being answered
+ * @param tls empty for connections that are not encrypted
  */
 public record HttpSettings(
     String host,
@@ -21,7 +24,8 @@ public record HttpSettings(
     int eventLoops,
     int maxRequestBytes,
     int maxConnections,
-    Duration idleTimeout) {
+    Duration idleTimeout,
+    Optional<Tls> tls) {
   private static final int LARGEST_REQUEST_LIMIT = 1 << 30;
 
   public HttpSettings {

@@ -14,10 +14,11 @@ final class InferenceHeader {
   private InferenceHeader() {}
 
   /**
-   * How many bytes of a body are JSON; all of them where the header is missing.
+   * How many bytes of a body are JSON; all of them where the header is missing, 0 for a body that
+   * is nothing but one tensor's bytes.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when the value is no length or beyond
-   *     the body, {@link Status#UNIMPLEMENTED} for 0, a body that is nothing but one tensor
+   *     the body
    */
   static int jsonLength(HttpHeaders headers, int bodyLength) {
     String value = headers.get(NAME);
@@ -31,14 +32,9 @@ final class InferenceHeader {
           NAME
               + " is \""
               + UriPath.shorten(value)
-              + "\", it must lie within 1 to the body's "
+              + "\", it must lie within 0 to the body's "
               + bodyLength
               + " bytes");
-    }
-    if (length == 0) {
-      throw new StatusException(
-          Status.UNIMPLEMENTED,
-          NAME + " is 0: a body of one tensor's bytes is not served; describe the tensor in JSON");
     }
     return (int) length;
   }

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param contentLength -1 where the head gives none
  * @param statesKeepAlive whether the client wants to be told that the connection stays open
  * @param expectation what it says after {@code Expect}, null where nothing
+ * @param encoding of the body, null where nothing is said
  */
 record RequestHead(
     HttpMethod method,
@@ -26,7 +27,8 @@ record RequestHead(
     boolean isChunked,
     boolean keepsAlive,
     boolean statesKeepAlive,
-    @Nullable String expectation) {
+    @Nullable String expectation,
+    @Nullable String encoding) {
 
   static RequestHead of(HttpRequest request) {
     HttpHeaders headers = request.headers();
@@ -41,7 +43,8 @@ record RequestHead(
         HttpUtil.isTransferEncodingChunked(request),
         keepsAlive,
         old && keepsAlive,
-        old ? null : headers.get(HttpHeaderNames.EXPECT));
+        old ? null : headers.get(HttpHeaderNames.EXPECT),
+        headers.get(HttpHeaderNames.CONTENT_ENCODING));
   }
 
   boolean isHead() {
@@ -63,21 +66,32 @@ record RequestHead(
   /**
    * Checks what can be checked before the body has come.
    *
-   * @throws StatusException {@link Status#TOO_LARGE} for a body beyond the limit, {@link
-   *     Status#UNIMPLEMENTED} for a compressed one
+   * @throws StatusException {@link Status#TOO_LARGE} for a body beyond the limit
    */
   void checkBody(int limit) {
     if (contentLength > limit) {
       throw tooLarge("the body of " + contentLength + " bytes is", limit);
     }
-    String encoding = headers.get(HttpHeaderNames.CONTENT_ENCODING);
-    if (encoding != null && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)) {
-      throw new StatusException(
-          Status.UNIMPLEMENTED,
-          "Content-Encoding \""
-              + UriPath.shorten(encoding)
-              + "\" is not served; send the body as it is");
-    }
+  }
+
+  /** The coding of the body if it is one that is served. */
+  @Nullable Compression compression() {
+    return encoding == null ? null : Compression.ofContent(encoding);
+  }
+
+  /** The coding of the body if it is one that is not served. */
+  @Nullable String unknownEncoding() {
+    return encoding != null
+            && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)
+            && Compression.ofContent(encoding) == null
+        ? encoding
+        : null;
+  }
+
+  /** The coding in which the client likes its answer; null for none. */
+  @Nullable Compression acceptedCompression() {
+    String accepted = headers.get(HttpHeaderNames.ACCEPT_ENCODING);
+    return accepted == null ? null : Compression.accepted(accepted);
   }
 
   static StatusException tooLarge(String what, int limit) {

@@ -115,9 +115,28 @@ record Response(
         body -> Answers.error(body, "Method Not Allowed; use " + allow));
   }
 
+  static Response encodingUnknown(ByteBufAllocator allocator, String encoding) {
+    return of(
+        HttpResponseStatus.NOT_IMPLEMENTED,
+        Content.JSON,
+        List.of("Accept-Encoding: " + Compression.SERVED),
+        allocator,
+        body ->
+            Answers.error(
+                body,
+                "Content-Encoding \"%s\" is not served; send the body as it is, or as one of %s"
+                    .formatted(UriPath.shorten(encoding), Compression.SERVED)));
+  }
+
   /** The same response, after which the connection is closed. */
   Response closing() {
     return new Response(status, body, tail, content, jsonLength, stallNanos, fields, true);
+  }
+
+  /** The same response with its whole body in one buffer, which it owns; this one gives it up. */
+  Response with(ByteBuf otherBody, List<String> otherFields) {
+    return new Response(
+        status, otherBody, List.of(), content, jsonLength, stallNanos, otherFields, closes);
   }
 
   long contentLength() {

@@ -5,6 +5,7 @@ import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.TransferCounters;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -79,6 +80,7 @@ final class DeviceMetrics {
   private void addTransfers() {
     counter("pipelane_switches", "Transfers begun", state -> state.transfers().loads());
     counter("pipelane_bytes_moved", "Bytes that transfers moved", s -> s.transfers().bytesLoaded());
+    addFetchedAhead();
     counter("pipelane_copies", "Groups that transfers were cut into", s -> s.transfers().copies());
     counter(
         "pipelane_transfer_failures", "Transfers rolled back", s -> s.transfers().failedLoads());
@@ -92,6 +94,21 @@ final class DeviceMetrics {
         "pipelane_remaps",
         "Times that a variant took over its structure's addresses",
         state -> state.transfers().remaps());
+  }
+
+  /** What came in before runs asked, apart from transfers, by reason. */
+  private void addFetchedAhead() {
+    Counter pages = new Counter("pipelane_pages_fetched_ahead", "Pages brought in ahead of runs");
+    Counter bytes = new Counter("pipelane_bytes_fetched_ahead", "Bytes of those pages");
+    devices.forEach(
+        (device, state) -> {
+          TransferCounters counters = state.transfers();
+          String[] wanted = {"device", device, "reason", "wanted"};
+          String[] planned = {"device", device, "reason", "planned"};
+          pages.add(counters.pagesWanted(), wanted).add(counters.pagesPlanned(), planned);
+          bytes.add(counters.bytesWanted(), wanted).add(counters.bytesPlanned(), planned);
+        });
+    families.addAll(List.of(pages, bytes));
   }
 
   private void gauge(String name, String help, ToDoubleFunction<DeviceState> value) {

@@ -35,7 +35,8 @@ public final class InferRequestReader {
    * one more where a binary tensor lies in it. When this method throws, nothing is held.
    *
    * @param body its readable bytes are the request; its indices stay as they are
-   * @param jsonLength bytes of JSON at the beginning, at most the body's
+   * @param jsonLength bytes of JSON at the beginning, at most the body's; 0 for a body that is
+   *     nothing but one tensor's bytes
    * @param allocator for tensors that come as JSON
    * @param latest what the same client has asked before, and now this
    * @throws StatusException when anything does not fit the protocol or the model's declaration
@@ -46,6 +47,9 @@ public final class InferRequestReader {
       int jsonLength,
       ByteBufAllocator allocator,
       LatestDescription latest) {
+    if (jsonLength == 0 && body.isReadable()) {
+      return readRaw(model, body, allocator);
+    }
     InferRequestReader reader = new InferRequestReader(body, jsonLength, allocator);
     boolean done = false;
     try {
@@ -59,6 +63,26 @@ public final class InferRequestReader {
     }
   }
 
+  private static InferCall readRaw(ServedModel model, ByteBuf body, ByteBufAllocator allocator) {
+    InferDescription description = RawTensor.describe(model, body.readableBytes());
+    ByteBuf lengthened = RawTensor.lengthened(model, body, allocator);
+    InferRequestReader reader =
+        new InferRequestReader(lengthened == null ? body : lengthened, 0, allocator);
+    boolean done = false;
+    try {
+      InferCall call = reader.call(model, description);
+      done = true;
+      return call;
+    } finally {
+      if (!done) {
+        reader.buffers.forEach(ByteBuf::release);
+      }
+      if (lengthened != null) {
+        lengthened.release();
+      }
+    }
+  }
+
   private InferCall read(ServedModel model, LatestDescription latest) {
     InferDescription description = latest.find(model, json);
     if (description == null) {
@@ -67,6 +91,10 @@ public final class InferRequestReader {
         latest.keep(description, json);
       }
     }
+    return call(model, description);
+  }
+
+  private InferCall call(ServedModel model, InferDescription description) {
     InferenceRequest request =
         new InferenceRequest(
             model.version(),

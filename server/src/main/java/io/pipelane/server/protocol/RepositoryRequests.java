@@ -102,10 +102,25 @@ public final class RepositoryRequests {
     boolean fits =
         parser.currentToken() == JsonToken.VALUE_NUMBER_INT
             && parser.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
-    if (!fits || parser.getLongValue() < 0 || parser.getLongValue() > MOST_MICROS) {
+    if (!fits) {
       throw Json.wrong(parser, "parameters.deadline", "microseconds from 0 to " + MOST_MICROS);
     }
-    return Duration.of(parser.getLongValue(), ChronoUnit.MICROS);
+    return deadline(parser.getLongValue());
+  }
+
+  /**
+   * How soon a model should be on its device.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for less than none and more than a day
+   */
+  public static Duration deadline(long micros) {
+    if (micros < 0 || micros > MOST_MICROS) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "parameters.deadline must be microseconds from 0 to %d, not %d"
+              .formatted(MOST_MICROS, micros));
+    }
+    return Duration.of(micros, ChronoUnit.MICROS);
   }
 
   /**

@@ -11,6 +11,7 @@ import io.pipelane.server.net.Transport;
 import io.pipelane.switcher.InferenceService;
 import java.lang.foreign.Arena;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** A server with models that echo, and a client's channel to it. */
@@ -27,7 +28,13 @@ final class GrpcConversation implements AutoCloseable {
   GrpcConversation(InferenceService service) {
     GrpcSettings settings =
         new GrpcSettings(
-            "127.0.0.1", 0, Transport.AUTO, 2, LARGEST_MESSAGE, Duration.ofSeconds(60));
+            "127.0.0.1",
+            0,
+            Transport.AUTO,
+            2,
+            LARGEST_MESSAGE,
+            Duration.ofSeconds(60),
+            Optional.empty());
     server = GrpcServer.start(settings, Backends.of(catalog, service), transferMemory);
     channel =
         NettyChannelBuilder.forAddress(server.address())

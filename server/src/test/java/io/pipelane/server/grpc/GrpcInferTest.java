@@ -13,6 +13,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.stub.MetadataUtils;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.InferParameter;
 import io.pipelane.protocol.grpc.InferTensorContents;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferRequestedOutputTensor;
@@ -183,6 +184,11 @@ class GrpcInferTest {
     assertRefused(Inferences.typed("echo", "FP32", two, 1, 4), "0 elements");
     assertRefused(ModelInferRequest.newBuilder().setModelName("echo").build(), "is missing");
     assertRefused(
+        raw("echo", 1, 2, 3, 4).toBuilder()
+            .putParameters("timeout", InferParameter.newBuilder().setInt64Param(-1).build())
+            .build(),
+        "timeout");
+    assertRefused(
         raw("echo", 1, 2, 3, 4).toBuilder().addRawInputContents(four).build(), "2 raw_input");
   }
 
@@ -227,9 +233,7 @@ class GrpcInferTest {
                     .setName("y_x")
                     .putParameters(
                         "shared_memory_region",
-                        io.pipelane.protocol.grpc.InferParameter.newBuilder()
-                            .setStringParam("r")
-                            .build()))
+                        InferParameter.newBuilder().setStringParam("r").build()))
             .build();
     assertEquals(Code.UNIMPLEMENTED, refusal(request).getStatus().getCode());
   }

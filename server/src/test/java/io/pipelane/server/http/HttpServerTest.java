@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -44,7 +45,14 @@ class HttpServerTest {
 
   private static HttpSettings settings(Transport transport) {
     return new HttpSettings(
-        "127.0.0.1", 0, transport, 2, 8 << 20, CONNECTION_LIMIT, Duration.ofSeconds(20));
+        "127.0.0.1",
+        0,
+        transport,
+        2,
+        8 << 20,
+        CONNECTION_LIMIT,
+        Duration.ofSeconds(20),
+        Optional.empty());
   }
 
   private static HttpServer start(
@@ -185,7 +193,8 @@ class HttpServerTest {
   @Test
   void idleConnection_isClosed() throws Exception {
     HttpSettings impatient =
-        new HttpSettings("127.0.0.1", 0, Transport.AUTO, 1, 4096, 8, Duration.ofMillis(50));
+        new HttpSettings(
+            "127.0.0.1", 0, Transport.AUTO, 1, 4096, 8, Duration.ofMillis(50), Optional.empty());
     try (HttpServer server = start(impatient, FakeCatalog.usual(), EchoService.inline());
         Socket socket = connect(server)) {
       socket
@@ -292,7 +301,15 @@ class HttpServerTest {
         start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline())) {
       int port = server.address().getPort();
       HttpSettings same =
-          new HttpSettings("127.0.0.1", port, Transport.NIO, 1, 4096, 8, Duration.ofSeconds(1));
+          new HttpSettings(
+              "127.0.0.1",
+              port,
+              Transport.NIO,
+              1,
+              4096,
+              8,
+              Duration.ofSeconds(1),
+              Optional.empty());
       StatusException error =
           assertThrows(
               StatusException.class, () -> start(same, FakeCatalog.usual(), EchoService.inline()));
@@ -305,9 +322,12 @@ class HttpServerTest {
   void settings_outOfRange_areRefused() {
     assertThrows(
         IllegalArgumentException.class,
-        () -> new HttpSettings("h", 70_000, Transport.AUTO, 1, 4096, 8, Duration.ofSeconds(1)));
+        () ->
+            new HttpSettings(
+                "h", 70_000, Transport.AUTO, 1, 4096, 8, Duration.ofSeconds(1), Optional.empty()));
     assertThrows(
         IllegalArgumentException.class,
-        () -> new HttpSettings("h", 1, Transport.AUTO, 1, 4096, 8, Duration.ZERO));
+        () ->
+            new HttpSettings("h", 1, Transport.AUTO, 1, 4096, 8, Duration.ZERO, Optional.empty()));
   }
 }

@@ -17,6 +17,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -42,7 +43,8 @@ class LargeTransferTest {
 
   private HttpServer start(Transport transport, InferenceService service) {
     HttpSettings settings =
-        new HttpSettings("127.0.0.1", 0, transport, 2, 8 << 20, 64, Duration.ofSeconds(20));
+        new HttpSettings(
+            "127.0.0.1", 0, transport, 2, 8 << 20, 64, Duration.ofSeconds(20), Optional.empty());
     return HttpServer.start(settings, Backends.of(FakeCatalog.usual(), service), memory);
   }
 

@@ -30,7 +30,7 @@ class MetricsTest {
         new Ledger(1000, 10, 40, List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, 4)));
     return new DeviceState(
         new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
-        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21),
+        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
         9);
   }
 
@@ -87,6 +87,8 @@ class MetricsTest {
         "pipelane_model_resident_bytes"
             + "{device=\"cpu\",model=\"a \\\"b\\\"\",version=\"3\"} 40.0");
     assertLine(lines, "pipelane_switches_total{device=\"cpu\"} 11.0");
+    assertLine(lines, "pipelane_pages_fetched_ahead_total{device=\"cpu\",reason=\"planned\"} 20.0");
+    assertLine(lines, "pipelane_bytes_fetched_ahead_total{device=\"cpu\",reason=\"wanted\"} 21.0");
     assertLine(lines, "pipelane_bytes_moved_total{device=\"cpu\"} 12.0");
     assertLine(lines, "pipelane_pages_evicted_total{device=\"cpu\"} 15.0");
     assertLine(lines, "pipelane_queue_requests{device=\"cpu\"} 9.0");

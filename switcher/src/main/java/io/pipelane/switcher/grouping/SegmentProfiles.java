@@ -1,9 +1,9 @@
 package io.pipelane.switcher.grouping;
 
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +12,10 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 public final class SegmentProfiles {
-  private final Map<String, RunningProfile> structures = new ConcurrentHashMap<>();
+  private static final int MOST_STRUCTURES = 10_000;
+
+  private final Cache<String, RunningProfile> structures =
+      Caffeine.newBuilder().maximumSize(MOST_STRUCTURES).build();
   private final @Nullable ProfileFolder folder;
   private final Executor writer;
 
@@ -60,7 +63,7 @@ public final class SegmentProfiles {
   }
 
   private RunningProfile running(String structure) {
-    return structures.computeIfAbsent(structure, this::read);
+    return structures.get(structure, this::read);
   }
 
   private RunningProfile read(String structure) {

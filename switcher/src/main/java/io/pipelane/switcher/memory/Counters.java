@@ -12,7 +12,8 @@ final class Counters {
   long remapNanos;
   long pagesWanted;
   long pagesPlanned;
-  long bytesFetchedAhead;
+  long bytesWanted;
+  long bytesPlanned;
 
   TransferCounters snapshot() {
     return new TransferCounters(
@@ -26,6 +27,7 @@ final class Counters {
         remapNanos,
         pagesWanted,
         pagesPlanned,
-        bytesFetchedAhead);
+        bytesWanted,
+        bytesPlanned);
   }
 }

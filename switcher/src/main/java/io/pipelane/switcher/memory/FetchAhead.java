@@ -116,9 +116,10 @@ final class FetchAhead {
   private boolean fetchFirst(List<Residency> wanted, Set<Residency> spared) {
     for (Residency residency : wanted) {
       if (canGain(residency)) {
-        boolean fetched = memory.makeRoom(pages.pageBytes(), spared) && send(residency);
-        memory.counters.pagesWanted += fetched ? 1 : 0;
-        return fetched;
+        long fetched = memory.makeRoom(pages.pageBytes(), spared) ? send(residency) : 0;
+        memory.counters.pagesWanted += fetched > 0 ? 1 : 0;
+        memory.counters.bytesWanted += fetched;
+        return fetched > 0;
       }
     }
     return false;
@@ -138,9 +139,10 @@ final class FetchAhead {
     }
     Set<Residency> kept = new HashSet<>(spared);
     kept.add(into.get());
-    boolean fetched = memory.makeRoom(pages.pageBytes(), kept) && send(into.get());
-    memory.counters.pagesPlanned += fetched ? 1 : 0;
-    return fetched;
+    long fetched = memory.makeRoom(pages.pageBytes(), kept) ? send(into.get()) : 0;
+    memory.counters.pagesPlanned += fetched > 0 ? 1 : 0;
+    memory.counters.bytesPlanned += fetched;
+    return fetched > 0;
   }
 
   private static boolean canGain(Residency residency) {
@@ -155,8 +157,8 @@ final class FetchAhead {
     return residency.isEvictable() && !spared.contains(residency);
   }
 
-  /** Returns whether the page is on its way; where it cannot be sent for, a run will say why. */
-  private boolean send(Residency residency) {
+  /** Returns the bytes that are on their way; where there are none, a run will say why. */
+  private long send(Residency residency) {
     long offset = memory.residentBytes(residency);
     long bytes = Math.min(pages.pageBytes(), residency.model.plan().weightBytes() - offset);
     residency.fetchFailed = true;
@@ -164,23 +166,22 @@ final class FetchAhead {
     try {
       source = hostWeights.open(residency.model);
     } catch (RuntimeException e) {
-      return false;
+      return 0;
     }
     try {
       underWay = copy(residency, source, offset, bytes);
     } catch (RuntimeException e) {
       source.close();
-      return false;
+      return 0;
     }
     residency.fetchFailed = false;
     residency.arrivals.add(new Arrival(offset, offset + bytes, underWay));
-    memory.counters.bytesFetchedAhead += bytes;
     underWay.whenDone(
         () -> {
           source.close();
           whenOver.run();
         });
-    return true;
+    return bytes;
   }
 
   private DeviceEvent copy(Residency residency, WeightSource source, long offset, long bytes) {

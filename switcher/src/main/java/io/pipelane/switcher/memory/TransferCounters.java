@@ -13,7 +13,8 @@ package io.pipelane.switcher.memory;
  * @param remapNanos what that took
  * @param pagesWanted pages fetched ahead for requests in the queue and models that were wished for
  * @param pagesPlanned pages fetched ahead because they belong to a planned prefix
- * @param bytesFetchedAhead bytes of both
+ * @param bytesWanted bytes of the former
+ * @param bytesPlanned bytes of the latter
  */
 public record TransferCounters(
     long loads,
@@ -26,4 +27,10 @@ public record TransferCounters(
     long remapNanos,
     long pagesWanted,
     long pagesPlanned,
-    long bytesFetchedAhead) {}
+    long bytesWanted,
+    long bytesPlanned) {
+  /** Bytes that came before runs asked for them. */
+  public long bytesFetchedAhead() {
+    return bytesWanted + bytesPlanned;
+  }
+}

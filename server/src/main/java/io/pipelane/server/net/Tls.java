@@ -1,0 +1,112 @@
+package io.pipelane.server.net;
+
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.util.AdvancedTlsX509KeyManager;
+import io.grpc.util.AdvancedTlsX509TrustManager;
+import io.grpc.util.AdvancedTlsX509TrustManager.Verification;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The certificate that the front ends show, and the authorities whose clients they let in. Files
+ * that change are read again for connections that come later.
+ */
+public final class Tls implements AutoCloseable {
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
+  private static final String[] PROTOCOLS = {"TLSv1.3", "TLSv1.2"};
+
+  private final ScheduledExecutorService watcher =
+      Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("tls-files", true));
+  private final SslContext http;
+  private final SslContext grpc;
+
+  /**
+   * The files, all in PEM.
+   *
+   * @param certificate the server's, with those that lead to its authority
+   * @param key the certificate's, in PKCS #8, not encrypted
+   * @param clientAuthorities who signs clients' certificates; empty asks for none
+   */
+  public record Files(Path certificate, Path key, Optional<Path> clientAuthorities) {}
+
+  private Tls(Files files) throws IOException, GeneralSecurityException {
+    try {
+      AdvancedTlsX509KeyManager identity = new AdvancedTlsX509KeyManager();
+      AdvancedTlsX509KeyManager.Closeable _ =
+          identity.updateIdentityCredentials(
+              files.certificate.toFile(),
+              files.key.toFile(),
+              LOOK_EVERY.toMillis(),
+              TimeUnit.MILLISECONDS,
+              watcher);
+      SslContextBuilder forHttp = SslContextBuilder.forServer(identity);
+      SslContextBuilder forGrpc = SslContextBuilder.forServer(identity);
+      if (files.clientAuthorities.isPresent()) {
+        AdvancedTlsX509TrustManager authorities =
+            AdvancedTlsX509TrustManager.newBuilder()
+                .setVerification(Verification.CERTIFICATE_ONLY_VERIFICATION)
+                .build();
+        AdvancedTlsX509TrustManager.Closeable _ =
+            authorities.updateTrustCredentials(
+                files.clientAuthorities.get().toFile(),
+                LOOK_EVERY.toMillis(),
+                TimeUnit.MILLISECONDS,
+                watcher);
+        forHttp.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
+        forGrpc.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
+      }
+      http = forHttp.sslProvider(SslProvider.JDK).protocols(PROTOCOLS).build();
+      grpc = GrpcSslContexts.configure(forGrpc, SslProvider.JDK).protocols(PROTOCOLS).build();
+    } catch (IOException | GeneralSecurityException | RuntimeException e) {
+      watcher.shutdownNow();
+      throw e;
+    }
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when one cannot be used
+   */
+  public static Tls open(Files files) {
+    try {
+      return new Tls(files);
+    } catch (IOException | GeneralSecurityException | RuntimeException e) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "TLS cannot be had of %s: %s; server.tls-certificate and server.tls-client-authorities"
+                  .formatted(files, e.getMessage())
+              + " are certificates in PEM, server.tls-key is a key in PEM (PKCS #8, not encrypted)",
+          e);
+    }
+  }
+
+  /** For connections of HTTP/1.1. */
+  public SslContext http() {
+    return http;
+  }
+
+  /** For connections of gRPC, which speak HTTP/2. */
+  public SslContext grpc() {
+    return grpc;
+  }
+
+  /** Looks at the files no more. */
+  @Override
+  public void close() {
+    watcher.shutdownNow();
+  }
+}

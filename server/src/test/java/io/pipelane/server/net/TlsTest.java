@@ -1,0 +1,210 @@
+package io.pipelane.server.net;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.ManagedChannel;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.NettyChannelBuilder;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.ServerLiveRequest;
+import io.pipelane.server.grpc.GrpcServer;
+import io.pipelane.server.grpc.GrpcSettings;
+import io.pipelane.server.http.EchoService;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.http.HttpServer;
+import io.pipelane.server.http.HttpSettings;
+import java.io.File;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManager;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Both front ends over TLS; certificates are made with openssl, where that is installed. */
+@Timeout(60)
+class TlsTest {
+  @TempDir private static Path folder;
+
+  @BeforeAll
+  static void makeCertificates() throws Exception {
+    make("server");
+    make("client");
+  }
+
+  /** A certificate that signs itself, and its key. */
+  private static void make(String name) throws Exception {
+    List<String> command =
+        Stream.of(
+                "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+                    + " -subj /CN="
+                    + name
+                    + " -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
+                    + " -keyout "
+                    + name
+                    + ".key -out "
+                    + name
+                    + ".pem")
+            .flatMap(line -> Stream.of(line.split(" ")))
+            .toList();
+    try {
+      Process process =
+          new ProcessBuilder(command)
+              .directory(folder.toFile())
+              .redirectErrorStream(true)
+              .redirectOutput(new File(folder.toFile(), name + ".log"))
+              .start();
+      assertEquals(0, process.waitFor(), () -> text(folder.resolve(name + ".log")));
+    } catch (IOException e) {
+      Assumptions.abort("openssl cannot be run: " + e.getMessage());
+    }
+  }
+
+  private static String text(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  private static Tls tls(boolean mutual) {
+    return Tls.open(
+        new Tls.Files(
+            folder.resolve("server.pem"),
+            folder.resolve("server.key"),
+            mutual ? Optional.of(folder.resolve("client.pem")) : Optional.empty()));
+  }
+
+  private static TransferMemory transferMemory() {
+    return new TransferMemory(Arena.ofAuto().allocate(1 << 20));
+  }
+
+  private static HttpServer http(Tls tls) {
+    HttpSettings settings =
+        new HttpSettings(
+            "127.0.0.1",
+            0,
+            Transport.AUTO,
+            1,
+            8 << 20,
+            8,
+            Duration.ofSeconds(20),
+            Optional.of(tls));
+    return HttpServer.start(
+        settings, Backends.of(FakeCatalog.usual(), EchoService.inline()), transferMemory());
+  }
+
+  private static SSLContext trusting(Path certificate) throws Exception {
+    var trust =
+        io.grpc.util.AdvancedTlsX509TrustManager.newBuilder()
+            .setVerification(
+                io.grpc.util.AdvancedTlsX509TrustManager.Verification.CERTIFICATE_ONLY_VERIFICATION)
+            .build();
+    trust.updateTrustCredentials(certificate.toFile());
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, new TrustManager[] {trust}, null);
+    return context;
+  }
+
+  @Test
+  void http_isAnsweredOverTls() throws Exception {
+    try (Tls tls = tls(false);
+        HttpServer server = http(tls)) {
+      assertTrue(server.url().startsWith("https://"));
+      assertTrue(get(server.address()).startsWith("HTTP/1.1 200 OK"));
+    }
+  }
+
+  private static String get(InetSocketAddress address) throws Exception {
+    try (SSLSocket socket =
+        (SSLSocket)
+            trusting(folder.resolve("server.pem"))
+                .getSocketFactory()
+                .createSocket(address.getAddress(), address.getPort())) {
+      socket
+          .getOutputStream()
+          .write(
+              "GET /v2 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+                  .getBytes(StandardCharsets.US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+    }
+  }
+
+  @Test
+  void clientWithoutACertificate_isTurnedAwayWhereOneIsNeeded() throws Exception {
+    try (Tls tls = tls(true);
+        HttpServer server = http(tls)) {
+      assertThrows(IOException.class, () -> get(server.address()));
+    }
+  }
+
+  @Test
+  void grpc_isAnsweredToClientsWithACertificate() throws Exception {
+    GrpcSettings settings;
+    try (Tls tls = tls(true)) {
+      settings =
+          new GrpcSettings(
+              "127.0.0.1", 0, Transport.AUTO, 1, 8 << 20, Duration.ofSeconds(20), Optional.of(tls));
+      try (GrpcServer server =
+          GrpcServer.start(
+              settings, Backends.of(FakeCatalog.usual(), EchoService.inline()), transferMemory())) {
+        assertTrue(isLive(server.address(), true));
+        assertEquals(
+            Code.UNAVAILABLE,
+            assertThrows(StatusRuntimeException.class, () -> isLive(server.address(), false))
+                .getStatus()
+                .getCode());
+      }
+    }
+  }
+
+  private static boolean isLive(InetSocketAddress address, boolean withCertificate)
+      throws Exception {
+    SslContextBuilder context =
+        GrpcSslContexts.forClient().trustManager(folder.resolve("server.pem").toFile());
+    if (withCertificate) {
+      context.keyManager(
+          folder.resolve("client.pem").toFile(), folder.resolve("client.key").toFile());
+    }
+    ManagedChannel channel =
+        NettyChannelBuilder.forAddress("127.0.0.1", address.getPort())
+            .sslContext(context.build())
+            .build();
+    try {
+      return GRPCInferenceServiceGrpc.newBlockingStub(channel)
+          .serverLive(ServerLiveRequest.getDefaultInstance())
+          .getLive();
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  @Test
+  void filesThatCannotBeUsed_areNamed() {
+    Path absent = folder.resolve("absent.pem");
+    StatusException error =
+        assertThrows(
+            StatusException.class, () -> Tls.open(new Tls.Files(absent, absent, Optional.empty())));
+    assertTrue(String.valueOf(error.getMessage()).contains("absent.pem"));
+  }
+}
