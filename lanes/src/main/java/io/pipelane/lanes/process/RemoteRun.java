@@ -113,7 +113,7 @@ final class RemoteRun implements AutoCloseable {
 
   private void expectEnd(Conversation conversation, boolean cold) {
     long nanos = time == null ? 0 : time.nanos(cold);
-    if (nanos > 0) {
+    if (nanos > 0 && awakeNanos > 0) {
       conversation.expect(nanos, awakeNanos);
     }
   }
