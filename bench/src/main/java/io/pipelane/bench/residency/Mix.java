@@ -28,6 +28,12 @@ record Mix(String label, List<SimulatedModel> models) {
             .toList());
   }
 
+  /** Room for a share of all weights, and for the largest model at least. */
+  long memoryBytes(double share, long pageBytes) {
+    long largest = models.stream().mapToLong(m -> m.plan().weightBytes()).max().orElse(0);
+    return Math.max(Math.round(share * bytes()), Math.ceilDiv(largest, pageBytes) * pageBytes);
+  }
+
   long bytes() {
     return models.stream().mapToLong(model -> model.plan().weightBytes()).sum();
   }

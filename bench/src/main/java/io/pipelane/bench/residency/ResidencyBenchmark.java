@@ -88,7 +88,7 @@ final class ResidencyBenchmark {
     Mix models = asMeasured ? mix : mix.pipelineAlone();
     int count = models.models().size();
     List<TracedUse> requests = traffic.requests(count, rate, length, seed);
-    long memory = Math.round(share * mix.bytes());
+    long memory = mix.memoryBytes(share, on.pageBytes());
     List<PolicyRow> rows = new ArrayList<>();
     for (Policy policy : Policy.values()) {
       rows.add(new PolicyRow(policy, true, on.replay(models, requests, memory, policy, true)));
@@ -116,7 +116,7 @@ final class ResidencyBenchmark {
     List<TracedUse> requests = Traffic.ZIPF.requests(all.models().size(), rate, length, seed);
     for (Policy policy : Policy.values()) {
       for (double memoryShare : MEMORY_SHARES) {
-        long memory = Math.round(memoryShare * all.bytes());
+        long memory = all.memoryBytes(memoryShare, device.pageBytes());
         memory = memoryShare == 1 ? 2 * memory : memory; // Last pages are not full.
         Outcome outcome = device.replay(all.pipelineAlone(), requests, memory, policy, true);
         points.add(new SweepPoint(policy, memoryShare, outcome.meanStall()));

@@ -217,7 +217,10 @@ public final class ProcessSessionFactory implements SessionFactory {
   /** The workers there are. */
   public WorkersOverview workers() {
     WorkersOverview overview = supervisor.board().overview();
-    long share = device.overheadBytes() / Math.max(1, overview.workers().size());
+    if (overview.workers().isEmpty()) {
+      return overview;
+    }
+    long share = device.overheadBytes() / overview.workers().size();
     return overview.with(
         overview.workers().stream().map(worker -> worker.on(device.name(), share)).toList());
   }

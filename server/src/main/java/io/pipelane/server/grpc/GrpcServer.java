@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The gRPC front end: the inference service, health and reflection. Calls are handled on event
@@ -38,6 +39,7 @@ public final class GrpcServer implements AutoCloseable {
 
   private final EventLoopGroup loops;
   private final CodecThreads codecs;
+  private final AtomicBoolean draining = new AtomicBoolean();
   private final HealthStatusManager health = new HealthStatusManager();
   private final Server server;
 
@@ -115,10 +117,12 @@ public final class GrpcServer implements AutoCloseable {
     return (InetSocketAddress) server.getListenSockets().getFirst();
   }
 
-  /** Accepts no more calls; those that run go on. Returns at once. */
+  /** Accepts no more calls; those that run go on. Returns at once; does nothing the second time. */
   public void beginDrain() {
-    health.enterTerminalState();
-    server.shutdown();
+    if (!draining.getAndSet(true)) {
+      health.enterTerminalState();
+      server.shutdown();
+    }
   }
 
   /**

@@ -72,6 +72,11 @@ final class SimulatedMemory {
     for (SimulatedModel model : models) {
       Holding holding =
           holdings.add(curves.of(model.plan(), model.pipeline(), model.transferNanos()), 0);
+      if (holding.curve().pages() > freePages) {
+        throw new IllegalArgumentException(
+            "model %s needs %d pages, the device has %d"
+                .formatted(model.name(), holding.curve().pages(), freePages));
+      }
       Resident resident = new Resident(residents.size(), model, holding);
       residents.add(resident);
       byHolding.put(holding, resident);
