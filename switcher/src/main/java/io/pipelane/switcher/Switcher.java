@@ -199,7 +199,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
       throw notRegistered(request.model());
     }
     Ticket ticket = admitted(request, handler);
-    if (fetchAhead != null && daemon.lacksAnything() && queue.waiting() > 0) {
+    if (fetchAhead != null && queue.waiting() > 0 && daemon.stallNanos(request.model()) > 0) {
       fetchAhead.wake();
     }
     return ticket;

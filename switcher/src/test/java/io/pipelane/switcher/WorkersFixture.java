@@ -1,6 +1,7 @@
 package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.BytesSource;
@@ -42,6 +43,7 @@ final class WorkersFixture implements AutoCloseable {
   }
 
   WorkersFixture(Class<?> program, SwitchOn switchOn, int standbys, Duration hangTimeout) {
+    assumeTrue(device.pages().pageBytes() < WEIGHTS, "pages are small enough for these models");
     workers = TestDevices.workers(device, program, LANES, switchOn, standbys, hangTimeout);
     switcher =
         new Switcher(

@@ -10,16 +10,20 @@ import java.util.List;
 final class RunningProfile {
   /*
    * The monitor guards the means. They are published when they have moved far enough to choose other
-   * groups for: groups once chosen then serve many transfers.
+   * groups for: groups once chosen then serve many transfers. Choosing costs more than a short run,
+   * and short runs vary most: so publications come further and further apart, by runs.
    */
   private static final int MOST_SHAPES = 8;
   private static final double NEWEST_SHARE = 0.125;
   private static final double FAR = 0.1;
+  private static final int MOST_RUNS_BETWEEN = 1_000;
   private static final double CLEARLY_MORE = 2;
   private static final Comparator<Means> BY_WEIGHT = Comparator.comparingDouble(m -> m.weight);
 
   private final List<Means> means = new ArrayList<>();
   private volatile SegmentProfile published;
+  private long runs;
+  private long nextPublication;
 
   /** The means of one combination of shapes. */
   private static final class Means {
@@ -88,9 +92,11 @@ final class RunningProfile {
     Means mine = of(shapes, segmentNanos.length);
     mine.weight += NEWEST_SHARE;
     mine.add(segmentNanos);
-    if (!isWorthPublishing(mine)) {
+    runs++;
+    if (runs < nextPublication || !isWorthPublishing(mine)) {
       return false;
     }
+    nextPublication = runs + Math.min(runs, MOST_RUNS_BETWEEN);
     published =
         new SegmentProfile(published.structure(), means.stream().map(Means::times).toList());
     return true;
