@@ -25,6 +25,7 @@ import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.Switcher;
 import java.io.IOException;
@@ -33,6 +34,7 @@ import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -71,7 +73,10 @@ public final class PipelaneServer implements AutoCloseable {
                   config.imports().concurrency()));
       InferenceStatistics statistics = new InferenceStatistics();
       Metrics metrics = new Metrics(statistics, devices::states, devices::workers);
-      Backend backend = new Backend(catalog, devices, statistics, metrics);
+      StateSource state =
+          new StateSource(
+              catalog, statistics, devices::states, devices::workers, InstantSource.system());
+      Backend backend = new Backend(catalog, devices, statistics, metrics, state);
       Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(

@@ -9,9 +9,11 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.RepositoryRequests;
+import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.protocol.StatisticsAnswer;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.RequestAccount;
@@ -37,6 +39,8 @@ final class Api {
   private final InferenceService service;
   private final ServerActivity activity;
   private final Executor codecs;
+  private final StateEvents events;
+  private final WebPage page = new WebPage();
 
   /**
    * @param codecs runs the decoding and encoding that would hold an event loop for too long
@@ -47,6 +51,7 @@ final class Api {
     this.service = backend.service();
     this.activity = activity;
     this.codecs = codecs;
+    this.events = new StateEvents(codecs);
   }
 
   /** Answers a request whose body has come, now or later; on the exchange's event loop. */
@@ -149,7 +154,20 @@ final class Api {
         List<ModelCounters> models = backend.statisticsOf(name, version);
         answer(exchange, target -> StatisticsAnswer.write(target, models));
       }
-      case Route.Metrics _ -> MetricsRun.start(exchange, backend.metrics(), codecs);
+      case Route.Metrics _ ->
+          GatheredAnswer.start(
+              exchange,
+              Content.METRICS,
+              target -> GatheredAnswer.write(backend.metrics(), target),
+              codecs);
+      case Route.State _ ->
+          GatheredAnswer.start(
+              exchange,
+              Content.JSON,
+              target -> StateAnswer.write(target, backend.state().read(_ -> true)),
+              codecs);
+      case Route.Events _ -> events.open(exchange, () -> backend.state().read(_ -> true));
+      case Route.Page(String file) -> page.answer(exchange, file);
       case Route.Index _ -> {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body));
         answer(exchange, target -> Answers.index(target, entries));

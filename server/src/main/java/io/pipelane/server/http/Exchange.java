@@ -2,12 +2,14 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +32,7 @@ final class Exchange {
   private boolean abandoned;
   private @Nullable Response response;
   private @Nullable Runnable whenAbandoned;
+  private @Nullable Consumer<Channel> stream;
 
   Exchange(HttpConnection connection, RequestHead head, RequestBody body) {
     this.connection = connection;
@@ -90,6 +93,22 @@ final class Exchange {
     } catch (RejectedExecutionException e) {
       settle(answer); // As it is: the codec threads have enough to do.
     }
+  }
+
+  /**
+   * Answers with a head, behind which the channel belongs to what is told it, until it closes.
+   *
+   * <p>A client that goes before that has the exchange abandoned.
+   */
+  void answerWithStream(Response head, Consumer<Channel> follower) {
+    if (isEnded()) {
+      head.release();
+      return;
+    }
+    Runnable giveUp = whenAbandoned;
+    stream = follower;
+    settle(head);
+    whenAbandoned = giveUp;
   }
 
   private void compress(Compression wanted, Response answer) {
@@ -174,6 +193,11 @@ final class Exchange {
 
   @Nullable Response response() {
     return response;
+  }
+
+  /** What the channel belongs to once the answer has been written; null where it goes on. */
+  @Nullable Consumer<Channel> stream() {
+    return stream;
   }
 
   boolean keepsAlive() {

@@ -3,6 +3,8 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.DuplexChannel;
@@ -16,7 +18,9 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
-import io.pipelane.config.StatusException;
+import io.pipelane.server.http.Admission.Admitted;
+import io.pipelane.server.http.Admission.Refused;
+import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.http.ResponseHead.Persistence;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
@@ -28,6 +32,7 @@ import java.util.Deque;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,13 +77,12 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private final ServerActivity activity;
   private final TransferBuffers transfers;
   private final int maxRequestBytes;
+  private final Admission admission;
   private @Nullable ChannelHandlerContext attached;
   private final LatestDescription latestDescription = new LatestDescription();
   private final Deque<Exchange> exchanges = new ArrayDeque<>(4);
   private @Nullable Exchange receiving;
   private @Nullable Route receivingRoute;
-  private @Nullable String latestTarget;
-  private @Nullable Route latestRoute;
   private boolean lastRequestSeen;
   private boolean closing;
   private boolean inRead;
@@ -90,6 +94,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     this.activity = activity;
     this.transfers = transfers;
     this.maxRequestBytes = maxRequestBytes;
+    this.admission = new Admission(maxRequestBytes);
   }
 
   ByteBufAllocator allocator() {
@@ -170,54 +175,21 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       refuse(malformed(request.decoderResult().cause()));
       return;
     }
-    try {
-      receivingRoute = check(head);
-    } catch (StatusException e) {
-      refuseEarly(head, Response.error(e, allocator()));
-      return;
+    switch (admission.judge(head, allocator())) {
+      case Admitted(Route route) -> {
+        receivingRoute = route;
+        offerContinue();
+        updateReading();
+      }
+      case Refused(Response response, boolean keeps) when keeps -> refuseEarly(head, response);
+      case Refused(Response response, boolean _) -> refuse(response);
     }
-    offerContinue();
-    updateReading();
   }
 
   private RequestBody newBody(RequestHead head) {
     boolean large = head.contentLength() >= TransferBuffers.LEAST_BYTES && head.encoding() == null;
     int binaryOffset = large ? InferenceHeader.binaryOffset(head.headers()) : 0;
     return new RequestBody(allocator(), transfers, head.contentLength(), binaryOffset);
-  }
-
-  /** Finds the route and refuses what needs no body to be refused. */
-  private @Nullable Route check(RequestHead head) {
-    Route route = route(head.target());
-    boolean allowed = route.isPost() ? head.isPost() : head.isGetOrHead();
-    if (!allowed) {
-      String allow = route.isPost() ? "POST" : "GET, HEAD";
-      refuseEarly(head, Response.methodNotAllowed(allocator(), allow));
-      return null;
-    }
-    if (head.expectation() != null && !head.expectsContinue()) {
-      refuse(
-          Response.error(
-              HttpResponseStatus.EXPECTATION_FAILED,
-              allocator(),
-              "Expect \"" + UriPath.shorten(head.expectation()) + "\" is not understood"));
-      return null;
-    }
-    String unknownEncoding = head.unknownEncoding();
-    if (unknownEncoding != null) {
-      refuseEarly(head, Response.encodingUnknown(allocator(), unknownEncoding));
-      return null;
-    }
-    head.checkBody(maxRequestBytes);
-    return route;
-  }
-
-  private Route route(String target) {
-    if (latestRoute == null || !target.equals(latestTarget)) {
-      latestRoute = Route.of(target);
-      latestTarget = target;
-    }
-    return latestRoute;
   }
 
   private void receive(Exchange exchange, HttpContent content) {
@@ -298,8 +270,10 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   }
 
   private void write(Exchange exchange, Response response) {
+    Consumer<Channel> stream = exchange.isHeadOnly() ? null : exchange.stream();
     boolean last =
         response.closes()
+            || response.content() == Content.EVENTS
             || !exchange.keepsAlive()
             || (activity.isDraining() && exchanges.isEmpty() && receiving == null);
     ResponseHead.prepend(
@@ -313,7 +287,12 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       closing = true;
       lastRequestSeen = true;
       boolean clientMaySend = receiving != null;
-      context().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(_ -> close(clientMaySend));
+      ChannelFuture written = context().writeAndFlush(Unpooled.EMPTY_BUFFER);
+      if (stream == null) {
+        written.addListener(_ -> close(clientMaySend));
+      } else {
+        stream.accept(context().channel());
+      }
     }
   }
 

@@ -39,7 +39,11 @@ record Response(
     JSON,
     BINARY,
     METRICS,
-    PAGE
+    EVENTS,
+    PAGE,
+    STYLE,
+    SCRIPT,
+    IMAGE
   }
 
   /** A buffer to compose a body in. */

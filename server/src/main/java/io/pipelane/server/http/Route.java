@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.netty.handler.codec.http.HttpMethod;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.util.List;
@@ -34,8 +35,29 @@ sealed interface Route {
 
   record Recycle(int worker) implements Route {}
 
-  /** Whether the route is called with POST; all others with GET or HEAD. */
-  default boolean isPost() {
+  /** The whole server's state. */
+  record State() implements Route {}
+
+  /** The same, pushed. */
+  record Events() implements Route {}
+
+  /** A file of the web page. */
+  record Page(String file) implements Route {}
+
+  /** Whether the route is called with a method. */
+  default boolean allows(HttpMethod method) {
+    return isPost()
+        ? method.equals(HttpMethod.POST)
+        : method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD);
+  }
+
+  /** The methods that its path is called with. */
+  default String allowed() {
+    return isPost() ? "POST" : "GET, HEAD";
+  }
+
+  /** Whether the route is called with POST. */
+  private boolean isPost() {
     return switch (this) {
       case Infer _, Index _, Load _, Unload _, Recycle _ -> true;
       case ServerMetadata _,
@@ -45,7 +67,10 @@ sealed interface Route {
           ModelReady _,
           Workers _,
           Statistics _,
-          Metrics _ ->
+          Metrics _,
+          State _,
+          Events _,
+          Page _ ->
           false;
     };
   }
@@ -59,8 +84,10 @@ sealed interface Route {
   static Route of(String target) {
     List<String> path = UriPath.segments(target);
     Route route =
-        switch (path.isEmpty() ? "" : path.getFirst()) {
+        switch (path.isEmpty() ? "*" : path.getFirst()) {
           case "v2" -> below(path);
+          case "" -> path.size() == 1 ? new Page(WebPage.INDEX) : null;
+          case "page" -> path.size() == 2 ? new Page(path.get(1)) : null;
           case "metrics" -> path.size() == 1 ? new Metrics() : null;
           default -> null;
         };
@@ -82,6 +109,19 @@ sealed interface Route {
       case "models" -> model(rest);
       case "repository" -> repository(rest);
       case "workers" -> workers(rest);
+      case "pipelane" -> own(rest);
+      default -> null;
+    };
+  }
+
+  /** What no extension of the protocol has. */
+  private static @Nullable Route own(List<String> path) {
+    if (path.size() != 1) {
+      return null;
+    }
+    return switch (path.getFirst()) {
+      case "state" -> new State();
+      case "events" -> new Events();
       default -> null;
     };
   }

@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
@@ -18,7 +19,8 @@ public record Backend(
     ModelCatalog catalog,
     InferenceService service,
     InferenceStatistics statistics,
-    Metrics metrics) {
+    Metrics metrics,
+    StateSource state) {
 
   /**
    * The version that answers for a name; an empty version lets the catalogue pick.

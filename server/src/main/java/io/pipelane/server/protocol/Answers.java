@@ -114,50 +114,55 @@ public final class Answers {
           json.writeStartArray();
           for (Entry entry : entries) {
             json.writeStartObject();
-            json.writeStringField("name", entry.name());
-            if (!entry.version().isEmpty()) {
-              json.writeStringField("version", entry.version());
-            }
-            json.writeStringField("state", entry.state().name());
-            json.writeStringField("reason", entry.reason());
-            if (!entry.notes().isEmpty()) {
-              json.writeArrayFieldStart("notes");
-              for (String note : entry.notes()) {
-                json.writeString(note);
-              }
-              json.writeEndArray();
-            }
+            writeEntry(json, entry);
             json.writeEndObject();
           }
           json.writeEndArray();
         });
   }
 
+  /** The members of an index's entry. */
+  static void writeEntry(JsonGenerator json, Entry entry) throws IOException {
+    json.writeStringField("name", entry.name());
+    if (!entry.version().isEmpty()) {
+      json.writeStringField("version", entry.version());
+    }
+    json.writeStringField("state", entry.state().name());
+    json.writeStringField("reason", entry.reason());
+    if (!entry.notes().isEmpty()) {
+      json.writeArrayFieldStart("notes");
+      for (String note : entry.notes()) {
+        json.writeString(note);
+      }
+      json.writeEndArray();
+    }
+  }
+
   /** The worker processes. */
   public static void workers(ByteBuf target, WorkersOverview workers) {
-    Json.write(
-        target,
-        json -> {
-          json.writeStartObject();
-          json.writeNumberField("started", workers.started());
-          json.writeNumberField("lost", workers.lost());
-          json.writeStringField("last_loss", workers.lastLoss());
-          json.writeNumberField("last_pause_us", workers.lastPauseNanos() / 1_000);
-          json.writeArrayFieldStart("workers");
-          for (WorkersOverview.Entry worker : workers.workers()) {
-            json.writeStartObject();
-            json.writeNumberField("id", worker.id());
-            json.writeNumberField("pid", worker.pid());
-            json.writeStringField("state", worker.state().name());
-            json.writeNumberField("sessions", worker.sessions());
-            json.writeNumberField("memory_bytes", worker.memoryBytes());
-            json.writeStringField("device", worker.device());
-            json.writeNumberField("device_bytes", worker.deviceBytes());
-            json.writeEndObject();
-          }
-          json.writeEndArray();
-          json.writeEndObject();
-        });
+    Json.write(target, json -> writeWorkers(json, workers));
+  }
+
+  static void writeWorkers(JsonGenerator json, WorkersOverview workers) throws IOException {
+    json.writeStartObject();
+    json.writeNumberField("started", workers.started());
+    json.writeNumberField("lost", workers.lost());
+    json.writeStringField("last_loss", workers.lastLoss());
+    json.writeNumberField("last_pause_us", workers.lastPauseNanos() / 1_000);
+    json.writeArrayFieldStart("workers");
+    for (WorkersOverview.Entry worker : workers.workers()) {
+      json.writeStartObject();
+      json.writeNumberField("id", worker.id());
+      json.writeNumberField("pid", worker.pid());
+      json.writeStringField("state", worker.state().name());
+      json.writeNumberField("sessions", worker.sessions());
+      json.writeNumberField("memory_bytes", worker.memoryBytes());
+      json.writeStringField("device", worker.device());
+      json.writeNumberField("device_bytes", worker.deviceBytes());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeEndObject();
   }
 
   /** {@code {"error":...}}. */

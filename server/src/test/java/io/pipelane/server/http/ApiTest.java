@@ -126,7 +126,6 @@ class ApiTest {
   void unknownPaths_areNotFound() {
     List<String> paths =
         List.of(
-            "/",
             "/v1",
             "/v2/health",
             "/v2/health/live/",

@@ -7,6 +7,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.switcher.InferenceService;
@@ -24,7 +25,8 @@ final class Conversation implements AutoCloseable {
 
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
   final TransferMemory transferMemory = new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES));
-  final ServerActivity activity = new ServerActivity();
+  final ServerActivity activity;
+  private final Api api;
   final EmbeddedChannel channel = new EmbeddedChannel();
   private final ByteArrayOutputStream received = new ByteArrayOutputStream();
 
@@ -33,8 +35,21 @@ final class Conversation implements AutoCloseable {
   }
 
   Conversation(ModelCatalog catalog, InferenceService service, Executor codecs) {
+    this(Backends.of(catalog, service), codecs);
+  }
+
+  Conversation(Backend backend, Executor codecs) {
+    this(backend, new ServerActivity(), codecs);
+  }
+
+  private Conversation(Backend backend, ServerActivity activity, Executor codecs) {
+    this(new Api(backend, activity, codecs), activity);
+  }
+
+  private Conversation(Api api, ServerActivity activity) {
+    this.api = api;
+    this.activity = activity;
     channel.config().setAllocator(allocator);
-    Api api = new Api(Backends.of(catalog, service), activity, codecs);
     TransferBuffers transfers = new TransferBuffers(transferMemory);
     channel
         .pipeline()
@@ -43,6 +58,11 @@ final class Conversation implements AutoCloseable {
 
   static Conversation usual() {
     return new Conversation(FakeCatalog.usual(), EchoService.inline());
+  }
+
+  /** Another connection of the same server. */
+  static Conversation beside(Conversation other) {
+    return new Conversation(other.api, other.activity);
   }
 
   Conversation send(byte[] bytes) {

@@ -25,6 +25,10 @@ public final class FakeCatalog implements ModelCatalog {
   public final List<String> calls = new ArrayList<>();
   public final CompletableFuture<Void> loading = new CompletableFuture<>();
   public volatile boolean ready = true;
+  List<Entry> entries =
+      List.of(
+          new Entry("echo", "2", State.READY, ""),
+          new Entry("broken", "1", State.UNAVAILABLE, "corrupt \"file\""));
 
   public static FakeCatalog usual() {
     FakeCatalog catalog = new FakeCatalog();
@@ -65,9 +69,7 @@ public final class FakeCatalog implements ModelCatalog {
 
   @Override
   public List<Entry> index() {
-    return List.of(
-        new Entry("echo", "2", State.READY, ""),
-        new Entry("broken", "1", State.UNAVAILABLE, "corrupt \"file\""));
+    return entries;
   }
 
   @Override

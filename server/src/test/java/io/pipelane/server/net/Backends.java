@@ -3,8 +3,10 @@ package io.pipelane.server.net;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
+import java.time.InstantSource;
 import java.util.Map;
 
 /** Backends without devices. */
@@ -14,6 +16,9 @@ public final class Backends {
   public static Backend of(ModelCatalog catalog, InferenceService service) {
     InferenceStatistics statistics = new InferenceStatistics();
     Metrics metrics = new Metrics(statistics, Map::of, () -> WorkersOverview.NONE);
-    return new Backend(catalog, service, statistics, metrics);
+    StateSource state =
+        new StateSource(
+            catalog, statistics, Map::of, () -> WorkersOverview.NONE, InstantSource.system());
+    return new Backend(catalog, service, statistics, metrics, state);
   }
 }
