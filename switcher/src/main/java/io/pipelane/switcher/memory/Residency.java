@@ -5,7 +5,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.Grouping.Group;
-import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
+import io.pipelane.switcher.grouping.SegmentProfile;
 import io.pipelane.switcher.residency.Holding;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +34,7 @@ final class Residency {
   @Nullable StructureRange mountedIn;
 
   /** What its stalls were told from; null where sizes alone are known. */
-  @Nullable ShapeTimes curveOf;
+  @Nullable SegmentProfile curveOf;
 
   int leases;
   boolean retired;
