@@ -103,6 +103,19 @@ class SectionsTest {
   }
 
   @Test
+  void security_defaults() {
+    assertEquals(new SecurityConfig(Optional.empty(), Optional.empty()), DEFAULTS.security());
+  }
+
+  @Test
+  void security_everyValueChanged() {
+    assertEquals(
+        new SecurityConfig(Optional.of(Path.of("keys.yaml")), Optional.of(8002)),
+        changed(Map.of("security.api-keys", "keys.yaml", "security.management-port", "8002"))
+            .security());
+  }
+
+  @Test
   void residency_defaults() {
     assertEquals(
         new ResidencyConfig(ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), true),

@@ -2,6 +2,7 @@ package io.pipelane.server;
 
 import io.pipelane.config.ImportConfig;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -12,6 +13,7 @@ import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
@@ -36,6 +38,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
@@ -76,7 +79,8 @@ public final class PipelaneServer implements AutoCloseable {
       StateSource state =
           new StateSource(
               catalog, statistics, devices::states, devices::workers, InstantSource.system());
-      Backend backend = new Backend(catalog, devices, statistics, metrics, state);
+      Backend backend =
+          new Backend(catalog, devices, statistics, metrics, state, access(config.security()));
       Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
@@ -136,6 +140,8 @@ public final class PipelaneServer implements AutoCloseable {
 
   private void announce(PrintStream out) {
     out.println("Listening on " + url());
+    http.managementAddress()
+        .ifPresent(address -> out.println("Listening for management on " + text(address)));
     grpcAddress().ifPresent(address -> out.println("Listening for gRPC on " + address));
   }
 
@@ -167,9 +173,11 @@ public final class PipelaneServer implements AutoCloseable {
 
   /** Where gRPC clients connect, such as {@code 127.0.0.1:8001}; empty without gRPC. */
   public Optional<String> grpcAddress() {
-    return Optional.ofNullable(grpc)
-        .map(GrpcServer::address)
-        .map(address -> address.getAddress().getHostAddress() + ":" + address.getPort());
+    return Optional.ofNullable(grpc).map(GrpcServer::address).map(PipelaneServer::text);
+  }
+
+  private static String text(InetSocketAddress address) {
+    return address.getAddress().getHostAddress() + ":" + address.getPort();
   }
 
   public ModelCatalog catalog() {
@@ -252,6 +260,12 @@ public final class PipelaneServer implements AutoCloseable {
         settings.memory(),
         settings.maxFileSize(),
         target);
+  }
+
+  private AccessControl access(SecurityConfig security) {
+    OptionalInt managementPort =
+        security.managementPort().map(OptionalInt::of).orElse(OptionalInt.empty());
+    return opened.add(AccessControl.of(security.apiKeys(), managementPort));
   }
 
   private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {

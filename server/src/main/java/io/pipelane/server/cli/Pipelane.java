@@ -27,6 +27,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       InferCommand.class,
       DevicesCommand.class,
       WorkersCommand.class,
+      KeyCommand.class,
       VersionCommand.class
     })
 public final class Pipelane implements Runnable {

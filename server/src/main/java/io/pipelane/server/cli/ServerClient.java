@@ -18,6 +18,8 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 
 /** Asks a running server over the Open Inference Protocol, in JSON. */
 final class ServerClient implements AutoCloseable {
@@ -33,16 +35,27 @@ final class ServerClient implements AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration ANSWER_TIMEOUT = Duration.ofMinutes(5);
 
-  private final HttpClient http = HttpClient.newBuilder().connectTimeout(CONNECT_TIMEOUT).build();
+  private final HttpClient http;
   private final URI server;
+  private final @Nullable String key;
 
-  ServerClient(URI server) {
+  /**
+   * @param tls whose certificates are accepted; null for those that the JDK's authorities signed
+   * @param key sent along with every request; null for none
+   */
+  ServerClient(URI server, @Nullable SSLContext tls, @Nullable String key) {
     if (server.getHost() == null || !server.toString().startsWith("http")) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
           "\"" + server + "\" is no address of a server; write it like http://127.0.0.1:8000");
     }
     this.server = server;
+    this.key = key;
+    HttpClient.Builder builder =
+        HttpClient.newBuilder()
+            .connectTimeout(CONNECT_TIMEOUT)
+            .version(HttpClient.Version.HTTP_1_1);
+    this.http = tls == null ? builder.build() : builder.sslContext(tls).build();
   }
 
   /**
@@ -73,6 +86,9 @@ final class ServerClient implements AutoCloseable {
   }
 
   private JsonNode send(HttpRequest.Builder builder) {
+    if (key != null) {
+      builder.header("Authorization", "Bearer " + key);
+    }
     HttpRequest request = builder.timeout(ANSWER_TIMEOUT).build();
     try {
       HttpResponse<byte[]> response =
@@ -100,8 +116,11 @@ final class ServerClient implements AutoCloseable {
   private static StatusException refused(HttpResponse<byte[]> response) {
     Status status =
         switch (response.statusCode()) {
+          case 401 -> Status.UNAUTHENTICATED;
+          case 403 -> Status.PERMISSION_DENIED;
           case 404 -> Status.NOT_FOUND;
           case 413 -> Status.TOO_LARGE;
+          case 429 -> Status.RATE_LIMITED;
           case 501 -> Status.UNIMPLEMENTED;
           case 503 -> Status.UNAVAILABLE;
           case 507 -> Status.INSUFFICIENT_MEMORY;

@@ -1,20 +1,31 @@
 package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Demand;
 import org.jspecify.annotations.Nullable;
 
 /** Decides from a request's head whether its body is wanted. Belongs to one connection. */
 final class Admission {
+  private static final String API_KEY = "X-API-Key";
+
+  private final AccessControl access;
+  private final ServedPort port;
   private final int maxRequestBytes;
   private @Nullable String latestTarget;
   private @Nullable Route latestRoute;
 
   /**
+   * @param port which port the connection has come to
    * @param maxRequestBytes largest body
    */
-  Admission(int maxRequestBytes) {
+  Admission(AccessControl access, ServedPort port, int maxRequestBytes) {
+    this.access = access;
+    this.port = port;
     this.maxRequestBytes = maxRequestBytes;
   }
 
@@ -22,7 +33,7 @@ final class Admission {
   sealed interface Verdict {}
 
   /** The body is wanted. */
-  record Admitted(Route route) implements Verdict {}
+  record Admitted(Route route, Caller caller) implements Verdict {}
 
   /**
    * It is not.
@@ -49,11 +60,26 @@ final class Admission {
       if (unknownEncoding != null) {
         return new Refused(Response.encodingUnknown(allocator, unknownEncoding), true);
       }
+      Caller caller = caller(route, head);
       head.checkBody(maxRequestBytes);
-      return new Admitted(route);
+      return new Admitted(route, caller);
     } catch (StatusException e) {
       return new Refused(Response.error(e, allocator), true);
     }
+  }
+
+  /** Who asks; everybody for what is public. */
+  private Caller caller(Route route, RequestHead head) {
+    Demand demand = route.demand();
+    port.check(demand, access);
+    if (demand.isPublic()) {
+      return Caller.ANYBODY;
+    }
+    Caller caller =
+        access.identify(
+            head.headers().get(HttpHeaderNames.AUTHORIZATION), head.headers().get(API_KEY));
+    caller.check(demand);
+    return caller;
   }
 
   private Route route(String target) {

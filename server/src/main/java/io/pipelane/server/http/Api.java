@@ -5,6 +5,8 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
@@ -70,12 +72,22 @@ final class Api {
       return;
     }
     exchange.setCounted();
+    try {
+      exchange.beginForCaller();
+    } catch (StatusException e) {
+      exchange.answer(e);
+      return;
+    }
     Compression compression = exchange.compression();
     if (compression == null) {
       answer(exchange, route, exchange.takeBody());
     } else {
       decompress(exchange, route, compression);
     }
+  }
+
+  AccessControl access() {
+    return backend.access();
   }
 
   /** The executor for what would hold an event loop for too long. */
@@ -151,7 +163,10 @@ final class Api {
         infer(exchange, catalog.resolve(name, version), body);
       }
       case Route.Statistics(String name, String version) -> {
-        List<ModelCounters> models = backend.statisticsOf(name, version);
+        List<ModelCounters> models =
+            backend.statisticsOf(name, version).stream()
+                .filter(model -> exchange.caller().sees(model.version().model()))
+                .toList();
         answer(exchange, target -> StatisticsAnswer.write(target, models));
       }
       case Route.Metrics _ ->
@@ -164,12 +179,13 @@ final class Api {
           GatheredAnswer.start(
               exchange,
               Content.JSON,
-              target -> StateAnswer.write(target, backend.state().read(_ -> true)),
+              target -> StateAnswer.write(target, backend.state().read(exchange.caller()::sees)),
               codecs);
-      case Route.Events _ -> events.open(exchange, () -> backend.state().read(_ -> true));
+      case Route.Events _ ->
+          events.open(exchange, () -> backend.state().read(exchange.caller()::sees));
       case Route.Page(String file) -> page.answer(exchange, file);
       case Route.Index _ -> {
-        List<Entry> entries = index(RepositoryRequests.onlyReady(body));
+        List<Entry> entries = index(RepositoryRequests.onlyReady(body), exchange.caller());
         answer(exchange, target -> Answers.index(target, entries));
       }
       case Route.Load(String name) -> {
@@ -202,8 +218,9 @@ final class Api {
     }
   }
 
-  private List<Entry> index(boolean onlyReady) {
+  private List<Entry> index(boolean onlyReady, Caller caller) {
     return catalog.index().stream()
+        .filter(entry -> caller.sees(entry.name()))
         .filter(entry -> !onlyReady || entry.state() == State.READY)
         .toList();
   }

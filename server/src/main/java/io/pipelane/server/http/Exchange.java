@@ -6,6 +6,7 @@ import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.util.concurrent.RejectedExecutionException;
@@ -29,6 +30,8 @@ final class Exchange {
   private @Nullable Compression accepted;
   private boolean awaitsContinue;
   private boolean counted;
+  private Caller caller = Caller.ANYBODY;
+  private boolean begun;
   private boolean abandoned;
   private @Nullable Response response;
   private @Nullable Runnable whenAbandoned;
@@ -164,7 +167,30 @@ final class Exchange {
     counted = true;
   }
 
+  void setCaller(Caller asking) {
+    caller = asking;
+  }
+
+  /** Who asks. */
+  Caller caller() {
+    return caller;
+  }
+
+  /**
+   * Has the request count towards what its caller may ask.
+   *
+   * @throws StatusException when that is used up
+   */
+  void beginForCaller() {
+    caller.begin();
+    begun = true;
+  }
+
   private void uncount() {
+    if (begun) {
+      begun = false;
+      caller.end();
+    }
     if (counted) {
       counted = false;
       connection.activity().end();

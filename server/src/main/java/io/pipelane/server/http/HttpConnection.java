@@ -18,6 +18,7 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.Admission.Admitted;
 import io.pipelane.server.http.Admission.Refused;
 import io.pipelane.server.http.Response.Content;
@@ -89,12 +90,17 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private boolean flushOwed;
   private boolean flushQueued;
 
-  HttpConnection(Api api, ServerActivity activity, TransferBuffers transfers, int maxRequestBytes) {
+  HttpConnection(
+      Api api,
+      ServedPort port,
+      ServerActivity activity,
+      TransferBuffers transfers,
+      int maxRequestBytes) {
     this.api = api;
     this.activity = activity;
     this.transfers = transfers;
     this.maxRequestBytes = maxRequestBytes;
-    this.admission = new Admission(maxRequestBytes);
+    this.admission = new Admission(api.access(), port, maxRequestBytes);
   }
 
   ByteBufAllocator allocator() {
@@ -176,8 +182,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       return;
     }
     switch (admission.judge(head, allocator())) {
-      case Admitted(Route route) -> {
+      case Admitted(Route route, Caller caller) -> {
         receivingRoute = route;
+        exchange.setCaller(caller);
         offerContinue();
         updateReading();
       }

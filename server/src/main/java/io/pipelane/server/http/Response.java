@@ -3,9 +3,11 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.protocol.Answers;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -97,11 +99,14 @@ record Response(
 
   static Response error(StatusException error, ByteBufAllocator allocator) {
     String message = error.getMessage() == null ? error.status().name() : error.getMessage();
+    List<String> fields = new ArrayList<>();
     Duration retryAfter = error.retryAfter();
-    List<String> fields =
-        retryAfter == null
-            ? List.of()
-            : List.of("Retry-After: " + Math.max(1, retryAfter.plusMillis(999).toSeconds()));
+    if (retryAfter != null) {
+      fields.add("Retry-After: " + Math.max(1, retryAfter.plusMillis(999).toSeconds()));
+    }
+    if (error.status() == Status.UNAUTHENTICATED) {
+      fields.add("WWW-Authenticate: Bearer realm=\"pipelane\"");
+    }
     return of(
         HttpStatusMapping.of(error.status()),
         Content.JSON,

@@ -3,7 +3,10 @@ package io.pipelane.server.http;
 import io.netty.handler.codec.http.HttpMethod;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.Role;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What a path asks for. */
@@ -43,6 +46,24 @@ sealed interface Route {
 
   /** A file of the web page. */
   record Page(String file) implements Route {}
+
+  /** What a caller must be let do. */
+  default Demand demand() {
+    return switch (this) {
+      case Live _, Ready _, Page _ -> Demand.NONE;
+      case ServerMetadata _ -> Demand.ofAny("");
+      case ModelMetadata(String model, String _) -> Demand.ofAny(model);
+      case ModelReady(String model, String _) -> Demand.ofAny(model);
+      case Infer(String model, String _) -> Demand.of(Role.INFER, model);
+      case Statistics(String model, String _) -> Demand.of(Role.OBSERVE, model);
+      case Metrics _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
+      case State _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
+      case Index _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
+      case Load(String model) -> Demand.of(Role.MANAGE, model);
+      case Unload(String model) -> Demand.of(Role.MANAGE, model);
+      case Recycle _ -> Demand.of(Role.MANAGE, Demand.ALL_MODELS);
+    };
+  }
 
   /** Whether the route is called with a method. */
   default boolean allows(HttpMethod method) {

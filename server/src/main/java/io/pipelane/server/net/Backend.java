@@ -1,6 +1,7 @@
 package io.pipelane.server.net;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.metrics.Metrics;
@@ -14,13 +15,15 @@ import java.util.List;
  * What every front end answers from.
  *
  * @param statistics counts the inferences of all front ends
+ * @param access says who asks, and what he may
  */
 public record Backend(
     ModelCatalog catalog,
     InferenceService service,
     InferenceStatistics statistics,
     Metrics metrics,
-    StateSource state) {
+    StateSource state,
+    AccessControl access) {
 
   /**
    * The version that answers for a name; an empty version lets the catalogue pick.

@@ -53,7 +53,9 @@ final class Conversation implements AutoCloseable {
     TransferBuffers transfers = new TransferBuffers(transferMemory);
     channel
         .pipeline()
-        .addLast(HttpServer.newDecoder(), new HttpConnection(api, activity, transfers, LIMIT));
+        .addLast(
+            HttpServer.newDecoder(),
+            new HttpConnection(api, ServedPort.PUBLIC, activity, transfers, LIMIT));
   }
 
   static Conversation usual() {

@@ -10,6 +10,7 @@ import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.metrics.DeviceState;
@@ -98,7 +99,9 @@ class WebPageInBrowserTest {
             WebPageInBrowserTest::workers,
             InstantSource.system());
     Metrics metrics = new Metrics(statistics, Map::of, () -> WorkersOverview.NONE);
-    Backend backend = new Backend(catalog, EchoService.inline(), statistics, metrics, state);
+    Backend backend =
+        new Backend(
+            catalog, EchoService.inline(), statistics, metrics, state, AccessControl.open());
     return HttpServer.start(
         new HttpSettings(
             "127.0.0.1",
@@ -136,10 +139,11 @@ class WebPageInBrowserTest {
           "1, process 4711",
           browser.evaluate("document.querySelector('#workers tbody td').textContent"));
 
-      assertNotEquals(
-          "rgba(0, 0, 0, 0)",
-          browser.evaluate(
-              "getComputedStyle(document.querySelector('.pages .filled')).backgroundColor"));
+      assertTrue(
+          browser
+              .evaluate(
+                  "getComputedStyle(document.querySelector('.pages .filled')).backgroundColor")
+              .startsWith("oklch"));
 
       browser.await("!document.getElementById('send').disabled");
       browser.evaluate("document.getElementById('send').click()");

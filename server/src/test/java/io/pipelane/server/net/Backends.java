@@ -1,6 +1,7 @@
 package io.pipelane.server.net;
 
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.state.StateSource;
@@ -14,11 +15,15 @@ public final class Backends {
   private Backends() {}
 
   public static Backend of(ModelCatalog catalog, InferenceService service) {
+    return of(catalog, service, AccessControl.open());
+  }
+
+  public static Backend of(ModelCatalog catalog, InferenceService service, AccessControl access) {
     InferenceStatistics statistics = new InferenceStatistics();
     Metrics metrics = new Metrics(statistics, Map::of, () -> WorkersOverview.NONE);
     StateSource state =
         new StateSource(
             catalog, statistics, Map::of, () -> WorkersOverview.NONE, InstantSource.system());
-    return new Backend(catalog, service, statistics, metrics, state);
+    return new Backend(catalog, service, statistics, metrics, state, access);
   }
 }

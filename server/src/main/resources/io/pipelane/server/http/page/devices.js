@@ -7,12 +7,33 @@ import { key } from "./rates.js";
 /** More pages than this share their squares. */
 const MOST_SQUARES = 800;
 
-const KINDS = [
-  ["weights", "Weights"],
-  ["constants", "Sessions"],
-  ["lanes", "Lanes"],
-  ["framework", "Libraries"],
-];
+/** A budget's kinds; what none of them takes is free. */
+class Budget {
+  constructor(parent, name, kinds) {
+    this.kinds = kinds;
+    this.title = element("h3");
+    this.name = name;
+    this.stack = element("div", { className: "stack" });
+    this.legend = element("div", { className: "legend" });
+    parent.append(element("div", { className: "budget" }, this.title, this.stack, this.legend));
+  }
+
+  show(whole, taken) {
+    say(this.title, `${this.name}: ${bytes(whole)}`);
+    const free = Math.max(0, whole - Object.values(taken).reduce((a, b) => a + b, 0));
+    children(this.stack, this.kinds, () => element("i"), (part, [kind]) => {
+      part.className = kind;
+      style(part, "width", `${((100 * taken[kind]) / whole).toFixed(2)}%`);
+    });
+    children(this.legend, [...this.kinds, ["free", "free"]],
+      () => element("span", {}, element("i"), element("span"), element("b")),
+      (entry, [kind, name]) => {
+        entry.children[0].className = kind;
+        say(entry.children[1], `${name} `);
+        say(entry.children[2], bytes(kind === "free" ? free : taken[kind]));
+      });
+  }
+}
 
 class Device {
   constructor() {
@@ -20,8 +41,10 @@ class Device {
     this.about = element("span", { className: "quiet" });
     this.pagesTitle = element("h3");
     this.pages = element("div", { className: "pages" });
-    this.stack = element("div", { className: "stack" });
-    this.legend = element("div", { className: "legend" });
+    this.ledger = element("div", { className: "ledger" });
+    this.weights = new Budget(this.ledger, "Memory for weights", [["weights", "lent"]]);
+    this.working = new Budget(this.ledger, "Working memory",
+      [["constants", "sessions"], ["lanes", "lanes"]]);
     this.facts = element("dl", { className: "facts" });
     this.values = new Map();
     for (const name of ["Switches", "Moved", "Fetched ahead", "Pages evicted", "In its queue",
@@ -33,13 +56,13 @@ class Device {
     this.element = element("div", { className: "device" },
       element("div", { className: "title" }, this.name, this.about),
       this.pagesTitle, this.pages,
-      element("h3", { textContent: "Ledger" }), this.stack, this.legend, this.facts);
+      this.ledger, this.facts);
   }
 
   show(device, rates, models, colours) {
     say(this.name, `Device ${device.name}`);
-    say(this.about, `${bytes(device.capacity_bytes)} for weights, `
-      + `${bytes(device.working_bytes)} for sessions and lanes`);
+    say(this.about, device.framework_bytes > 0
+      ? `libraries take ${bytes(device.framework_bytes)} beside both budgets` : "");
     const squares = pages(device, models, colours);
     const share = squares.pagesPerSquare;
     say(this.pagesTitle, `Pages of ${bytes(device.page_bytes)}`
@@ -56,7 +79,9 @@ class Device {
         square.title = owner;
       }
     });
-    this.#showLedger(device);
+    this.weights.show(device.capacity_bytes, { weights: device.lent_bytes });
+    this.working.show(device.working_bytes,
+      { constants: device.constant_bytes, lanes: device.lane_bytes });
     const running = models.reduce((sum, model) => sum + model.weights.running, 0);
     const texts = {
       "Switches": `${figure(rates.switches)} /s`,
@@ -69,30 +94,6 @@ class Device {
       "Estimate error": `${figure(100 * device.estimate_error)} %`,
     };
     this.values.forEach((value, name) => say(value, texts[name]));
-  }
-
-  #showLedger(device) {
-    const taken = {
-      weights: device.lent_bytes,
-      constants: device.constant_bytes,
-      lanes: device.lane_bytes,
-      framework: device.framework_bytes,
-    };
-    const whole = Math.max(device.capacity_bytes + device.working_bytes + device.framework_bytes,
-      taken.weights + taken.constants + taken.lanes + taken.framework, 1);
-    const free = whole - taken.weights - taken.constants - taken.lanes - taken.framework;
-    children(this.stack, KINDS, () => element("i"), (part, [kind]) => {
-      part.className = kind;
-      style(part, "width", `${((100 * taken[kind]) / whole).toFixed(2)}%`);
-    });
-    children(this.legend, [...KINDS, ["free", "Free"]],
-      () => element("span", {}, element("i"), element("span"), element("b")),
-      (entry, [kind, name]) => {
-        entry.children[0].className = kind;
-        entry.children[0].hidden = kind === "free";
-        say(entry.children[1], `${name} `);
-        say(entry.children[2], bytes(kind === "free" ? free : taken[kind]));
-      });
   }
 }
 

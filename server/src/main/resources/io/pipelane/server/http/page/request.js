@@ -8,10 +8,14 @@ import { key } from "./rates.js";
 const MOST_VALUES_SHOWN = 24;
 const MOST_ELEMENTS = 1 << 20;
 
+/** What an open dimension behind the first is at first: a short text, the side of a small picture. */
+const OPEN_DIMENSION = 32;
+
 class Input {
   constructor(declared) {
     this.declared = declared;
-    this.shape = element("input", { value: declared.shape.map((d) => Math.max(d, 1)).join(", "), size: 14 });
+    const shape = declared.shape.map((d, i) => (d > 0 ? d : i === 0 ? 1 : OPEN_DIMENSION));
+    this.shape = element("input", { value: shape.join(", "), size: 14 });
     this.fill = element("select");
     for (const way of ["zeros", "ones", "random", "values"]) {
       this.fill.append(element("option", { textContent: way }));
@@ -19,7 +23,7 @@ class Input {
     this.values = element("textarea", {
       hidden: true, placeholder: declared.datatype === "BYTES" ? "one string a line" : "1, 2, 3 ...",
     });
-    this.fill.value = declared.datatype === "BYTES" ? "values" : "random";
+    this.fill.value = { BYTES: "values", FP32: "random", FP16: "random" }[declared.datatype] ?? "ones";
     this.fill.addEventListener("change", () => this.#showValues());
     this.#showValues();
     this.element = element("div", {},
