@@ -177,15 +177,24 @@ class SectionsTest {
   @Test
   void repository_defaults() {
     assertEquals(
-        new RepositoryConfig(Optional.empty(), Path.of("/home/someone/.cache/pipelane")),
+        new RepositoryConfig(
+            Optional.empty(), Optional.empty(), Path.of("/home/someone/.cache/pipelane")),
         DEFAULTS.repository());
   }
 
   @Test
   void repository_everyValueChanged() {
     assertEquals(
-        new RepositoryConfig(Optional.of(Path.of("models")), Path.of("/home/someone/derived")),
-        changed(Map.of("repository.path", "models", "repository.cache", "~/derived")).repository());
+        new RepositoryConfig(
+            Optional.of(Path.of("models")),
+            Optional.of(new ModelName("my model")),
+            Path.of("/home/someone/derived")),
+        changed(
+                Map.of(
+                    "repository.path", "models",
+                    "repository.model-name", "my model",
+                    "repository.cache", "~/derived"))
+            .repository());
   }
 
   @Test

@@ -70,7 +70,8 @@ public final class PipelaneServer implements AutoCloseable {
       catalog =
           opened.add(
               new RepositoryCatalog(
-                  new Repository(config.repository().path().orElseThrow()),
+                  new Repository(
+                      config.repository().path().orElseThrow(), config.repository().modelName()),
                   importer,
                   devices,
                   config.imports().concurrency()));

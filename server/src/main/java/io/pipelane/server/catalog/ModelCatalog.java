@@ -2,6 +2,8 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.TritonConfig;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -25,6 +27,11 @@ public interface ModelCatalog {
    *     being imported, {@link Status#INVALID_ARGUMENT} for a version that is no positive integer
    */
   ServedModel resolve(String name, @Nullable String version);
+
+  /** What the owner of a version has written for Triton. */
+  default TritonConfig declared(ModelVersion version) {
+    return TritonConfig.NONE;
+  }
 
   /**
    * Puts a model's versions in service, importing what is new or changed on disk, and has the

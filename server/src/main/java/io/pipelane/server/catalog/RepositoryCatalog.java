@@ -10,6 +10,7 @@ import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Problem;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
+import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Leaving;
 import io.pipelane.server.catalog.VersionEntry.Ready;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutorService;
@@ -96,6 +98,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     problems.forEach(
         (name, reasons) -> exclusively(model(name), model -> model.problem(joined(reasons))));
     scan.registered().forEach(RepositoryCatalog::warnOfOptions);
+    warnOfIgnored(scan.registered());
     scan.registered().forEach(found -> exclusively(model(found.version()), announce(found)));
     scanned = true;
     return CompletableFuture.allOf(
@@ -148,6 +151,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   @Override
+  public TritonConfig declared(ModelVersion version) {
+    return known(version.model()).declared(version.version());
+  }
+
+  @Override
   public CompletableFuture<Void> load(String name, Optional<Duration> within) {
     return operate(() -> loadNow(name, within));
   }
@@ -177,6 +185,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       CatalogModel model, String name, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
     found.forEach(RepositoryCatalog::warnOfOptions);
+    warnOfIgnored(found);
     found.forEach(version -> bringIn(model, version));
     if (!problems.isEmpty()) {
       return; // What cannot be read takes nothing out of service.
@@ -241,7 +250,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
               .importModel(found.modelFile(), version)
               .withBuckets(found.options().buckets())
               .ofTenant(found.options().tenant());
-      Ready next = new Ready(imported, found.options());
+      found.declared().check(imported.plan().inputs(), imported.plan().outputs());
+      Ready next = new Ready(imported, found.options(), found.declared());
       if (!(before instanceof Ready current)) {
         serve(model, next);
       } else if (current.imported().equals(imported)) {
@@ -315,6 +325,22 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           found.version(),
           idle);
     }
+  }
+
+  /** Once a model, as its versions share the file. */
+  private static void warnOfIgnored(List<Registered> found) {
+    Map<String, TritonConfig> models = new TreeMap<>();
+    found.forEach(version -> models.put(version.version().model(), version.declared()));
+    models.forEach(
+        (model, declared) -> {
+          if (!declared.ignored().isEmpty()) {
+            LOG.log(
+                Level.WARNING,
+                "{0}: of its config.pbtxt, {1} have no effect here",
+                model,
+                declared.ignored());
+          }
+        });
   }
 
   /** A version that is in service stays so when what would replace it is refused. */

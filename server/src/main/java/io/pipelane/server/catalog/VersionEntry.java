@@ -3,6 +3,7 @@ package io.pipelane.server.catalog;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.TritonConfig;
 import java.util.List;
 
 /** What became of one version of a model. */
@@ -31,7 +32,8 @@ sealed interface VersionEntry {
   }
 
   /** It can be answered, resident or not. */
-  record Ready(ImportedModel imported, ModelOptions options) implements VersionEntry {
+  record Ready(ImportedModel imported, ModelOptions options, TritonConfig declared)
+      implements VersionEntry {
     @Override
     public List<String> notes() {
       return imported.plan().notes();

@@ -9,6 +9,8 @@ import io.grpc.stub.StreamObserver;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
+import io.pipelane.protocol.grpc.ModelConfigRequest;
+import io.pipelane.protocol.grpc.ModelConfigResponse;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelMetadataRequest;
@@ -38,6 +40,7 @@ import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -138,6 +141,21 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           caller.check(Demand.ofAny(request.getName()));
           ServedModel model = backend.resolve(request.getName(), request.getVersion());
           return Messages.metadata(model);
+        });
+  }
+
+  @Override
+  public void modelConfig(
+      ModelConfigRequest request, StreamObserver<ModelConfigResponse> observer) {
+    Caller caller = GrpcAccess.caller();
+    answer(
+        observer,
+        () -> {
+          caller.check(Demand.ofAny(request.getName()));
+          ServedModel model = backend.resolve(request.getName(), request.getVersion());
+          return ModelConfigResponse.newBuilder()
+              .setConfig(ModelConfigs.of(model, backend.catalog().declared(model.version())))
+              .build();
         });
   }
 

@@ -5,6 +5,7 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.catalog.ModelCatalog;
@@ -14,6 +15,7 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.protocol.StatisticsAnswer;
@@ -158,6 +160,11 @@ final class Api {
       case Route.ModelReady(String name, String version) -> {
         ServedModel model = catalog.resolve(name, version);
         answer(exchange, target -> Answers.modelReady(target, model));
+      }
+      case Route.ModelConfiguration(String name, String version) -> {
+        ServedModel model = catalog.resolve(name, version);
+        ModelConfig config = ModelConfigs.of(model, catalog.declared(model.version()));
+        answer(exchange, target -> ModelConfigs.write(target, config));
       }
       case Route.Infer(String name, String version) -> {
         infer(exchange, catalog.resolve(name, version), body);

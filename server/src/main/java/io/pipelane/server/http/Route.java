@@ -38,6 +38,8 @@ sealed interface Route {
 
   record Recycle(int worker) implements Route {}
 
+  record ModelConfiguration(String model, @Nullable String version) implements Route {}
+
   /** The whole server's state. */
   record State() implements Route {}
 
@@ -54,6 +56,7 @@ sealed interface Route {
       case ServerMetadata _ -> Demand.ofAny("");
       case ModelMetadata(String model, String _) -> Demand.ofAny(model);
       case ModelReady(String model, String _) -> Demand.ofAny(model);
+      case ModelConfiguration(String model, String _) -> Demand.ofAny(model);
       case Infer(String model, String _) -> Demand.of(Role.INFER, model);
       case Statistics(String model, String _) -> Demand.of(Role.OBSERVE, model);
       case Metrics _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
@@ -86,6 +89,7 @@ sealed interface Route {
           Ready _,
           ModelMetadata _,
           ModelReady _,
+          ModelConfiguration _,
           Workers _,
           Statistics _,
           Metrics _,
@@ -177,6 +181,7 @@ sealed interface Route {
     }
     return switch (rest.getFirst()) {
       case "ready" -> new ModelReady(name, version);
+      case "config" -> new ModelConfiguration(name, version);
       case "infer" -> new Infer(name, version);
       case "stats" -> new Statistics(name, version == null ? "" : version);
       default -> null;

@@ -35,6 +35,7 @@ class AccessMatrixTest {
           "GET, /v2/models/echo, infer manage observe",
           "GET, /v2/models/echo/versions/1, infer manage observe",
           "GET, /v2/models/echo/ready, infer manage observe",
+          "GET, /v2/models/echo/config, infer manage observe",
           "POST, /v2/models/echo/infer, infer",
           "POST, /v2/models/echo/versions/2/infer, infer",
           "GET, /v2/models/stats, observe",
@@ -171,8 +172,7 @@ class AccessMatrixTest {
             new Conversation(
                 Backends.of(FakeCatalog.usual(), EchoService.inline(), access), Runnable::run)) {
       conversation.send(
-          "POST /v2/models/echo/infer HTTP/1.1\r\nContent-Length: 900000\r\n"
-              + "Expect: 100-continue\r\n\r\n");
+          "POST /v2/models/m/infer HTTP/1.1\r\nContent-Length: 900000\r\nExpect: 100-continue\r\n\r\n");
       assertEquals(401, conversation.onlyReply().status());
       assertFalse(conversation.channel.isActive());
     }
