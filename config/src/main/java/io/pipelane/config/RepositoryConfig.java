@@ -17,4 +17,10 @@ public record RepositoryConfig(
             about =
                 "Folder for what import derives from models; can be deleted while no server runs",
             standard = "${XDG_CACHE_HOME:-~/.cache}/pipelane")
-        Path cache) {}
+        Path cache,
+    @Key(
+            about = "Whether models may be uploaded over HTTP into repository.path, and deleted",
+            standard = "false")
+        boolean upload,
+    @Key(about = "Largest upload, packed or not", standard = "4GiB", min = "1KiB", max = "1024GiB")
+        ByteSize uploadLimit) {}

@@ -178,7 +178,11 @@ class SectionsTest {
   void repository_defaults() {
     assertEquals(
         new RepositoryConfig(
-            Optional.empty(), Optional.empty(), Path.of("/home/someone/.cache/pipelane")),
+            Optional.empty(),
+            Optional.empty(),
+            Path.of("/home/someone/.cache/pipelane"),
+            false,
+            size("4GiB")),
         DEFAULTS.repository());
   }
 
@@ -188,13 +192,23 @@ class SectionsTest {
         new RepositoryConfig(
             Optional.of(Path.of("models")),
             Optional.of(new ModelName("my model")),
-            Path.of("/home/someone/derived")),
+            Path.of("/home/someone/derived"),
+            false,
+            size("1MiB")),
         changed(
                 Map.of(
                     "repository.path", "models",
                     "repository.model-name", "my model",
-                    "repository.cache", "~/derived"))
+                    "repository.cache", "~/derived",
+                    "repository.upload-limit", "1MiB"))
             .repository());
+  }
+
+  @Test
+  void upload_isForFoldersOfModels() {
+    assertTrue(changed(Map.of("repository.upload", "true")).repository().upload());
+    Map<String, String> both = Map.of("repository.upload", "true", "repository.model-name", "m");
+    assertThrows(ConfigException.class, () -> changed(both));
   }
 
   @Test

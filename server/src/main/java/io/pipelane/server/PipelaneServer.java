@@ -2,6 +2,7 @@ package io.pipelane.server;
 
 import io.pipelane.config.ImportConfig;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.RepositoryConfig;
 import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
@@ -10,6 +11,7 @@ import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
@@ -35,6 +37,7 @@ import java.io.PrintStream;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -72,6 +75,7 @@ public final class PipelaneServer implements AutoCloseable {
               new RepositoryCatalog(
                   new Repository(
                       config.repository().path().orElseThrow(), config.repository().modelName()),
+                  repositoryWriter(config.repository()),
                   importer,
                   devices,
                   config.imports().concurrency()));
@@ -261,6 +265,14 @@ public final class PipelaneServer implements AutoCloseable {
         settings.memory(),
         settings.maxFileSize(),
         target);
+  }
+
+  private static Optional<RepositoryWriter> repositoryWriter(RepositoryConfig repository) {
+    return repository.upload()
+        ? Optional.of(
+            new RepositoryWriter(
+                repository.path().orElseThrow(), repository.uploadLimit(), new SecureRandom()))
+        : Optional.empty();
   }
 
   private AccessControl access(SecurityConfig security) {

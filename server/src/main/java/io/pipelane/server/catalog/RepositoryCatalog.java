@@ -1,15 +1,18 @@
 package io.pipelane.server.catalog;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Problem;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
+import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Leaving;
@@ -55,6 +58,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   private final Repository repository;
+  private final Optional<RepositoryWriter> writer;
   private final Importer importer;
   private final ServingDevices devices;
   private final ExecutorService imports;
@@ -70,7 +74,22 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    */
   public RepositoryCatalog(
       Repository repository, Importer importer, ServingDevices devices, int concurrency) {
+    this(repository, Optional.empty(), importer, devices, concurrency);
+  }
+
+  /**
+   * The same.
+   *
+   * @param writer puts versions into the repository and takes them out; empty where nothing may
+   */
+  public RepositoryCatalog(
+      Repository repository,
+      Optional<RepositoryWriter> writer,
+      Importer importer,
+      ServingDevices devices,
+      int concurrency) {
     this.repository = repository;
+    this.writer = writer;
     this.importer = importer;
     this.devices = devices;
     // Sessions are built on these threads, and ONNX Runtime belongs on platform threads.
@@ -142,12 +161,57 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public ServedModel resolve(String name, @Nullable String version) {
-    if (version != null && !VERSION.matcher(version).matches()) {
+    return known(name).resolve(version == null ? null : number(version));
+  }
+
+  private static long number(String version) {
+    if (!VERSION.matcher(version).matches()) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
           "version \"" + version + "\" is not a positive integer of at most 18 digits");
     }
-    return known(name).resolve(version == null ? null : Long.valueOf(version));
+    return Long.parseLong(version);
+  }
+
+  @Override
+  public ByteSize uploadLimit() {
+    return writer.map(RepositoryWriter::limit).orElseGet(ModelCatalog.super::uploadLimit);
+  }
+
+  @Override
+  public IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
+    ModelVersion received = new ModelVersion(name, number(version));
+    return writer
+        .map(into -> into.receive(received, form))
+        .orElseGet(() -> ModelCatalog.super.receive(name, version, form));
+  }
+
+  @Override
+  public CompletableFuture<Void> delete(String name, String version) {
+    ModelVersion deleted = new ModelVersion(name, number(version));
+    return writer
+        .map(from -> operate(() -> deleteNow(from, deleted)))
+        .orElseGet(() -> ModelCatalog.super.delete(name, version));
+  }
+
+  private void deleteNow(RepositoryWriter from, ModelVersion version) {
+    CatalogModel known = models.get(version.model());
+    if (known == null) {
+      from.delete(version);
+      return;
+    }
+    exclusively(
+        known,
+        model -> {
+          if (model.versions().containsKey(version.version())) {
+            takeOut(model, version);
+          }
+          from.delete(version);
+          model.remove(version.version());
+          if (model.versions().isEmpty()) {
+            models.remove(version.model());
+          }
+        });
   }
 
   @Override

@@ -27,6 +27,10 @@ import picocli.CommandLine.UnmatchedArgumentException;
       InferCommand.class,
       DevicesCommand.class,
       WorkersCommand.class,
+      LoadCommand.class,
+      UnloadCommand.class,
+      UploadCommand.class,
+      DeleteCommand.class,
       KeyCommand.class,
       VersionCommand.class
     })

@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
@@ -44,7 +45,7 @@ final class Admission {
 
   Verdict judge(RequestHead head, ByteBufAllocator allocator) {
     try {
-      Route route = route(head.target());
+      Route route = route(head.target()).with(head.method());
       if (!route.allows(head.method())) {
         return new Refused(Response.methodNotAllowed(allocator, route.allowed()), true);
       }
@@ -61,7 +62,12 @@ final class Admission {
         return new Refused(Response.encodingUnknown(allocator, unknownEncoding), true);
       }
       Caller caller = caller(route, head);
-      head.checkBody(maxRequestBytes);
+      if (!(route instanceof Route.Upload)) {
+        head.checkBody(maxRequestBytes);
+      } else if (head.compression() != null) {
+        throw new StatusException(
+            Status.UNIMPLEMENTED, "an upload is stored as it is; send it without Content-Encoding");
+      }
       return new Admitted(route, caller);
     } catch (StatusException e) {
       return new Refused(Response.error(e, allocator), true);

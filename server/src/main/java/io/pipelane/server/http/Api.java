@@ -2,9 +2,11 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
@@ -29,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +46,7 @@ final class Api {
   private final InferenceService service;
   private final ServerActivity activity;
   private final Executor codecs;
+  private final Semaphore uploads = new Semaphore(UploadRun.MAXIMUM_RUNNING);
   private final StateEvents events;
   private final WebPage page = new WebPage();
 
@@ -64,18 +68,12 @@ final class Api {
       answer(exchange, Answers::live);
       return;
     }
-    if (!activity.begin()) {
-      if (route instanceof Route.Ready) {
-        answerReady(exchange, false);
-      } else {
-        exchange.answer(
-            StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN));
-      }
+    if (route instanceof Route.Ready && activity.isDraining()) {
+      answerReady(exchange, false);
       return;
     }
-    exchange.setCounted();
     try {
-      exchange.beginForCaller();
+      begin(exchange);
     } catch (StatusException e) {
       exchange.answer(e);
       return;
@@ -90,6 +88,49 @@ final class Api {
 
   AccessControl access() {
     return backend.access();
+  }
+
+  /**
+   * Begins to take a version in, before its body has come.
+   *
+   * @return false when it is refused, and answered; the connection must not go on then
+   */
+  boolean beginUpload(Exchange exchange, RequestHead head, Route.Upload route) {
+    try {
+      begin(exchange);
+      ByteSize limit = catalog.uploadLimit();
+      if (head.contentLength() > limit.bytes()) {
+        throw new StatusException(
+            Status.TOO_LARGE,
+            "the upload of %d bytes is larger than repository.upload-limit, %s"
+                .formatted(head.contentLength(), limit));
+      }
+      Form form = head.isZip() ? Form.ZIP : Form.MODEL;
+      Optional<byte[]> digest = DigestField.sha256(head.headers().get(DigestField.NAME));
+      exchange.setUpload(
+          UploadRun.start(
+              exchange,
+              () -> catalog.receive(route.model(), route.version(), form),
+              digest,
+              uploads));
+      return true;
+    } catch (StatusException e) {
+      exchange.answer(Response.error(e, exchange.allocator()).closing());
+      return false;
+    }
+  }
+
+  /**
+   * Counts a request as running.
+   *
+   * @throws StatusException when the server drains, or the caller has asked too much
+   */
+  private void begin(Exchange exchange) {
+    if (!activity.begin()) {
+      throw StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN);
+    }
+    exchange.setCounted();
+    exchange.beginForCaller();
   }
 
   /** The executor for what would hold an event loop for too long. */
@@ -203,6 +244,10 @@ final class Api {
         RepositoryRequests.deadline(body);
         answerWhenDone(exchange, catalog.unload(name));
       }
+      case Route.StoredVersion _, Route.Upload _ ->
+          throw new IllegalStateException(route + " is not answered here");
+      case Route.Delete(String name, String version) ->
+          answerWhenDone(exchange, catalog.delete(name, version));
       case Route.Workers _ -> {
         WorkersOverview workers = service.workers();
         answer(exchange, target -> Answers.workers(target, workers));

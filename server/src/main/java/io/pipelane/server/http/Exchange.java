@@ -32,6 +32,7 @@ final class Exchange {
   private boolean counted;
   private Caller caller = Caller.ANYBODY;
   private boolean begun;
+  private @Nullable UploadRun upload;
   private boolean abandoned;
   private @Nullable Response response;
   private @Nullable Runnable whenAbandoned;
@@ -63,6 +64,20 @@ final class Exchange {
 
   LatestDescription latestDescription() {
     return connection.latestDescription();
+  }
+
+  /** What takes the body instead; null where it is collected. */
+  @Nullable UploadRun upload() {
+    return upload;
+  }
+
+  void setUpload(UploadRun run) {
+    upload = run;
+  }
+
+  /** Has the connection look again whether to read. */
+  void readOn() {
+    connection.updateReading();
   }
 
   /** The only thread that may touch the exchange. */
@@ -136,6 +151,7 @@ final class Exchange {
     }
     response = answer;
     whenAbandoned = null;
+    abandonUpload();
     body.release();
     uncount();
     connection.answered();
@@ -197,8 +213,15 @@ final class Exchange {
     }
   }
 
+  private void abandonUpload() {
+    if (upload != null) {
+      upload.abandon();
+    }
+  }
+
   void abandon() {
     abandoned = true;
+    abandonUpload();
     body.release();
     uncount();
     if (response != null) {

@@ -185,6 +185,10 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       case Admitted(Route route, Caller caller) -> {
         receivingRoute = route;
         exchange.setCaller(caller);
+        if (route instanceof Route.Upload upload && !api.beginUpload(exchange, head, upload)) {
+          lastRequestSeen = true;
+          return;
+        }
         offerContinue();
         updateReading();
       }
@@ -210,6 +214,15 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     if (content.decoderResult().isFailure()) {
       lastRequestSeen = true;
       exchange.answer(malformed(content.decoderResult().cause()).closing());
+      return;
+    }
+    UploadRun upload = exchange.upload();
+    if (upload != null) {
+      upload.add(content.content());
+      if (last) {
+        upload.end();
+      }
+      updateReading();
       return;
     }
     RequestBody body = exchange.body();
@@ -327,9 +340,14 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  private void updateReading() {
+  /** Reads on, or stops reading, as things are. */
+  void updateReading() {
+    UploadRun upload = receiving == null ? null : receiving.upload();
     boolean wanted =
-        closing || (exchanges.size() < MAXIMUM_PIPELINED && context().channel().isWritable());
+        closing
+            || (exchanges.size() < MAXIMUM_PIPELINED
+                && context().channel().isWritable()
+                && (upload == null || !upload.isBehind()));
     if (context().channel().config().isAutoRead() != wanted) {
       context().channel().config().setAutoRead(wanted);
     }

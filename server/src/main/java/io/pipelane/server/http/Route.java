@@ -34,6 +34,13 @@ sealed interface Route {
 
   record Unload(String model) implements Route {}
 
+  /** A version in the repository; called with what makes it one of the next two. */
+  record StoredVersion(String model, String version) implements Route {}
+
+  record Upload(String model, String version) implements Route {}
+
+  record Delete(String model, String version) implements Route {}
+
   record Workers() implements Route {}
 
   record Recycle(int worker) implements Route {}
@@ -64,12 +71,29 @@ sealed interface Route {
       case Index _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
       case Load(String model) -> Demand.of(Role.MANAGE, model);
       case Unload(String model) -> Demand.of(Role.MANAGE, model);
+      case StoredVersion(String model, String _) -> Demand.of(Role.MANAGE, model);
+      case Upload(String model, String _) -> Demand.of(Role.MANAGE, model);
+      case Delete(String model, String _) -> Demand.of(Role.MANAGE, model);
       case Recycle _ -> Demand.of(Role.MANAGE, Demand.ALL_MODELS);
+    };
+  }
+
+  /** What the same path asks for with another method. */
+  default Route with(HttpMethod method) {
+    return switch (this) {
+      case StoredVersion(String model, String version) when method.equals(HttpMethod.PUT) ->
+          new Upload(model, version);
+      case StoredVersion(String model, String version) when method.equals(HttpMethod.DELETE) ->
+          new Delete(model, version);
+      default -> this;
     };
   }
 
   /** Whether the route is called with a method. */
   default boolean allows(HttpMethod method) {
+    if (this instanceof Upload || this instanceof Delete || this instanceof StoredVersion) {
+      return !(this instanceof StoredVersion);
+    }
     return isPost()
         ? method.equals(HttpMethod.POST)
         : method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD);
@@ -77,7 +101,10 @@ sealed interface Route {
 
   /** The methods that its path is called with. */
   default String allowed() {
-    return isPost() ? "POST" : "GET, HEAD";
+    return switch (this) {
+      case StoredVersion _, Upload _, Delete _ -> "PUT, DELETE";
+      default -> isPost() ? "POST" : "GET, HEAD";
+    };
   }
 
   /** Whether the route is called with POST. */
@@ -95,7 +122,10 @@ sealed interface Route {
           Metrics _,
           State _,
           Events _,
-          Page _ ->
+          Page _,
+          StoredVersion _,
+          Upload _,
+          Delete _ ->
           false;
     };
   }
@@ -203,10 +233,15 @@ sealed interface Route {
     if (path.size() == 1 && path.getFirst().equals("index")) {
       return new Index();
     }
-    if (path.size() != 3 || !path.getFirst().equals("models")) {
+    if (path.size() < 3 || path.size() > 4 || !path.getFirst().equals("models")) {
       return null;
     }
     String name = UriPath.name(path.get(1));
+    if (path.size() == 4) {
+      return path.get(2).equals("versions")
+          ? new StoredVersion(name, UriPath.name(path.get(3)))
+          : null;
+    }
     return switch (path.get(2)) {
       case "load" -> new Load(name);
       case "unload" -> new Unload(name);

@@ -3,6 +3,7 @@ package io.pipelane.server.protocol;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.ProductVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -136,6 +137,20 @@ public final class Answers {
       }
       json.writeEndArray();
     }
+  }
+
+  /** What has been put into the repository. */
+  public static void stored(ByteBuf target, IncomingVersion.Stored stored) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("name", stored.version().model());
+          json.writeStringField("version", Long.toString(stored.version().version()));
+          json.writeNumberField("bytes", stored.bytes());
+          json.writeStringField("sha256", stored.sha256());
+          json.writeEndObject();
+        });
   }
 
   /** The worker processes. */

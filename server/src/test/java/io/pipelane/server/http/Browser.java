@@ -52,7 +52,7 @@ final class Browser implements AutoCloseable {
    * @param profile an empty folder
    */
   Browser(Path program, Path profile) throws IOException, InterruptedException {
-    process =
+    ProcessBuilder builder =
         new ProcessBuilder(
                 program.toString(),
                 "--headless=new",
@@ -64,8 +64,9 @@ final class Browser implements AutoCloseable {
                 "--remote-debugging-port=0",
                 "--user-data-dir=" + profile,
                 "about:blank")
-            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-            .start();
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD);
+    builder.environment().put("TMPDIR", profile.toString());
+    process = builder.start();
     socket = http.newWebSocketBuilder().buildAsync(page(), new Listener()).join();
     call("Runtime.enable", Map.of());
     call("Log.enable", Map.of());
