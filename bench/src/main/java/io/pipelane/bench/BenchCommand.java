@@ -7,6 +7,7 @@ import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
+import io.pipelane.bench.stall.StallCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
@@ -29,6 +30,7 @@ import picocli.CommandLine.Spec;
       HttpCommand.class,
       NoopCommand.class,
       ResidencyCommand.class,
+      StallCommand.class,
       SwitchCommand.class,
       WorkersCommand.class
     })
@@ -39,7 +41,7 @@ public final class BenchCommand implements Subcommand {
   public Integer call() {
     throw new ParameterException(
         spec.commandLine(),
-        "say which: faults, forms, generator, grouping, http, noop, residency, switch or"
+        "say which: faults, forms, generator, grouping, http, noop, residency, stall, switch or"
             + " workers");
   }
 }
