@@ -3,6 +3,7 @@ package io.pipelane.bench.report;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -77,6 +78,17 @@ public final class BenchOptions {
 
   /** Prints the results and writes the files that were asked for. */
   public void publish(CommandSpec spec, Results results, String runtimeVersion) throws IOException {
-    files.publish(spec, results, runtimeVersion);
+    publish(spec, results, runtimeVersion, Map.of());
+  }
+
+  /**
+   * Prints the results and writes the files that were asked for.
+   *
+   * @param device what is to be known of it, by name
+   */
+  public void publish(
+      CommandSpec spec, Results results, String runtimeVersion, Map<String, String> device)
+      throws IOException {
+    files.publish(spec, results, runtimeVersion, device);
   }
 }

@@ -7,8 +7,8 @@ import java.util.List;
 final class StallColumns {
   static final Column EXPECTED = new Column("expected_p99_ms", "expected p99 ms", 1);
   static final Column NOTED = new Column("noted_p99_ms", "by the server's notes", 1);
-  static final Column RESPONSE = new Column("response_p99_ms", "response p99 ms", 1);
-  static final Column SERVICE = new Column("service_p99_ms", "service p99 ms", 1);
+  static final Column RESPONSE = new Column("response_p99_ms", "response p99 ms", 2);
+  static final Column SERVICE = new Column("service_p99_ms", "service p99 ms", 2);
   static final Column P95 = new Column("p95_off_percent", "p95 off %", 2);
   static final Column P99 = new Column("p99_off_percent", "p99 off %", 2);
   static final Column P995 = new Column("p99_5_off_percent", "p99.5 off %", 2);

@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -112,7 +113,7 @@ public final class StallCommand implements Callable<Integer> {
         measure(server, notes, new LoadMode.Closed(1), results);
       }
     }
-    options.publish(spec, results, OrtEnvironment.getEnvironment().getVersion());
+    options.publish(spec, results, OrtEnvironment.getEnvironment().getVersion(), Map.of());
     return (agrees ? ExitStatus.OK : ExitStatus.BOTTLENECK).code();
   }
 
