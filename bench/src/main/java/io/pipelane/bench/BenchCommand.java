@@ -8,6 +8,7 @@ import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
+import io.pipelane.bench.stall.StallCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
@@ -31,6 +32,7 @@ import picocli.CommandLine.Spec;
       HttpCommand.class,
       NoopCommand.class,
       ResidencyCommand.class,
+      StallCommand.class,
       SwitchCommand.class,
       WorkersCommand.class
     })
