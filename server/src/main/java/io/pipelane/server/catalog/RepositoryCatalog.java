@@ -26,14 +26,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -45,42 +39,28 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /*
-   * Imports of the first scan run on a few threads of their own; loads and unloads, each on a
-   * thread of its own, so that an unload never waits behind other models' imports. All of them, and
-   * the scan, take the model's `operation` lock, which orders them. Readers take no lock.
+   * Imports, loads, unloads, deletions and the scan take the model's `operation` lock, which orders
+   * them. Readers take no lock.
    *
    * A queued first import finds the version as the scan left it, Importing, or else does nothing: a
    * load or an unload has been there before it.
    */
   private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
-  private static final Duration RETRY_AFTER_STOP = Duration.ofSeconds(1);
-  private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   private final Repository repository;
   private final Optional<RepositoryWriter> writer;
   private final Importer importer;
   private final ServingDevices devices;
-  private final ExecutorService imports;
-  private final ExecutorService operations;
+  private final CatalogThreads threads;
   private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
   private volatile boolean scanned;
-  private volatile boolean stopping;
 
   /**
    * Makes an empty catalogue; {@link #start} fills it.
    *
-   * @param concurrency imports at a time after the scan
-   */
-  public RepositoryCatalog(
-      Repository repository, Importer importer, ServingDevices devices, int concurrency) {
-    this(repository, Optional.empty(), importer, devices, concurrency);
-  }
-
-  /**
-   * The same.
-   *
    * @param writer puts versions into the repository and takes them out; empty where nothing may
+   * @param concurrency imports at a time after the scan
    */
   public RepositoryCatalog(
       Repository repository,
@@ -92,12 +72,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     this.writer = writer;
     this.importer = importer;
     this.devices = devices;
-    // Sessions are built on these threads, and ONNX Runtime belongs on platform threads.
-    ThreadFactory importThreads = Thread.ofPlatform().name("import-", 0).daemon().factory();
-    this.imports = Executors.newFixedThreadPool(concurrency, importThreads);
-    this.operations =
-        Executors.newThreadPerTaskExecutor(
-            Thread.ofPlatform().name("catalog-", 0).daemon().factory());
+    this.threads = new CatalogThreads(concurrency);
   }
 
   /**
@@ -117,12 +92,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     problems.forEach(
         (name, reasons) -> exclusively(model(name), model -> model.problem(joined(reasons))));
     scan.registered().forEach(RepositoryCatalog::warnOfOptions);
-    warnOfIgnored(scan.registered());
+    IgnoredKeys.warn(scan.registered());
     scan.registered().forEach(found -> exclusively(model(found.version()), announce(found)));
     scanned = true;
     return CompletableFuture.allOf(
         scan.registered().stream()
-            .map(found -> CompletableFuture.runAsync(() -> bringInFirst(found), imports))
+            .map(found -> threads.runImport(() -> bringInFirst(found)))
             .toArray(CompletableFuture<?>[]::new));
   }
 
@@ -137,7 +112,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   private void bringInFirst(Registered found) {
-    if (stopping) {
+    if (threads.isStopping()) {
       return;
     }
     exclusively(
@@ -190,7 +165,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   public CompletableFuture<Void> delete(String name, String version) {
     ModelVersion deleted = new ModelVersion(name, number(version));
     return writer
-        .map(from -> operate(() -> deleteNow(from, deleted)))
+        .map(from -> threads.operate(() -> deleteNow(from, deleted)))
         .orElseGet(() -> ModelCatalog.super.delete(name, version));
   }
 
@@ -221,7 +196,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> load(String name, Optional<Duration> within) {
-    return operate(() -> loadNow(name, within));
+    return threads.operate(() -> loadNow(name, within));
   }
 
   private void loadNow(String name, Optional<Duration> within) {
@@ -238,8 +213,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model(name),
         model -> {
           update(model, name, found, problems);
-          if (stopping) {
-            throw stopped();
+          if (threads.isStopping()) {
+            throw CatalogThreads.stopped();
           }
           devices.wish(model.resolve(null).version(), within);
         });
@@ -249,7 +224,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       CatalogModel model, String name, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
     found.forEach(RepositoryCatalog::warnOfOptions);
-    warnOfIgnored(found);
+    IgnoredKeys.warn(found);
     found.forEach(version -> bringIn(model, version));
     if (!problems.isEmpty()) {
       return; // What cannot be read takes nothing out of service.
@@ -270,7 +245,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   @Override
   public CompletableFuture<Void> unload(String name) {
     CatalogModel known = known(name);
-    return operate(
+    return threads.operate(
         () ->
             exclusively(
                 known,
@@ -279,14 +254,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                     takeOut(model, new ModelVersion(name, version));
                   }
                 }));
-  }
-
-  private CompletableFuture<Void> operate(Runnable operation) {
-    try {
-      return CompletableFuture.runAsync(operation, operations);
-    } catch (RejectedExecutionException e) {
-      return CompletableFuture.failedFuture(stopped());
-    }
   }
 
   private static void exclusively(CatalogModel model, Consumer<CatalogModel> action) {
@@ -303,8 +270,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     ModelVersion version = found.version();
     VersionEntry before = model.versions().get(version.version());
     try {
-      if (stopping) {
-        throw stopped();
+      if (threads.isStopping()) {
+        throw CatalogThreads.stopped();
       }
       if (!(before instanceof Ready)) {
         model.put(version.version(), new Importing());
@@ -391,22 +358,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     }
   }
 
-  /** Once a model, as its versions share the file. */
-  private static void warnOfIgnored(List<Registered> found) {
-    Map<String, TritonConfig> models = new TreeMap<>();
-    found.forEach(version -> models.put(version.version().model(), version.declared()));
-    models.forEach(
-        (model, declared) -> {
-          if (!declared.ignored().isEmpty()) {
-            LOG.log(
-                Level.WARNING,
-                "{0}: of its config.pbtxt, {1} have no effect here",
-                model,
-                declared.ignored());
-          }
-        });
-  }
-
   /** A version that is in service stays so when what would replace it is refused. */
   private static void refuse(CatalogModel model, ModelVersion version, StatusException cause) {
     Level level = cause.status() == Status.CANCELLED ? Level.DEBUG : Level.WARNING;
@@ -445,18 +396,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     return String.join("; ", reasons);
   }
 
-  private static StatusException stopped() {
-    return StatusException.unavailable("the server is shutting down", RETRY_AFTER_STOP);
-  }
-
   /**
    * Takes no more loads and unloads, and interrupts the imports that run; returns at once. What is
    * in service stays so.
    */
   public void stop() {
-    stopping = true;
-    operations.shutdownNow();
-    imports.shutdownNow().forEach(Runnable::run); // They see that it is over, and complete.
+    threads.stop();
   }
 
   /**
@@ -467,18 +412,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   @Override
   public void close() {
     stop();
-    long deadline = System.nanoTime() + LONGEST_STOP.toNanos();
-    boolean ended;
-    try {
-      ended =
-          imports.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
-              && operations.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      ended = false;
-    }
-    if (!ended) {
-      throw new IllegalStateException("imports are still under way");
-    }
+    threads.await();
   }
 }

@@ -5,6 +5,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.TritonConfig;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** What became of one version of a model. */
 sealed interface VersionEntry {
@@ -36,7 +37,8 @@ sealed interface VersionEntry {
       implements VersionEntry {
     @Override
     public List<String> notes() {
-      return imported.plan().notes();
+      return Stream.concat(imported.plan().notes().stream(), IgnoredKeys.notes(declared).stream())
+          .toList();
     }
 
     @Override

@@ -208,7 +208,7 @@ final class Api {
         answer(exchange, target -> ModelConfigs.write(target, config));
       }
       case Route.Infer(String name, String version) -> {
-        infer(exchange, catalog.resolve(name, version), body);
+        infer(exchange, name, version, body);
       }
       case Route.Statistics(String name, String version) -> {
         List<ModelCounters> models =
@@ -253,6 +253,21 @@ final class Api {
         answer(exchange, target -> Answers.workers(target, workers));
       }
       case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
+    }
+  }
+
+  /** A version that has just left is followed by the one that answers now, unless it was named. */
+  private void infer(Exchange exchange, String name, @Nullable String version, ByteBuf body) {
+    ServedModel model = catalog.resolve(name, version);
+    try {
+      infer(exchange, model, body);
+    } catch (StatusException e) {
+      ServedModel next =
+          version == null && e.status() == Status.NOT_FOUND ? catalog.resolve(name, null) : model;
+      if (next.version().equals(model.version())) {
+        throw e;
+      }
+      infer(exchange, next, body);
     }
   }
 

@@ -12,8 +12,6 @@ import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.handler.codec.http.TooLongHttpHeaderException;
-import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
@@ -178,7 +176,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     receivingRoute = null;
     lastRequestSeen = !head.keepsAlive();
     if (request.decoderResult().isFailure()) {
-      refuse(malformed(request.decoderResult().cause()));
+      refuse(Response.malformed(request.decoderResult().cause(), allocator()));
       return;
     }
     switch (admission.judge(head, allocator())) {
@@ -213,7 +211,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     if (content.decoderResult().isFailure()) {
       lastRequestSeen = true;
-      exchange.answer(malformed(content.decoderResult().cause()).closing());
+      exchange.answer(Response.malformed(content.decoderResult().cause(), allocator()).closing());
       return;
     }
     UploadRun upload = exchange.upload();
@@ -256,16 +254,6 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   private void answerReceiving(Response response) {
     Objects.requireNonNull(receiving).answer(response);
-  }
-
-  private Response malformed(Throwable cause) {
-    HttpResponseStatus status =
-        switch (cause) {
-          case TooLongHttpLineException _ -> HttpResponseStatus.REQUEST_URI_TOO_LONG;
-          case TooLongHttpHeaderException _ -> HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
-          default -> HttpResponseStatus.BAD_REQUEST;
-        };
-    return Response.error(status, allocator(), "malformed HTTP: " + cause.getMessage());
   }
 
   /** Called by an exchange that has been answered. */

@@ -3,6 +3,8 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.protocol.Answers;
@@ -113,6 +115,17 @@ record Response(
         fields,
         allocator,
         body -> Answers.error(body, message));
+  }
+
+  /** The answer to what is no HTTP, or more than is taken of it. */
+  static Response malformed(Throwable cause, ByteBufAllocator allocator) {
+    HttpResponseStatus status =
+        switch (cause) {
+          case TooLongHttpLineException _ -> HttpResponseStatus.REQUEST_URI_TOO_LONG;
+          case TooLongHttpHeaderException _ -> HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
+          default -> HttpResponseStatus.BAD_REQUEST;
+        };
+    return error(status, allocator, "malformed HTTP: " + cause.getMessage());
   }
 
   static Response methodNotAllowed(ByteBufAllocator allocator, String allow) {
