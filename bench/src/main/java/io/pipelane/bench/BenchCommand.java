@@ -6,6 +6,7 @@ import io.pipelane.bench.generator.GeneratorCommand;
 import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.bench.policies.PoliciesCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.bench.workers.WorkersCommand;
@@ -28,6 +29,7 @@ import picocli.CommandLine.Spec;
       GroupingCommand.class,
       HttpCommand.class,
       NoopCommand.class,
+      PoliciesCommand.class,
       ResidencyCommand.class,
       SwitchCommand.class,
       WorkersCommand.class
@@ -39,7 +41,7 @@ public final class BenchCommand implements Subcommand {
   public Integer call() {
     throw new ParameterException(
         spec.commandLine(),
-        "say which: faults, forms, generator, grouping, http, noop, residency, switch or"
-            + " workers");
+        "say which: faults, forms, generator, grouping, http, noop, policies, residency,"
+            + " switch or workers");
   }
 }

@@ -24,11 +24,17 @@ final class LaneRuns {
    */
   private final Lanes lanes;
   private final Worker worker;
-  private final EphemeralProfile profile = new EphemeralProfile();
+  private final EphemeralProfile profile;
 
-  LaneRuns(Lanes lanes, Worker worker) {
+  /**
+   * Runs nothing yet.
+   *
+   * @param profile told what runs take
+   */
+  LaneRuns(Lanes lanes, Worker worker, EphemeralProfile profile) {
     this.lanes = lanes;
     this.worker = worker;
+    this.profile = profile;
   }
 
   /** Forgets what a model's runs took. */

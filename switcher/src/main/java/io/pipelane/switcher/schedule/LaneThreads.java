@@ -48,7 +48,7 @@ public final class LaneThreads {
     this.queue = queue;
     this.estimates = estimates;
     this.daemon = daemon;
-    this.runs = new LaneRuns(lanes, worker);
+    this.runs = new LaneRuns(lanes, worker, estimates.ephemeral());
     this.nanoClock = nanoClock;
     this.threads =
         IntStream.range(0, count)
@@ -86,6 +86,7 @@ public final class LaneThreads {
     @Nullable QueuedRequest next = queue.take();
     while (next != null) {
       answer(next);
+      queue.ended(next);
       next = queue.take();
     }
   }

@@ -7,7 +7,10 @@ import org.jspecify.annotations.Nullable;
 public interface SchedulingPolicy {
   void add(QueuedRequest request);
 
-  /** Takes the request that runs next; null when there is none. */
+  /**
+   * Takes the request that runs next; null when there is none, or none that may run before another
+   * has ended.
+   */
   @Nullable QueuedRequest poll(long nowNanos);
 
   /** Forgets a request that was withdrawn; it may have been polled already. */
@@ -15,4 +18,18 @@ public interface SchedulingPolicy {
 
   /** The first {@code count} requests or fewer, about in the order in which they would run now. */
   List<QueuedRequest> first(int count, long nowNanos);
+
+  /**
+   * Requests of the same key and class as another that wait, the oldest first, at most {@code
+   * count}.
+   */
+  List<QueuedRequest> alike(QueuedRequest request, int count);
+
+  /** Whether {@link #ended} has to be called. */
+  default boolean heedsEnds() {
+    return false;
+  }
+
+  /** A request that was polled has ended, or was not run; for others nothing happens. */
+  default void ended(QueuedRequest request, long nowNanos) {}
 }
