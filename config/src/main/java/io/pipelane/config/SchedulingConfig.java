@@ -18,7 +18,13 @@ public record SchedulingConfig(
             standard = "10",
             min = "0",
             max = "1000")
-        int ageingPercent) {
+        int ageingPercent,
+    @Key(
+            about =
+                "Whether a run on the processor gives way at its gates: to requests while it is"
+                    + " offline work, and under srtf to those that are done sooner",
+            standard = "true")
+        boolean preemption) {
 
   /** The orders there are. */
   public enum Policy {

@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -12,15 +13,26 @@ import java.util.OptionalLong;
  * @param outputs names of the outputs wanted, in the order wanted
  * @param deadlineNanos when nobody waits for the answer any more, by {@link System#nanoTime}; none
  *     where the caller has named none
+ * @param priority offline ones run while none that is online waits, and give way to those
  */
 public record InferenceRequest(
     ModelVersion model,
     List<InputTensor> inputs,
     List<String> outputs,
-    OptionalLong deadlineNanos) {
+    OptionalLong deadlineNanos,
+    Priority priority) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
+  }
+
+  /** A request that somebody waits for. */
+  public InferenceRequest(
+      ModelVersion model,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      OptionalLong deadlineNanos) {
+    this(model, inputs, outputs, deadlineNanos, Priority.ONLINE);
   }
 
   /** A request without a deadline. */

@@ -17,6 +17,7 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.FetchAheadThread;
 import io.pipelane.switcher.schedule.LaneThreads;
+import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -75,7 +76,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.memory = memory;
     this.sessions = sessions;
     this.profiles = settings.profiles();
-    lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
+    int spare =
+        sessions.givesWayAtGates() && settings.scheduling().preemption() ? settings.lanes() : 0;
+    lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes() + spare);
     worker = new SessionWorker(sessions, device.persistent(), lanes, profiles, clock);
     daemon =
         new MemoryDaemon(
@@ -98,7 +101,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
         settings.residency().config().prefetch()
             ? new FetchAheadThread(daemon, queue::upcoming)
             : null;
-    threads = new LaneThreads(settings.lanes(), queue, estimates, daemon, lanes, worker, clock);
+    threads =
+        new LaneThreads(settings.lanes(), spare, queue, estimates, daemon, lanes, worker, clock);
   }
 
   /**
@@ -268,6 +272,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** The median over the latest runs of |estimate - actual| / actual; see {@link Estimates}. */
   public double estimateError() {
     return estimates.medianError();
+  }
+
+  /** What has been interrupted so far. */
+  public Preemptions preemptions() {
+    return threads.preemptions();
   }
 
   /** Requests that wait for a lane. */

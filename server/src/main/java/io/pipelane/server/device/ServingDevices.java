@@ -169,7 +169,8 @@ public final class ServingDevices implements InferenceService {
               switcher.memory(),
               switcher.transfers(),
               switcher.waiting(),
-              switcher.estimateError()));
+              switcher.estimateError(),
+              switcher.preemptions()));
     }
     return states;
   }

@@ -12,6 +12,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -32,7 +33,8 @@ class MetricsTest {
         new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
         new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
         9,
-        0.25);
+        0.25,
+        new Preemptions(23, 24, 1_500_000_000, 250_000_000));
   }
 
   private List<String> scrape() throws IOException {
@@ -40,7 +42,8 @@ class MetricsTest {
     new Metrics(
             statistics,
             () -> Map.of("cpu", device()),
-            () -> new WorkersOverview(List.of(), 4, 2, "", 0))
+            () -> new WorkersOverview(List.of(), 4, 2, "", 0),
+            () -> new JobCounts(Map.of("done", 2), 30, 1))
         .write(text);
     return text.toString(StandardCharsets.UTF_8).lines().toList();
   }
@@ -93,6 +96,12 @@ class MetricsTest {
     assertLine(lines, "pipelane_bytes_moved_total{device=\"cpu\"} 12.0");
     assertLine(lines, "pipelane_pages_evicted_total{device=\"cpu\"} 15.0");
     assertLine(lines, "pipelane_queue_requests{device=\"cpu\"} 9.0");
+    assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
+    assertLine(lines, "pipelane_job_rows 30.0");
+    assertLine(lines, "pipelane_preemptions_total{device=\"cpu\"} 23.0");
+    assertLine(lines, "pipelane_preempting_requests_total{device=\"cpu\"} 24.0");
+    assertLine(lines, "pipelane_preempting_wait_seconds_total{device=\"cpu\"} 1.5");
+    assertLine(lines, "pipelane_preempting_longest_wait_seconds{device=\"cpu\"} 0.25");
     assertLine(lines, "pipelane_workers_lost_total 2.0");
   }
 

@@ -28,6 +28,7 @@ public final class RequestQueue {
   private final long maximumBytes;
   private final LongSupplier nanoClock;
   private int requests;
+  private volatile boolean isEmpty = true;
   private long bytes;
   private boolean closed;
 
@@ -66,6 +67,7 @@ public final class RequestQueue {
     try {
       admit(queued);
       requests++;
+      isEmpty = false;
       bytes += queued.inputBytes();
       policy.add(queued);
       filled.signal();
@@ -132,6 +134,56 @@ public final class RequestQueue {
     }
   }
 
+  /**
+   * The request for which a run gives way, if there is one; it stays in line.
+   *
+   * @param remainingNanos what the run still needs
+   */
+  @Nullable QueuedRequest before(QueuedRequest run, long remainingNanos) {
+    lock.lock();
+    try {
+      return policy.interrupting(run, remainingNanos, nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Takes it, claimed for running; null when there is none. */
+  @Nullable QueuedRequest takeBefore(QueuedRequest run, long remainingNanos) {
+    while (true) {
+      @Nullable QueuedRequest next = claimBefore(run, remainingNanos);
+      long now = nanoClock.getAsLong();
+      if (next == null || !estimates.isTooLate(next, now)) {
+        return next;
+      }
+      next.handler().failed(estimates.tooLate(next, now));
+    }
+  }
+
+  private @Nullable QueuedRequest claimBefore(QueuedRequest run, long remainingNanos) {
+    lock.lock();
+    try {
+      @Nullable QueuedRequest next =
+          policy.interrupting(run, remainingNanos, nanoClock.getAsLong());
+      while (next != null) {
+        policy.remove(next);
+        if (next.start()) {
+          left(next);
+          return next;
+        }
+        next = policy.interrupting(run, remainingNanos, nanoClock.getAsLong());
+      }
+      return null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether nothing waits; for any thread, and at once. */
+  boolean isEmpty() {
+    return isEmpty;
+  }
+
   /** A request was withdrawn and waits no longer. */
   void withdrawn(QueuedRequest request) {
     lock.lock();
@@ -145,6 +197,7 @@ public final class RequestQueue {
 
   private void left(QueuedRequest request) {
     requests--;
+    isEmpty = requests == 0;
     bytes -= request.inputBytes();
   }
 

@@ -10,6 +10,10 @@ public final class SchedulingPolicies {
 
   /** A policy with an empty line. */
   public static SchedulingPolicy of(SchedulingConfig config, Estimates estimates) {
+    return new OnlineFirst(line(config, estimates), line(config, estimates));
+  }
+
+  private static SchedulingPolicy line(SchedulingConfig config, Estimates estimates) {
     return switch (config.policy()) {
       case SRTF -> new ShortestRemainingFirst(estimates, config.ageingPercent() / PERCENT);
       case EDF -> new EarliestDeadlineFirst();

@@ -15,4 +15,16 @@ public interface SchedulingPolicy {
 
   /** The first {@code count} requests or fewer, about in the order in which they would run now. */
   List<QueuedRequest> first(int count, long nowNanos);
+
+  /**
+   * The request for which a run gives way at its next gate, if there is one; it stays in line. Most
+   * policies let every run come to its end.
+   *
+   * @param run a request that has begun to run
+   * @param remainingNanos what it is thought to need until its end
+   */
+  default @Nullable QueuedRequest interrupting(
+      QueuedRequest run, long remainingNanos, long nowNanos) {
+    return null;
+  }
 }
