@@ -1,5 +1,6 @@
 package io.pipelane.bench;
 
+import io.pipelane.bench.density.DensityCommand;
 import io.pipelane.bench.faults.FaultsCommand;
 import io.pipelane.bench.forms.FormsCommand;
 import io.pipelane.bench.generator.GeneratorCommand;
@@ -22,6 +23,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "PROGRAM",
     subcommands = {
+      DensityCommand.class,
       FaultsCommand.class,
       FormsCommand.class,
       GeneratorCommand.class,
@@ -39,7 +41,6 @@ public final class BenchCommand implements Subcommand {
   public Integer call() {
     throw new ParameterException(
         spec.commandLine(),
-        "say which: faults, forms, generator, grouping, http, noop, residency, switch or"
-            + " workers");
+        "say which: " + String.join(", ", spec.commandLine().getSubcommands().keySet()));
   }
 }

@@ -98,13 +98,24 @@ public final class BenchOptions {
 
   /** Prints the results and writes the files that were asked for. */
   public void publish(CommandSpec spec, Results results, String runtimeVersion) throws IOException {
+    publish(spec, results, runtimeVersion, Map.of());
+  }
+
+  /**
+   * Prints the results and writes the files that were asked for.
+   *
+   * @param device what is to be known of it, by name
+   */
+  public void publish(
+      CommandSpec spec, Results results, String runtimeVersion, Map<String, String> device)
+      throws IOException {
     Map<String, String> flags = new TreeMap<>();
     for (OptionSpec option : spec.options()) {
       if (!option.usageHelp() && !option.versionHelp() && option.getValue() != null) {
         flags.put(option.longestName().substring(2), option.getValue().toString());
       }
     }
-    Report report = new Report(results, runtimeVersion, flags);
+    Report report = new Report(results, runtimeVersion, device, flags);
     PrintWriter out = spec.commandLine().getOut();
     report.print(out);
     if (json != null) {

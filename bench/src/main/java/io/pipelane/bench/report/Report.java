@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -21,11 +22,17 @@ public final class Report {
   /**
    * A report of the state of things now.
    *
+   * @param device what is to be known of it, by name
    * @param flags what the program was told, by name
    */
-  public Report(Results results, String runtimeVersion, Map<String, String> flags) {
+  public Report(
+      Results results,
+      String runtimeVersion,
+      Map<String, String> device,
+      Map<String, String> flags) {
     this.results = results;
-    this.provenance = Provenance.now(runtimeVersion);
+    this.provenance = new LinkedHashMap<>(Provenance.now(runtimeVersion));
+    this.provenance.putAll(device);
     this.flags = Map.copyOf(flags);
   }
 

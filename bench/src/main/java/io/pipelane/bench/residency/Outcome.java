@@ -10,7 +10,7 @@ import io.pipelane.switcher.simulator.Replay;
  * @param gigabytes moved in the whole trace
  * @param aheadGigabytes of those, what was moved before a run asked
  */
-record Outcome(
+public record Outcome(
     int requests,
     double meanStall,
     double medianStall,
@@ -22,7 +22,8 @@ record Outcome(
     double medianLatency,
     double p99Latency) {
 
-  static Outcome of(Replay replay) {
+  /** The figures of a replay. */
+  public static Outcome of(Replay replay) {
     int requests = replay.stallNanos().length;
     Replay settled = replay.after(requests / 4);
     long demand = replay.bytes().getOrDefault(CopyReason.DEMAND, 0L);

@@ -11,11 +11,11 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /** Requests to replay; the same seed makes the same. */
-enum Traffic {
+public enum Traffic {
   /** Requests that come independently, for models whose popularity follows Zipf's law. */
   ZIPF("Zipf 0.9") {
     @Override
-    List<TracedUse> requests(int models, double perSecond, Duration length, long seed) {
+    public List<TracedUse> requests(int models, double perSecond, Duration length, long seed) {
       double[] upTo = shares(models);
       Arrays.parallelPrefix(upTo, Double::sum);
       SplittableRandom random = new SplittableRandom(seed);
@@ -34,7 +34,7 @@ enum Traffic {
   /** What the load generator makes up after traces of Azure Functions. */
   AZURE("like Azure Functions") {
     @Override
-    List<TracedUse> requests(int models, double perSecond, Duration length, long seed) {
+    public List<TracedUse> requests(int models, double perSecond, Duration length, long seed) {
       List<String> names = IntStream.range(0, models).mapToObj(Integer::toString).toList();
       return new TraceGenerator(seed)
           .generate(names, perSecond, length).stream()
@@ -51,7 +51,13 @@ enum Traffic {
     this.label = label;
   }
 
-  abstract List<TracedUse> requests(int models, double perSecond, Duration length, long seed);
+  /**
+   * Requests for so many models, sorted by time.
+   *
+   * @param perSecond of all models together
+   */
+  public abstract List<TracedUse> requests(
+      int models, double perSecond, Duration length, long seed);
 
   /** The shares that models have of all requests where they follow Zipf's law. */
   static double[] shares(int models) {

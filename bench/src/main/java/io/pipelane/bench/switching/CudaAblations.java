@@ -1,5 +1,7 @@
 package io.pipelane.bench.switching;
 
+import io.pipelane.bench.accelerator.CudaAccelerator;
+import io.pipelane.bench.accelerator.HeldWeights;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.PersistentMemory;

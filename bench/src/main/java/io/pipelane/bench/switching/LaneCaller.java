@@ -1,5 +1,6 @@
 package io.pipelane.bench.switching;
 
+import io.pipelane.bench.accelerator.Accelerator;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.InputTensor;

@@ -1,5 +1,7 @@
 package io.pipelane.bench.switching;
 
+import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.accelerator.HeldWeights;
 import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Timing;

@@ -1,5 +1,6 @@
 package io.pipelane.bench.switching;
 
+import io.pipelane.bench.accelerator.ModelCase;
 import io.pipelane.bench.noop.NettyMain;
 import io.pipelane.bench.noop.RawAnswer;
 import io.pipelane.bench.process.ChildProcess;
@@ -23,25 +24,25 @@ final class ServedModel {
   private static final Duration WARMUP = Duration.ofSeconds(2);
   private static final Duration ROUND = Duration.ofSeconds(1);
 
-  private final SwitchCase switchCase;
+  private final ModelCase modelCase;
   private final List<Tensor> inputs;
   private final Path work;
   private final List<String> settings;
 
   /** Puts the model into a repository of its own. */
-  ServedModel(SwitchCase switchCase, List<Tensor> inputs, Path work, Map<String, String> device)
+  ServedModel(ModelCase modelCase, List<Tensor> inputs, Path work, Map<String, String> device)
       throws IOException {
-    this.switchCase = switchCase;
+    this.modelCase = modelCase;
     this.inputs = inputs;
     this.work = work;
-    Path repository = work.resolve("served").resolve(switchCase.name());
-    Path file = repository.resolve(switchCase.name()).resolve("1").resolve("model.onnx");
+    Path repository = work.resolve("served").resolve(modelCase.name());
+    Path file = repository.resolve(modelCase.name()).resolve("1").resolve("model.onnx");
     Files.createDirectories(file.getParent());
     Files.deleteIfExists(file);
     try {
-      Files.createLink(file, switchCase.file());
+      Files.createLink(file, modelCase.file());
     } catch (IOException | UnsupportedOperationException e) {
-      Files.copy(switchCase.file(), file, StandardCopyOption.REPLACE_EXISTING);
+      Files.copy(modelCase.file(), file, StandardCopyOption.REPLACE_EXISTING);
     }
     settings = new ArrayList<>();
     device.forEach((key, value) -> settings.add(key + "=" + value));
@@ -54,8 +55,8 @@ final class ServedModel {
   void measureHttp(Measured measured) throws Exception {
     try (ChildProcess server = start();
         ChildProcess netty = startNetty(server)) {
-      HttpLoad serverLoad = new HttpLoad(server, switchCase.name(), inputs);
-      HttpLoad nettyLoad = new HttpLoad(netty, switchCase.name(), inputs);
+      HttpLoad serverLoad = new HttpLoad(server, modelCase.name(), inputs);
+      HttpLoad nettyLoad = new HttpLoad(netty, modelCase.name(), inputs);
       serverLoad.run(1, WARMUP);
       nettyLoad.run(1, WARMUP);
       for (int round = 0; round < ROUNDS; round++) {
@@ -77,16 +78,16 @@ final class ServedModel {
   }
 
   private ChildProcess start() throws IOException, InterruptedException {
-    Path log = work.resolve(switchCase.name() + "-server.log");
+    Path log = work.resolve(modelCase.name() + "-server.log");
     return ChildProcess.start(log, ServerMain.class, settings);
   }
 
   private byte[] ask(ChildProcess server) throws IOException {
-    return RawAnswer.ask(server.url(), switchCase.name(), InferenceMessages.binaryRequest(inputs));
+    return RawAnswer.ask(server.url(), modelCase.name(), InferenceMessages.binaryRequest(inputs));
   }
 
   private ChildProcess startNetty(ChildProcess server) throws IOException, InterruptedException {
-    Path answer = work.resolve(switchCase.name() + "-answer.bin");
+    Path answer = work.resolve(modelCase.name() + "-answer.bin");
     Files.write(answer, ask(server));
     return ChildProcess.start(
         work.resolve("netty.log"), NettyMain.class, List.of(answer.toString(), "1"));

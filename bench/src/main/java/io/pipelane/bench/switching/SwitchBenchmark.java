@@ -1,5 +1,8 @@
 package io.pipelane.bench.switching;
 
+import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.accelerator.CudaAccelerator;
+import io.pipelane.bench.accelerator.ModelCase;
 import io.pipelane.bench.switching.SwitchCommand.Part;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -70,17 +73,17 @@ final class SwitchBenchmark {
    *
    * @return the inputs that it was asked with
    */
-  List<Tensor> measure(SwitchCase switchCase, Measured measured) throws Exception {
-    ImportedModel groups = grouped.importModel(switchCase.file(), switchCase.version());
-    ImportedModel layers = layered.importModel(switchCase.file(), switchCase.layered());
-    List<Tensor> inputs = switchCase.inputs(groups);
+  List<Tensor> measure(ModelCase modelCase, Measured measured) throws Exception {
+    ImportedModel groups = grouped.importModel(modelCase.file(), modelCase.version());
+    ImportedModel layers = layered.importModel(modelCase.file(), modelCase.layered());
+    List<Tensor> inputs = modelCase.inputs(groups);
     ModelRounds rounds =
         new ModelRounds(accelerator, costs, inputs, groups, layers, warmup, iterations, measured);
     if (parts.contains(Part.LINK)) {
       rounds.measureLink();
     }
     if (parts.contains(Part.PLAIN)) {
-      rounds.expect(measurePlain(switchCase, inputs, measured));
+      rounds.expect(measurePlain(modelCase, inputs, measured));
     }
     if (parts.contains(Part.GATED) && accelerator.captures()) {
       rounds.measureUncaptured();
@@ -107,10 +110,10 @@ final class SwitchBenchmark {
   }
 
   private Map<String, byte[]> measurePlain(
-      SwitchCase switchCase, List<Tensor> inputs, Measured measured) throws Exception {
+      ModelCase modelCase, List<Tensor> inputs, Measured measured) throws Exception {
     try (PlainSession plain =
         new PlainSession(
-            library, switchCase.file(), accelerator.provider(), inputs, accelerator::pinned)) {
+            library, modelCase.file(), accelerator.provider(), inputs, accelerator::pinned)) {
       Contestant contestant = new Contestant(Row.PLAIN, () -> {}, plain);
       Contestant.measure(List.of(contestant), warmup, iterations, measured);
       return plain.answer();

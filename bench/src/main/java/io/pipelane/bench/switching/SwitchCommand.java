@@ -1,5 +1,8 @@
 package io.pipelane.bench.switching;
 
+import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.accelerator.Accelerators;
+import io.pipelane.bench.accelerator.ModelCase;
 import io.pipelane.bench.report.Provenance;
 import io.pipelane.config.ConfigLoader;
 import io.pipelane.config.DeviceSelection;
@@ -140,11 +143,11 @@ public final class SwitchCommand implements Callable<Integer> {
     work = Files.createDirectories(work.toAbsolutePath().normalize());
     Path library = OrtLibrary.locate(configuredLibrary(), work.resolve("cache"));
     Path folder = repository.toAbsolutePath().normalize();
-    List<SwitchCase> cases =
-        models.stream().map(name -> SwitchCase.of(folder, name, batch, sequence)).toList();
+    List<ModelCase> cases =
+        models.stream().map(name -> ModelCase.of(folder, name, batch, sequence)).toList();
     Measurements measurements = new Measurements();
     Map<String, String> provenance;
-    Map<SwitchCase, List<Tensor>> inputs = new LinkedHashMap<>();
+    Map<ModelCase, List<Tensor>> inputs = new LinkedHashMap<>();
     Map<String, String> serverSettings;
     PipelineCosts costs;
     try (Accelerator accelerator = open(library, cases)) {
@@ -154,13 +157,13 @@ public final class SwitchCommand implements Callable<Integer> {
       provenance.putAll(Provenance.now(benchmark.runtimeVersion()));
       serverSettings = accelerator.serverSettings();
       costs = benchmark.costs();
-      for (SwitchCase switchCase : cases) {
-        say("measuring " + switchCase.name());
-        inputs.put(switchCase, benchmark.measure(switchCase, measurements.of(switchCase.name())));
+      for (ModelCase modelCase : cases) {
+        say("measuring " + modelCase.name());
+        inputs.put(modelCase, benchmark.measure(modelCase, measurements.of(modelCase.name())));
       }
     }
-    for (SwitchCase switchCase : cases) {
-      measureServed(switchCase, inputs, serverSettings, measurements.of(switchCase.name()));
+    for (ModelCase modelCase : cases) {
+      measureServed(modelCase, inputs, serverSettings, measurements.of(modelCase.name()));
     }
     if (peer != null) {
       Peer.read(peer, measurements);
@@ -187,26 +190,26 @@ public final class SwitchCommand implements Callable<Integer> {
     return ConfigLoader.load(null, System.getenv(), Map.of()).config().runtime().library();
   }
 
-  private Accelerator open(Path library, List<SwitchCase> cases) throws IOException {
+  private Accelerator open(Path library, List<ModelCase> cases) throws IOException {
     long largest = 0;
-    for (SwitchCase switchCase : cases) {
-      largest = Math.max(largest, Files.size(switchCase.file()));
+    for (ModelCase modelCase : cases) {
+      largest = Math.max(largest, Files.size(modelCase.file()));
     }
     return Accelerators.open(DeviceSelection.parse(device), library, pageSize, largest);
   }
 
   private void measureServed(
-      SwitchCase switchCase,
-      Map<SwitchCase, List<Tensor>> inputs,
+      ModelCase modelCase,
+      Map<ModelCase, List<Tensor>> inputs,
       Map<String, String> settings,
       Measured measured)
       throws Exception {
     if (!parts.contains(Part.HTTP) && !parts.contains(Part.START)) {
       return;
     }
-    say("serving " + switchCase.name());
-    List<Tensor> request = Objects.requireNonNull(inputs.get(switchCase));
-    ServedModel served = new ServedModel(switchCase, request, work, settings);
+    say("serving " + modelCase.name());
+    List<Tensor> request = Objects.requireNonNull(inputs.get(modelCase));
+    ServedModel served = new ServedModel(modelCase, request, work, settings);
     if (parts.contains(Part.HTTP)) {
       served.measureHttp(measured);
     }

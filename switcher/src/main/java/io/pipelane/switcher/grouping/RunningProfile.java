@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** One structure's running means, and what of them is published. Safe for any thread. */
 final class RunningProfile {
@@ -13,6 +14,7 @@ final class RunningProfile {
    * groups for: groups once chosen then serve many transfers. Choosing costs more than a short run,
    * and short runs vary most: so publications come further and further apart, by runs.
    */
+  private static final long NANOS_BETWEEN = 1_000_000;
   private static final int MOST_SHAPES = 8;
   private static final double NEWEST_SHARE = 0.125;
   private static final double FAR = 0.1;
@@ -21,6 +23,7 @@ final class RunningProfile {
   private static final Comparator<Means> BY_WEIGHT = Comparator.comparingDouble(m -> m.weight);
 
   private final List<Means> means = new ArrayList<>();
+  private final AtomicLong lastDueNanos = new AtomicLong(Long.MIN_VALUE / 2);
   private volatile SegmentProfile published;
   private long runs;
   private long nextPublication;
@@ -72,6 +75,12 @@ final class RunningProfile {
   RunningProfile(SegmentProfile kept) {
     published = kept;
     kept.shapes().forEach(times -> means.add(new Means(times)));
+  }
+
+  /** Whether the last run that was due is long enough ago; then this one is the last. */
+  boolean isDue(long nowNanos) {
+    long last = lastDueNanos.get();
+    return nowNanos - last >= NANOS_BETWEEN && lastDueNanos.compareAndSet(last, nowNanos);
   }
 
   /** What was published last. */

@@ -339,11 +339,6 @@ public final class MemoryDaemon implements AutoCloseable {
     return holding == null ? 0 : holding.stallNanos();
   }
 
-  /** Whether there is anything to fetch; for any thread, and at once. */
-  public boolean lacksAnything() {
-    return memory.missingPages.get() > 0;
-  }
-
   /** Has somebody told, on any thread, when copies have ended or wishes have come. */
   public void onLink(Runnable listener) {
     linkListener = listener;

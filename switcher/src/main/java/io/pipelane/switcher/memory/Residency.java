@@ -4,7 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
+import io.pipelane.switcher.grouping.SegmentProfile;
 import io.pipelane.switcher.residency.Holding;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,7 +33,7 @@ final class Residency {
   @Nullable StructureRange mountedIn;
 
   /** What its stalls were told from; null where sizes alone are known. */
-  @Nullable ShapeTimes curveOf;
+  @Nullable SegmentProfile curveOf;
 
   int leases;
   boolean retired;

@@ -8,6 +8,7 @@ import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.StallCurve;
 import io.pipelane.switcher.residency.StallCurves;
+import java.util.List;
 import java.util.Optional;
 
 /** What models' missing pages cost, as far as it is known. Guarded by the daemon's lock. */
@@ -32,17 +33,19 @@ final class Stalls {
   /** Has a model's curve follow its profile, where there is another one than before. */
   void refresh(Residency residency, Holdings holdings) {
     Plan plan = residency.model.plan();
-    Optional<PipelineCosts> costs = settings.costs();
-    Optional<ShapeTimes> times =
-        settings.profiles().of(plan.structureHash()).flatMap(SegmentProfile::usual);
-    if (costs.isEmpty() || times.isEmpty() || times.get().equals(residency.curveOf)) {
+    SegmentProfile profile = settings.profiles().of(plan.structureHash()).orElse(null);
+    if (profile == null || profile.equals(residency.curveOf)) {
       return;
     }
-    ShapeTimes known = times.get();
-    residency.curveOf = known;
-    if (known.segmentNanos().size() == plan.segments().size()) {
+    Optional<PipelineCosts> costs = settings.costs();
+    Optional<List<Long>> segmentNanos = profile.usual().map(ShapeTimes::segmentNanos);
+    if (costs.isEmpty() || segmentNanos.isEmpty()) {
+      return;
+    }
+    residency.curveOf = profile;
+    if (segmentNanos.get().size() == plan.segments().size()) {
       holdings.setCurve(
-          residency.holding, curves.of(plan, costs.get().model(plan, known.segmentNanos()), 0));
+          residency.holding, curves.of(plan, costs.get().model(plan, segmentNanos.get()), 0));
     }
   }
 

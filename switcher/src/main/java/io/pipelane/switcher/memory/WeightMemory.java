@@ -30,9 +30,6 @@ final class WeightMemory {
   /** Copies that runs wait for. */
   final AtomicInteger copiesUnderWay = new AtomicInteger();
 
-  /** Pages that registered models lack. */
-  final AtomicInteger missingPages = new AtomicInteger();
-
   private final Map<Holding, Residency> owners = new HashMap<>();
   private final PagePool pages;
   private final long capacityBytes;
@@ -70,14 +67,12 @@ final class WeightMemory {
   void add(Residency residency) {
     residencies.put(residency.model.version(), residency);
     owners.put(residency.holding, residency);
-    missingPages.addAndGet(residency.missingSlots());
   }
 
   /** Forgets a model that has no pages any more. */
   void remove(Residency residency) {
     residencies.remove(residency.model.version());
     owners.remove(residency.holding);
-    missingPages.addAndGet(-residency.missingSlots());
     holdings.remove(residency.holding);
   }
 
@@ -138,7 +133,6 @@ final class WeightMemory {
   /** Gives a model a page that lies where it should. */
   void add(Residency residency, Page page) {
     residency.pages.add(page);
-    missingPages.decrementAndGet();
     holdings.setPages(residency.holding, residency.pages.size());
   }
 
@@ -150,7 +144,6 @@ final class WeightMemory {
         residency.range().addresses.unmap(residency.pages.size() - 1);
       }
       pages.giveBack(residency.pages.removeLast());
-      missingPages.incrementAndGet();
       counters.pagesEvicted++;
     }
     holdings.setPages(residency.holding, residency.pages.size());

@@ -6,22 +6,49 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
-/**
- * What runs are known by that take the same time and memory.
- *
- * @param shapes of the inputs, in the order of the model's declaration
- */
-record RunKey(ModelVersion model, List<Shape> shapes) {
-  RunKey {
-    shapes = List.copyOf(shapes);
+/** What runs are known by that take the same time and memory: a model and its inputs' shapes. */
+final class RunKey {
+  private final ModelVersion model;
+  private final List<Shape> shapes;
+  private final int hash; // Every request is looked up several times.
+
+  private RunKey(ModelVersion model, List<Shape> shapes) {
+    this.model = model;
+    this.shapes = shapes;
+    this.hash = 31 * model.hashCode() + shapes.hashCode();
   }
 
+  /** The key of a request, whose inputs are in the order of the model's declaration. */
   static RunKey of(InferenceRequest request) {
     List<Shape> shapes = new ArrayList<>(request.inputs().size());
     for (InputTensor input : request.inputs()) {
       shapes.add(input.shape());
     }
     return new RunKey(request.model(), shapes);
+  }
+
+  ModelVersion model() {
+    return model;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return this == other
+        || (other instanceof RunKey key
+            && hash == key.hash
+            && model.equals(key.model)
+            && shapes.equals(key.shapes));
+  }
+
+  @Override
+  public int hashCode() {
+    return hash;
+  }
+
+  @Override
+  public String toString() {
+    return model + " " + shapes;
   }
 }

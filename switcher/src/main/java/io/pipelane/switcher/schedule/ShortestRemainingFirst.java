@@ -90,6 +90,9 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   }
 
   private @Nullable QueuedRequest shortest(long nowNanos) {
+    if (lines.size() == 1) {
+      return lines.values().iterator().next().getFirst();
+    }
     @Nullable QueuedRequest best = null;
     double least = Double.POSITIVE_INFINITY;
     for (Deque<QueuedRequest> line : lines.values()) {

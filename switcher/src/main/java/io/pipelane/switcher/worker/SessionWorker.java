@@ -205,7 +205,9 @@ public final class SessionWorker implements Worker {
         .ifPresent(
             nanos -> {
               String structure = lease.range().structure().hash();
-              profiles.observed(structure, shapes(invocation.inputs()), nanos);
+              if (profiles.isDue(structure, nanoClock.getAsLong())) {
+                profiles.observed(structure, shapes(invocation.inputs()), nanos);
+              }
             });
   }
 

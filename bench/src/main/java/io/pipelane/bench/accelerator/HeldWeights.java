@@ -1,4 +1,4 @@
-package io.pipelane.bench.switching;
+package io.pipelane.bench.accelerator;
 
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.MemorySource;
@@ -9,13 +9,13 @@ import java.nio.channels.FileChannel;
 import java.util.function.LongFunction;
 
 /** Reads weights into host memory of a chosen kind, which outlives every lease. */
-final class HeldWeights {
+public final class HeldWeights {
   private static final long CHUNK = 1L << 30;
 
   private HeldWeights() {}
 
   /** Reads a model's weights once. */
-  static MemorySource read(ImportedModel model, LongFunction<MemorySegment> memory)
+  public static MemorySource read(ImportedModel model, LongFunction<MemorySegment> memory)
       throws IOException {
     MemorySegment bytes = memory.apply(model.plan().weightBytes());
     try (FileChannel file = FileChannel.open(model.weights())) {

@@ -1,4 +1,4 @@
-package io.pipelane.bench.switching;
+package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
@@ -28,9 +28,9 @@ final class CpuAccelerator implements Accelerator {
   private final Path library;
   private final CpuDevice device;
 
-  CpuAccelerator(Path library, ByteSize weights, ByteSize page) {
+  CpuAccelerator(Path library, ByteSize weights, ByteSize page, Bandwidth link) {
     this.library = library;
-    device = CpuDevice.open(weights, page, Bandwidth.UNLIMITED);
+    device = CpuDevice.open(weights, page, link);
   }
 
   @Override

@@ -1,4 +1,4 @@
-package io.pipelane.bench.switching;
+package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.Device;
@@ -31,7 +31,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A GPU. */
-final class CudaAccelerator implements Accelerator {
+public final class CudaAccelerator implements Accelerator {
   private static final boolean TF32 = true;
   private static final long WORKING_BYTES = 8L << 30;
   private static final double NANOS_PER_MILLI = 1e6;
@@ -69,7 +69,8 @@ final class CudaAccelerator implements Accelerator {
     return device;
   }
 
-  CudaContext context() {
+  /** The context that its work is in. */
+  public CudaContext context() {
     return device.context();
   }
 

@@ -1,4 +1,4 @@
-package io.pipelane.bench.switching;
+package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;

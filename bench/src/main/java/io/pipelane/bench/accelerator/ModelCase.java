@@ -1,4 +1,4 @@
-package io.pipelane.bench.switching;
+package io.pipelane.bench.accelerator;
 
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ImportedModel;
@@ -16,28 +16,30 @@ import java.util.Random;
  * @param batch what its first symbolic dimension becomes
  * @param sequence what its other symbolic dimensions become
  */
-record SwitchCase(String name, Path file, int batch, int sequence) {
+public record ModelCase(String name, Path file, int batch, int sequence) {
   private static final long SEED = 1;
 
   /** Token identifiers that every vocabulary has. */
   private static final int TOKENS = 20_000;
 
-  static SwitchCase of(Path repository, String name, int batch, int sequence) {
+  /** A model of a repository. */
+  public static ModelCase of(Path repository, String name, int batch, int sequence) {
     Path file = repository.resolve(name).resolve("1").resolve("model.onnx");
-    return new SwitchCase(name, file, batch, sequence);
+    return new ModelCase(name, file, batch, sequence);
   }
 
-  ModelVersion version() {
+  /** Its first version. */
+  public ModelVersion version() {
     return new ModelVersion(name, 1);
   }
 
   /** The same model, imported once more with other cuts. */
-  ModelVersion layered() {
+  public ModelVersion layered() {
     return new ModelVersion(name, 2);
   }
 
   /** Inputs that are the same in every run: noise, token identifiers, masks of ones. */
-  List<Tensor> inputs(ImportedModel model) {
+  public List<Tensor> inputs(ImportedModel model) {
     Random random = new Random(SEED);
     List<Tensor> inputs = new ArrayList<>();
     for (TensorSpec spec : model.plan().inputs()) {

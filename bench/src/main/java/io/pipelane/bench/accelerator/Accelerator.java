@@ -1,4 +1,4 @@
-package io.pipelane.bench.switching;
+package io.pipelane.bench.accelerator;
 
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** A device that is opened for a benchmark, and what belongs to its kind. */
-interface Accelerator extends AutoCloseable {
+public interface Accelerator extends AutoCloseable {
   Device device();
 
   /** How long each captured segment of a session computes alone, where that is known. */

@@ -1,0 +1,78 @@
+package io.pipelane.bench.density;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** Where the time of a number of requests went; written by lanes' threads, read once all are in. */
+final class Answers {
+  private final long[] executeNanos;
+  private final long[] endNanos;
+  private final Outputs outputs;
+  private final CountDownLatch missing;
+  private final AtomicReference<@Nullable StatusException> failure = new AtomicReference<>();
+
+  Answers(int count, Outputs outputs) {
+    this.executeNanos = new long[count];
+    this.endNanos = new long[count];
+    this.outputs = outputs;
+    this.missing = new CountDownLatch(count);
+  }
+
+  /** Takes the answer to a request. */
+  ResultHandler handler(int request) {
+    return new ResultHandler() {
+      @Override
+      public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+        return outputs.place(name, byteSize);
+      }
+
+      @Override
+      public void completed(InferenceTimings timed) {
+        executeNanos[request] = timed.executeNanos();
+        endNanos[request] = System.nanoTime();
+        missing.countDown();
+      }
+
+      @Override
+      public void failed(StatusException error) {
+        failure.compareAndSet(null, error);
+        missing.countDown();
+      }
+    };
+  }
+
+  /**
+   * Waits for all answers.
+   *
+   * @throws StatusException the first failure, if there was one
+   */
+  void await() {
+    try {
+      missing.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while answers are missing", e);
+    }
+    @Nullable StatusException first = failure.get();
+    if (first != null) {
+      throw first;
+    }
+  }
+
+  /** How long a run took, its stall included. */
+  long executeNanos(int request) {
+    return executeNanos[request];
+  }
+
+  /** When an answer was there, by {@link System#nanoTime}. */
+  long endNanos(int request) {
+    return endNanos[request];
+  }
+}

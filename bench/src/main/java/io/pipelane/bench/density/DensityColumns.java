@@ -1,0 +1,78 @@
+package io.pipelane.bench.density;
+
+import io.pipelane.bench.report.Column;
+import io.pipelane.bench.report.Results;
+import io.pipelane.bench.residency.Outcome;
+import java.util.List;
+
+/** What {@code bench density} measures. */
+final class DensityColumns {
+  private static final Column TIMES = new Column("times_whole", "x whole", 2);
+  private static final Column MEAN = new Column("stall_mean_ms", "stall mean ms", 3);
+  private static final Column P50 = new Column("stall_p50_ms", "p50", 3);
+  private static final Column P99 = new Column("stall_p99_ms", "p99", 3);
+  private static final Column P999 = new Column("stall_p999_ms", "p99.9", 3);
+  private static final Column WITHOUT = new Column("without_stall_percent", "without %", 1);
+  private static final Column MOVED = new Column("moved_gb", "GB moved", 1);
+  private static final Column AHEAD = new Column("ahead_gb", "ahead", 1);
+  private static final Column LATENCY_P50 = new Column("latency_p50_ms", "latency p50 ms", 2);
+  private static final Column LATENCY_P99 = new Column("latency_p99_ms", "p99", 2);
+  private static final Column SIMULATED_MEAN =
+      new Column("simulated_stall_mean_ms", "simulated stall mean ms", 3);
+  private static final Column SIMULATED_P99 = new Column("simulated_stall_p99_ms", "p99", 3);
+  private static final Column SIMULATED_LATENCY =
+      new Column("simulated_latency_p50_ms", "latency p50 ms", 2);
+  private static final Column SIMULATED_LATENCY_P99 =
+      new Column("simulated_latency_p99_ms", "p99", 2);
+
+  static final List<Column> ALL =
+      List.of(
+          TIMES,
+          MEAN,
+          P50,
+          P99,
+          P999,
+          WITHOUT,
+          MOVED,
+          AHEAD,
+          LATENCY_P50,
+          LATENCY_P99,
+          SIMULATED_MEAN,
+          SIMULATED_P99,
+          SIMULATED_LATENCY,
+          SIMULATED_LATENCY_P99);
+
+  static final String TITLE = "Variants that one device answers for, live and simulated";
+
+  static final List<String> NOTES =
+      List.of(
+          "Variants differ in name and read the same pinned host memory; each has device pages of"
+              + " its own. Popularity follows Zipf's law (0.9), requests come independently; the"
+              + " first quarter is not counted.",
+          "x whole: variants over those that fit the device with all their weights.",
+          "stall: what a run takes beyond the median of warm runs, which were measured before."
+              + " without: up to 0.08 ms. latency: from the intended moment of sending, when it was"
+              + " sent, to the answer.",
+          "simulated: the same requests replayed without the device, from the profile, the link and"
+              + " the costs of a transfer and of remapping that were measured in this run.",
+          "One lane, first come, first served. Medians over rounds, each with other requests.");
+
+  private DensityColumns() {}
+
+  static void add(Results results, String label, double times, Outcome live, Outcome simulated) {
+    results.add(label, TIMES, times);
+    results.add(label, MEAN, live.meanStall());
+    results.add(label, P50, live.medianStall());
+    results.add(label, P99, live.p99Stall());
+    results.add(label, P999, live.p999Stall());
+    results.add(label, WITHOUT, 100 * live.shareWithoutStall());
+    results.add(label, MOVED, live.gigabytes());
+    results.add(label, AHEAD, live.aheadGigabytes());
+    results.add(label, LATENCY_P50, live.medianLatency());
+    results.add(label, LATENCY_P99, live.p99Latency());
+    results.add(label, SIMULATED_MEAN, simulated.meanStall());
+    results.add(label, SIMULATED_P99, simulated.p99Stall());
+    results.add(label, SIMULATED_LATENCY, simulated.medianLatency());
+    results.add(label, SIMULATED_LATENCY_P99, simulated.p99Latency());
+  }
+}

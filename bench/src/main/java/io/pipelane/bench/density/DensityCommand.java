@@ -1,0 +1,162 @@
+package io.pipelane.bench.density;
+
+import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.accelerator.Accelerators;
+import io.pipelane.bench.accelerator.HeldWeights;
+import io.pipelane.bench.accelerator.ModelCase;
+import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Results;
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.ConfigLoader;
+import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.ResidencyConfig.Policy;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.importing.ImportSettings;
+import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.runtime.OrtLibrary;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench density}: more variants of a model than fit a device, asked in earnest. */
+@Command(
+    name = "density",
+    description = {
+      "Stalls of requests for variants of one model, of which only some fit the device, under",
+      "policies of residency; on the device, and beside it what the simulator says of the same",
+      "requests. bin/loadgen zoo writes models to ask."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class DensityCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private BenchOptions options = new BenchOptions();
+
+  @Option(
+      names = "--device",
+      paramLabel = "DEVICE",
+      description = "cpu, cuda or cuda:N (${DEFAULT-VALUE}).")
+  private String device = "cpu";
+
+  @Option(
+      names = "--memory",
+      paramLabel = "SIZE",
+      description = "Device memory for weights (${DEFAULT-VALUE}).")
+  private String memory = "512MiB";
+
+  @Option(
+      names = "--link",
+      paramLabel = "RATE",
+      description = "Imitates a slower link, on the CPU (${DEFAULT-VALUE}).")
+  private String link = "unlimited";
+
+  @Option(names = "--page-size", paramLabel = "SIZE", description = "Of device memory.")
+  private @Nullable String pageSize;
+
+  @Option(
+      names = "--repository",
+      paramLabel = "FOLDER",
+      description = "The model's folder (${DEFAULT-VALUE}).")
+  private Path repository = Path.of("zoo");
+
+  @Option(names = "--model", required = true, paramLabel = "NAME", description = "Of the folder.")
+  private String model = "";
+
+  @Option(names = "--batch", paramLabel = "N", description = "Rows a request (${DEFAULT-VALUE}).")
+  private int batch = 8;
+
+  @Option(
+      names = "--sequence",
+      paramLabel = "N",
+      description = "Tokens a row, for models of text (${DEFAULT-VALUE}).")
+  private int sequence = 128;
+
+  @Option(
+      names = "--variants",
+      split = ",",
+      paramLabel = "N",
+      description = "How many to ask, one number after another (${DEFAULT-VALUE}).")
+  private List<Integer> variants = List.of(4, 8, 16);
+
+  @Option(
+      names = "--policy",
+      split = ",",
+      paramLabel = "POLICY",
+      description = "Of ${COMPLETION-CANDIDATES} (${DEFAULT-VALUE}).")
+  private List<Policy> policies = List.of(Policy.EXPECTED_STALL, Policy.LRU);
+
+  @Option(
+      names = "--rate",
+      paramLabel = "R",
+      description = "Requests a second, of all variants together (${DEFAULT-VALUE}).")
+  private double rate = 20;
+
+  @Option(names = "--seed", paramLabel = "N", description = "Of the requests (${DEFAULT-VALUE}).")
+  private long seed = 1;
+
+  @Override
+  public Integer call() throws Exception {
+    Path work = options.work();
+    Path library = OrtLibrary.locate(configuredLibrary(), work.resolve("cache"));
+    ModelCase modelCase =
+        ModelCase.of(repository.toAbsolutePath().normalize(), model, batch, sequence);
+    Results results = new Results(DensityColumns.TITLE, DensityColumns.ALL, DensityColumns.NOTES);
+    DeviceSelection selection = DeviceSelection.parse(device);
+    try (Accelerator accelerator =
+        Accelerators.open(
+            selection, library, pageSize, ByteSize.parse(memory), Bandwidth.parse(link))) {
+      String runtime = runtimeVersion(accelerator);
+      ImportSettings settings =
+          ImportSettings.defaults(library, runtime).withTarget(accelerator.target());
+      ImportedModel imported =
+          Importer.open(work.resolve("cache"), settings)
+              .importModel(modelCase.file(), modelCase.version());
+      Subject subject =
+          new Subject(
+              imported,
+              HeldWeights.read(imported, accelerator::pinned),
+              modelCase.inputs(imported));
+      DensityRounds rounds = new DensityRounds(accelerator, subject, results, this::say);
+      rounds.calibrate();
+      for (int round = 0; round < options.rounds(); round++) {
+        for (int count : variants) {
+          for (Policy policy : policies) {
+            rounds.measure(count, policy, rate, options.length(), seed + round);
+          }
+        }
+      }
+      options.publish(spec, results, runtime, accelerator.description());
+    }
+    return 0;
+  }
+
+  private static String runtimeVersion(Accelerator accelerator) {
+    DeviceMemory persistent = new DeviceMemory(accelerator.device().persistent());
+    try (SessionFactory sessions = accelerator.sessions(persistent, false)) {
+      return sessions.runtimeVersion();
+    }
+  }
+
+  /** A configured folder wins over the class path, as for a server. */
+  private static Optional<Path> configuredLibrary() {
+    return ConfigLoader.load(null, System.getenv(), Map.of()).config().runtime().library();
+  }
+
+  private void say(String line) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(line);
+    out.flush();
+  }
+}

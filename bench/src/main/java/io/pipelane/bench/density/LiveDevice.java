@@ -1,0 +1,181 @@
+package io.pipelane.bench.density;
+
+import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.measure.Medians;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.SchedulingConfig;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.SwitcherSettings;
+import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.simulator.CopyReason;
+import io.pipelane.switcher.simulator.Replay;
+import io.pipelane.switcher.simulator.TracedUse;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A switcher that answers for variants of one model, one run at a time, first come first served.
+ */
+final class LiveDevice implements AutoCloseable {
+  private static final int QUEUE = 1_000_000;
+  private static final long QUEUE_BYTES = 1L << 40;
+  private static final int WARMUP = 10;
+  private static final int SAMPLES = 30;
+  private static final long SPIN_NANOS = 60_000;
+
+  private final Accelerator accelerator;
+  private final Subject subject;
+  private final Switcher switcher;
+  private final List<InferenceRequest> requests = new ArrayList<>();
+  private final Outputs outputs;
+
+  /** Registers so many variants; none of them is on the device. */
+  LiveDevice(
+      Accelerator accelerator,
+      Subject subject,
+      int variants,
+      Grouping grouping,
+      SegmentProfiles profiles,
+      PipelineCosts costs,
+      ResidencyConfig residency) {
+    this.accelerator = accelerator;
+    this.subject = subject;
+    this.outputs = new Outputs(accelerator::pinned);
+    DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
+    long weightBytes =
+        accelerator.device().pages().total() * accelerator.device().pages().pageBytes();
+    SchedulingConfig standard = PipelaneConfig.defaults().scheduling();
+    switcher =
+        new Switcher(
+            accelerator.device(),
+            memory,
+            accelerator.sessions(memory, true),
+            new SwitcherSettings(
+                weightBytes,
+                accelerator.workingBytes(),
+                1,
+                QUEUE,
+                QUEUE_BYTES,
+                grouping,
+                profiles,
+                new ResidencySettings(residency, profiles, Optional.of(costs)),
+                new SchedulingConfig(SchedulingConfig.Policy.FIFO, standard.ageingPercent())),
+            model -> subject.weights());
+    List<InputTensor> inputs = subject.inputs().stream().map(this::pinned).toList();
+    for (int i = 0; i < variants; i++) {
+      switcher.register(subject.variant(i));
+      requests.add(new InferenceRequest(subject.version(i), inputs, subject.outputs()));
+    }
+  }
+
+  private InputTensor pinned(Tensor input) {
+    MemorySegment data = accelerator.pinned(input.data().remaining());
+    data.copyFrom(MemorySegment.ofBuffer(input.data()));
+    return new InputTensor(input.name(), input.type(), input.shape(), data);
+  }
+
+  /** How long a run takes with all weights there; the median of some, after warming up. */
+  long warmNanos() {
+    for (int i = 0; i < WARMUP; i++) {
+      run(0);
+    }
+    return medianExecution(() -> {});
+  }
+
+  /** How long a run takes with no weight there. */
+  long coldNanos() {
+    return medianExecution(
+        () -> {
+          switcher.evict(subject.version(0));
+          accelerator.settle();
+        });
+  }
+
+  private long medianExecution(Runnable before) {
+    List<Double> samples = new ArrayList<>();
+    for (int i = 0; i < SAMPLES; i++) {
+      before.run();
+      samples.add((double) run(0));
+    }
+    return Math.round(Medians.of(samples));
+  }
+
+  /** What a page costs when a variant takes its structure's addresses over; 0 if none does. */
+  long remapPageNanos() {
+    TransferCounters before = switcher.transfers();
+    for (int i = 0; i < SAMPLES * requests.size(); i++) {
+      run(i % requests.size());
+    }
+    TransferCounters after = switcher.transfers();
+    long remaps = after.remaps() - before.remaps();
+    long pageBytes = accelerator.device().pages().pageBytes();
+    long pages = Math.ceilDiv(subject.model().plan().weightBytes(), pageBytes);
+    return remaps == 0 ? 0 : (after.remapNanos() - before.remapNanos()) / (remaps * pages);
+  }
+
+  private long run(int variant) {
+    Answers answers = new Answers(1, outputs);
+    switcher.submit(requests.get(variant), answers.handler(0));
+    answers.await();
+    return answers.executeNanos(0);
+  }
+
+  /**
+   * Sends a trace's requests when their times have come, whatever became of those before.
+   *
+   * @param warmNanos of a run; what takes longer has stalled
+   */
+  Replay replay(List<TracedUse> trace, long warmNanos) {
+    Answers answers = new Answers(trace.size(), outputs);
+    TransferCounters before = switcher.transfers();
+    long begin = System.nanoTime();
+    for (int i = 0; i < trace.size(); i++) {
+      awaitTime(begin + trace.get(i).nanos());
+      switcher.submit(requests.get(trace.get(i).model()), answers.handler(i));
+    }
+    answers.await();
+    TransferCounters after = switcher.transfers();
+    long[] stalls = new long[trace.size()];
+    long[] latencies = new long[trace.size()];
+    Arrays.setAll(stalls, i -> Math.max(0, answers.executeNanos(i) - warmNanos));
+    Arrays.setAll(latencies, i -> answers.endNanos(i) - begin - trace.get(i).nanos());
+    int[] models = trace.stream().mapToInt(TracedUse::model).toArray();
+    Map<CopyReason, Long> bytes =
+        Map.of(
+            CopyReason.DEMAND, after.bytesLoaded() - before.bytesLoaded(),
+            CopyReason.QUEUED, after.bytesWanted() - before.bytesWanted(),
+            CopyReason.IDLE, after.bytesPlanned() - before.bytesPlanned());
+    return new Replay(stalls, latencies, models, bytes);
+  }
+
+  private static void awaitTime(long nanos) {
+    long left = nanos - System.nanoTime();
+    while (left > 0) {
+      if (left > SPIN_NANOS) {
+        LockSupport.parkNanos(left - SPIN_NANOS);
+      } else {
+        Thread.onSpinWait();
+      }
+      left = nanos - System.nanoTime();
+    }
+  }
+
+  @Override
+  public void close() {
+    switcher.close();
+  }
+}
