@@ -38,7 +38,13 @@ public record SchedulingConfig(
             standard = "5",
             min = "0",
             max = "90")
-        int offlineSharePercent) {
+        int offlineSharePercent,
+    @Key(
+            about =
+                "Whether a run on the processor gives way at its gates: to requests while it is"
+                    + " offline work, and under srtf to those that are done sooner",
+            standard = "true")
+        boolean preemption) {
 
   /** The orders there are. */
   public enum Policy {

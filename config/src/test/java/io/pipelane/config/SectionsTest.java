@@ -352,7 +352,7 @@ class SectionsTest {
   void scheduling_defaults() {
     assertEquals(
         new SchedulingConfig(
-            SchedulingConfig.Policy.SRTF, 10, SchedulingConfig.FairMeasure.SERVICE, true, 5),
+            SchedulingConfig.Policy.SRTF, 10, SchedulingConfig.FairMeasure.SERVICE, true, 5, true),
         DEFAULTS.scheduling());
   }
 
@@ -360,14 +360,15 @@ class SectionsTest {
   void scheduling_everyValueChanged() {
     assertEquals(
         new SchedulingConfig(
-            SchedulingConfig.Policy.PACK, 0, SchedulingConfig.FairMeasure.MEMORY, false, 20),
+            SchedulingConfig.Policy.PACK, 0, SchedulingConfig.FairMeasure.MEMORY, false, 20, false),
         changed(
                 Map.of(
                     "scheduling.policy", "pack",
                     "scheduling.ageing-percent", "0",
                     "scheduling.fair-measure", "memory",
                     "scheduling.fair-work-conserving", "false",
-                    "scheduling.offline-share-percent", "20"))
+                    "scheduling.offline-share-percent", "20",
+                    "scheduling.preemption", "false"))
             .scheduling());
   }
 }

@@ -14,7 +14,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "rerun",
     description = {
-      "Measures once more what a result that --json has written holds: the same load, models, inputs",
+      "Measures once more what a result that --json has written holds: the same load, models,"
+          + " inputs",
       "and seeds. Only what is written where can be said anew."
     },
     mixinStandardHelpOptions = true,

@@ -106,7 +106,8 @@ class GrpcServerTest {
             {"data": [{"x": {"content": [1, 2, 3, 4], "shape": [1, 4]}}],
              "validation_data": [
                {"raw": {"content": [1, 2, 3, 4], "shape": [1, 4]},
-                "listed": {"content": [7, 8], "shape": [2]}}]}""");
+                "listed": {"content": [7, 8], "shape": [2]}}]}\
+            """);
 
     int right = execute("--concurrency 1 --request-count 5 --check-outputs --input-data " + data);
     Files.writeString(data, Files.readString(data).replace("[7, 8]", "[7, 9]"));

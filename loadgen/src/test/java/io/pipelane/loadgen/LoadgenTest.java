@@ -28,7 +28,8 @@ class LoadgenTest {
   private static final String METADATA =
       """
       {"name":"m","platform":"x","inputs":[{"name":"ids","datatype":"INT64","shape":[-1,4]}],
-       "outputs":[]}""";
+       "outputs":[]}\
+      """;
 
   private final StringWriter out = new StringWriter();
   private final StringWriter err = new StringWriter();

@@ -49,7 +49,8 @@ class SecuredServerTest {
   private static final String PASSWORD = "for tests";
   private static final String METADATA =
       """
-      {"name":"m","inputs":[{"name":"x","datatype":"FP32","shape":[-1,4]}],"outputs":[]}""";
+      {"name":"m","inputs":[{"name":"x","datatype":"FP32","shape":[-1,4]}],"outputs":[]}\
+      """;
 
   private final AtomicInteger inferences = new AtomicInteger();
   private final StringWriter out = new StringWriter();

@@ -13,7 +13,8 @@ import java.util.OptionalLong;
  * @param outputs names of the outputs wanted, in the order wanted
  * @param deadlineNanos when nobody waits for the answer any more, by {@link System#nanoTime}; none
  *     where the caller has named none
- * @param priority the class that it waits in
+ * @param priority the class that it waits in: offline ones take what online ones leave, and give
+ *     way to those
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -24,6 +25,15 @@ public record InferenceRequest(
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
+  }
+
+  /** An online request. */
+  public InferenceRequest(
+      ModelVersion model,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      OptionalLong deadlineNanos) {
+    this(model, inputs, outputs, deadlineNanos, Priority.ONLINE);
   }
 
   /** An online request without a deadline. */

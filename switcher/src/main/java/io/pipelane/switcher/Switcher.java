@@ -18,6 +18,7 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.FetchAheadThread;
 import io.pipelane.switcher.schedule.LaneThreads;
+import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.schedule.Room;
@@ -79,7 +80,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.memory = memory;
     this.sessions = sessions;
     this.profiles = settings.profiles();
-    lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes());
+    int spare =
+        sessions.givesWayAtGates() && settings.scheduling().preemption() ? settings.lanes() : 0;
+    lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes() + spare);
     worker = new SessionWorker(sessions, device.persistent(), lanes, profiles, clock);
     daemon =
         new MemoryDaemon(
@@ -104,7 +107,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
         settings.residency().config().prefetch()
             ? new FetchAheadThread(daemon, queue::upcoming)
             : null;
-    threads = new LaneThreads(settings.lanes(), queue, estimates, daemon, lanes, worker, clock);
+    threads =
+        new LaneThreads(settings.lanes(), spare, queue, estimates, daemon, lanes, worker, clock);
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
@@ -289,6 +293,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** The median over the latest runs of |estimate - actual| / actual; see {@link Estimates}. */
   public double estimateError() {
     return estimates.medianError();
+  }
+
+  /** What has been interrupted so far. */
+  public Preemptions preemptions() {
+    return threads.preemptions();
   }
 
   /** What waits for a lane. */

@@ -242,46 +242,6 @@ abstract class SwitcherContract {
     assertEquals(before.constantBytes(), switcher.memory().constantBytes());
   }
 
-  /** One of them asks for a row that does not exist; the others are none the worse for it. */
-  @Test
-  void requestsThatWait_runAsOneAndEachHasItsOwnAnswer() throws Exception {
-    assumeFalse(TestDevices.ON_GPU, "a GPU's kernels do not check their indices");
-    ImportedModel model = TestImports.batched(TestImports.of(lookup(), "lookup", folder));
-    switcher.register(model);
-    ImportedModel other = chain("m", 1);
-    switcher.register(other);
-    List<float[]> alone = new ArrayList<>();
-    for (long index = 0; index < 4; index++) {
-      alone.add(look(model.version(), index).await());
-    }
-    for (long bad : new long[] {-1, 64}) {
-      switcher.evict(other.version());
-      HeldSource held = HeldSource.holding(other.plan().weightBytes());
-      nextSource = held;
-      List<Call> before = List.of(submit(other, input(1)), submit(other, input(1)));
-      held.awaitReached();
-      while (switcher.queue().requests() > 0) {
-        Thread.onSpinWait();
-      }
-      List<Call> calls = new ArrayList<>();
-      for (long index = 0; index < 4; index++) {
-        calls.add(look(model.version(), bad == 64 && index == 1 ? bad : index));
-      }
-      held.release();
-      before.forEach(Call::await);
-      for (int i = 0; i < 4; i++) {
-        if (bad == 64 && i == 1) {
-          assertEquals(Status.INVALID_ARGUMENT, refused(calls.get(i)::await));
-        } else {
-          assertArrayEquals(alone.get(i), calls.get(i).await());
-        }
-        assertEquals(1, calls.get(i).answers());
-      }
-    }
-    assertTrue(switcher.queue().batches() >= 2, switcher.queue().toString());
-    assertTrue(switcher.queue().failedBatches() >= 1, switcher.queue().toString());
-  }
-
   @Test
   void run_weightsCannotBeRead_isTheServersFaultAndTheNextRunIsRight() throws Exception {
     ImportedModel model = chain("m", 1);

@@ -24,7 +24,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "try",
     description = {
-      "From nothing to a report: serves some of the demo's models, in a process of its own and from",
+      "From nothing to a report: serves some of the demo's models, in a process of its own and"
+          + " from",
       "less memory than they take, asks them real texts and pictures at rising rates, and writes a",
       "page with charts. Exit status: as loadgen's own."
     },

@@ -151,8 +151,8 @@ public final class TextReport {
         report.cpu().loadThread().toNanos() / 1e9);
     Pauses pauses = report.pauses();
     print(
-        "client lag   p99 %s ms sending, %s ms at any time; stood still %d times, %s ms in all, %s ms"
-            + " at most; collections %s ms%n",
+        "client lag   p99 %s ms sending, %s ms at any time; stood still %d times, %s ms in all, %s"
+            + " ms at most; collections %s ms%n",
         millis(Duration.ofNanos(report.lagNanos().getValueAtPercentile(99))),
         millis(pauses.delay()),
         pauses.count(),

@@ -182,7 +182,8 @@ public final class ServingDevices implements InferenceService {
               switcher.transfers(),
               switcher.queue(),
               switcher.paddedRows(),
-              switcher.estimateError()));
+              switcher.estimateError(),
+              switcher.preemptions()));
     }
     return states;
   }

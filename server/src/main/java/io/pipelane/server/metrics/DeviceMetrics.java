@@ -13,6 +13,8 @@ import java.util.function.ToDoubleFunction;
 
 /** What the metrics say of devices: their memory by kind, transfers, queues and workers. */
 final class DeviceMetrics {
+  private static final double NANOS_A_SECOND = 1e9;
+
   private final Map<String, DeviceState> devices;
   private final List<MetricFamily> families = new ArrayList<>();
 
@@ -26,6 +28,7 @@ final class DeviceMetrics {
     metrics.addQueue();
     metrics.addModels();
     metrics.addTransfers();
+    metrics.addPreemptions();
     return metrics.families;
   }
 
@@ -145,6 +148,25 @@ final class DeviceMetrics {
           bytes.add(counters.bytesWanted(), wanted).add(counters.bytesPlanned(), planned);
         });
     families.addAll(List.of(pages, bytes));
+  }
+
+  private void addPreemptions() {
+    counter(
+        "pipelane_preemptions",
+        "Times that a run gave way at a gate",
+        state -> state.preemptions().runs());
+    counter(
+        "pipelane_preempting_requests",
+        "Requests that ran before a run that had begun earlier",
+        state -> state.preemptions().requests());
+    counter(
+        "pipelane_preempting_wait_seconds",
+        "From the submission of those requests to their first segment",
+        state -> state.preemptions().waitNanos() / NANOS_A_SECOND);
+    gauge(
+        "pipelane_preempting_longest_wait_seconds",
+        "The longest of these times",
+        state -> state.preemptions().longestWaitNanos() / NANOS_A_SECOND);
   }
 
   private void gauge(String name, String help, ToDoubleFunction<DeviceState> value) {

@@ -2,6 +2,7 @@ package io.pipelane.server.metrics;
 
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 
 /**
@@ -10,10 +11,12 @@ import io.pipelane.switcher.schedule.QueueOverview;
  * @param queue what waits
  * @param paddedRows rows that batches were filled up with, since the start
  * @param estimateError the median of |estimate - actual| / actual over its latest runs
+ * @param preemptions what its runs have given way to
  */
 public record DeviceState(
     MemoryOverview memory,
     TransferCounters transfers,
     QueueOverview queue,
     long paddedRows,
-    double estimateError) {}
+    double estimateError,
+    Preemptions preemptions) {}

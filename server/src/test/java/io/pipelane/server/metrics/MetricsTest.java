@@ -12,6 +12,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.ByteArrayOutputStream;
@@ -35,7 +36,8 @@ class MetricsTest {
         new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
         new QueueOverview(9, 90, 2, 3, 4, 10, 1),
         6,
-        0.25);
+        0.25,
+        new Preemptions(23, 24, 1_500_000_000, 250_000_000));
   }
 
   private List<String> scrape() throws IOException {
@@ -43,7 +45,8 @@ class MetricsTest {
     new Metrics(
             statistics,
             () -> Map.of("cpu", device()),
-            () -> new WorkersOverview(List.of(), 4, 2, "", 0))
+            () -> new WorkersOverview(List.of(), 4, 2, "", 0),
+            () -> new JobCounts(Map.of("done", 2), 30, 1))
         .write(text);
     return text.toString(StandardCharsets.UTF_8).lines().toList();
   }
@@ -99,6 +102,12 @@ class MetricsTest {
     assertLine(lines, "pipelane_queue_refused_total{device=\"cpu\",reason=\"late\"} 2.0");
     assertLine(lines, "pipelane_batched_requests_total{device=\"cpu\"} 10.0");
     assertLine(lines, "pipelane_padded_rows_total{device=\"cpu\"} 6.0");
+    assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
+    assertLine(lines, "pipelane_job_rows 30.0");
+    assertLine(lines, "pipelane_preemptions_total{device=\"cpu\"} 23.0");
+    assertLine(lines, "pipelane_preempting_requests_total{device=\"cpu\"} 24.0");
+    assertLine(lines, "pipelane_preempting_wait_seconds_total{device=\"cpu\"} 1.5");
+    assertLine(lines, "pipelane_preempting_longest_wait_seconds{device=\"cpu\"} 0.25");
     assertLine(lines, "pipelane_workers_lost_total 2.0");
   }
 

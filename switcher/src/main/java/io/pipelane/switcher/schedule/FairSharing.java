@@ -138,7 +138,17 @@ final class FairSharing implements SchedulingPolicy {
   }
 
   private QueuedRequest take(Job job, long nowNanos) {
-    QueuedRequest next = job.line.removeFirst();
+    QueuedRequest next = job.line.getFirst();
+    take(next, nowNanos);
+    return next;
+  }
+
+  @Override
+  public void take(QueuedRequest next, long nowNanos) {
+    @Nullable Job job = jobs.get(next.request().model());
+    if (job == null || !job.line.remove(next)) {
+      return;
+    }
     long nanos = Math.max(LEAST_CHARGE_NANOS, estimates.remainingNanos(next.key()));
     double perNano =
         switch (measure) {
@@ -149,7 +159,6 @@ final class FairSharing implements SchedulingPolicy {
     job.running++;
     charges.put(next, new Charge(job, perNano, nanos, nowNanos));
     room.take(next);
-    return next;
   }
 
   @Override

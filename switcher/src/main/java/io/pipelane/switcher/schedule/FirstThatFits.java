@@ -52,6 +52,12 @@ final class FirstThatFits implements SchedulingPolicy {
   }
 
   @Override
+  public void take(QueuedRequest request, long nowNanos) {
+    remove(request);
+    room.take(request);
+  }
+
+  @Override
   public void remove(QueuedRequest request) {
     boolean oldest = !requests.isEmpty() && requests.getFirst() == request;
     requests.remove(request);

@@ -16,7 +16,8 @@ final class PriorityClasses implements SchedulingPolicy {
    * Offline requests do not starve, if their share is above 0: while one waits, each online run
    * earns credit of its time * share / (1 - share), and once that is what the next offline request
    * needs, it runs. So the next one, of remaining time R, begins after online runs of
-   * R * (1 - share) / share and one more; those behind it in their class one after another.
+   * R * (1 - share) / share and one more; those behind it in their class one after another. An
+   * offline run that has given way at a gate goes on, and gives way no more, on the same terms.
    */
   private static final long LEAST_CHARGE_NANOS = 1_000;
 
@@ -25,6 +26,8 @@ final class PriorityClasses implements SchedulingPolicy {
   private final Estimates estimates;
   private final double earned;
   private final Set<QueuedRequest> offlineWaiting = new HashSet<>();
+  private @Nullable QueuedRequest onCredit;
+  private boolean heldUp;
   private double creditNanos;
 
   /**
@@ -66,38 +69,70 @@ final class PriorityClasses implements SchedulingPolicy {
     }
     @Nullable QueuedRequest next = online.poll(nowNanos);
     if (next != null) {
-      creditNanos += earned * charge(next);
+      earn(next);
       return next;
     }
     boolean onlineWaits = !online.first(1, nowNanos).isEmpty();
     return onlineWaits ? null : pollOffline(nowNanos, false);
   }
 
-  private @Nullable QueuedRequest pollOffline(long nowNanos, boolean onCredit) {
+  private @Nullable QueuedRequest pollOffline(long nowNanos, boolean isOnCredit) {
     @Nullable QueuedRequest next = offline.poll(nowNanos);
     if (next != null) {
-      creditNanos = onCredit ? Math.max(0, creditNanos - charge(next)) : creditNanos;
-      offlineLeft(next);
+      offlineWaiting.remove(next);
+      if (isOnCredit) {
+        spend(next, charge(next));
+      }
     }
     return next;
+  }
+
+  private void earn(QueuedRequest onlineRun) {
+    creditNanos += earned * charge(onlineRun);
+  }
+
+  private void spend(QueuedRequest offlineRun, long nanos) {
+    creditNanos = Math.max(0, creditNanos - nanos);
+    onCredit = offlineRun;
+  }
+
+  @Override
+  public @Nullable QueuedRequest interrupting(
+      QueuedRequest run, long remainingNanos, long nowNanos) {
+    if (run.request().priority() == Priority.ONLINE) {
+      return online.interrupting(run, remainingNanos, nowNanos);
+    }
+    if (run != onCredit) {
+      List<QueuedRequest> first = online.first(1, nowNanos);
+      if (!first.isEmpty()
+          && (earned == 0 || creditNanos < Math.max(LEAST_CHARGE_NANOS, remainingNanos))) {
+        heldUp = true;
+        return first.getFirst();
+      }
+      if (!first.isEmpty()) {
+        spend(run, remainingNanos);
+      }
+    }
+    return offline.interrupting(run, remainingNanos, nowNanos);
+  }
+
+  @Override
+  public void take(QueuedRequest request, long nowNanos) {
+    offlineWaiting.remove(request);
+    if (request.request().priority() == Priority.ONLINE && (heldUp || !offlineWaiting.isEmpty())) {
+      earn(request);
+    }
+    heldUp = false;
+    classOf(request).take(request, nowNanos);
   }
 
   private long charge(QueuedRequest request) {
     return Math.max(LEAST_CHARGE_NANOS, estimates.remainingNanos(request.key()));
   }
 
-  private void offlineLeft(QueuedRequest request) {
-    offlineWaiting.remove(request);
-    if (offlineWaiting.isEmpty()) {
-      creditNanos = 0;
-    }
-  }
-
   @Override
   public void remove(QueuedRequest request) {
-    if (request.request().priority() == Priority.OFFLINE) {
-      offlineLeft(request);
-    }
+    offlineWaiting.remove(request);
     classOf(request).remove(request);
   }
 

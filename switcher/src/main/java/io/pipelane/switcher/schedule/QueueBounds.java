@@ -4,13 +4,14 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.StatusException;
 import java.time.Duration;
 
-/** How much waits, and how much may. Guarded by the queue's lock. */
+/** How much waits, and how much may. Guarded by the queue's lock, but where it says so. */
 final class QueueBounds {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final int maximumRequests;
   private final long maximumBytes;
   private int requests;
+  private volatile boolean isEmpty = true;
   private long bytes;
 
   QueueBounds(int maximumRequests, long maximumBytes) {
@@ -40,13 +41,20 @@ final class QueueBounds {
     }
     request.line().admit(request);
     requests++;
+    isEmpty = false;
     bytes += request.inputBytes();
   }
 
   void left(QueuedRequest request) {
     requests--;
+    isEmpty = requests == 0;
     bytes -= request.inputBytes();
     request.line().left(request);
+  }
+
+  /** Whether nothing waits; for any thread. */
+  boolean isEmpty() {
+    return isEmpty;
   }
 
   int requests() {

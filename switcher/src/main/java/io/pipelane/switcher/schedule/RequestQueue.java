@@ -27,27 +27,21 @@ public final class RequestQueue {
    * One lock guards the policy, the lines of models and the counts. A request that leaves is
    * STARTED under it, so it is handed out once. `again` holds requests whose batch failed: they are
    * claimed already, count no longer, and go first.
-   *
-   * A request that came while its lane had nothing to do is never held for others. Held are only
-   * those that a lane finds when it has ended a run, while no other lane is idle and no other model's
-   * requests wait; the thread waits on `gathering` then, and any thread that would idle lets it go.
    */
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition filled = lock.newCondition();
-  private final Condition gathering = lock.newCondition();
   private final SchedulingPolicy policy;
   private final boolean policyHeedsEnds;
   private final Estimates estimates;
-  private final BatchSizing sizing;
+  private final BatchGathering gathering;
   private final QueueBounds bounds;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, ModelLine> lines = new ConcurrentHashMap<>();
   private final Deque<QueuedRequest> again = new ArrayDeque<>();
   private final QueueCounters counters = new QueueCounters();
   private int idle;
-  private int holding;
   private boolean closed;
 
   /**
@@ -67,9 +61,11 @@ public final class RequestQueue {
     this.policy = policy;
     this.policyHeedsEnds = policy.heedsEnds();
     this.estimates = estimates;
-    this.sizing = new BatchSizing(estimates, lanes);
     this.bounds = new QueueBounds(maximumRequests, maximumBytes);
     this.nanoClock = nanoClock;
+    this.gathering =
+        new BatchGathering(
+            lock.newCondition(), policy, bounds, new BatchSizing(estimates, lanes), nanoClock);
   }
 
   /** Has a model's requests wait on other terms from now on. */
@@ -111,9 +107,7 @@ public final class RequestQueue {
       queued.keepOrder();
       policy.add(queued);
       filled.signal();
-      if (holding > 0) {
-        gathering.signalAll();
-      }
+      gathering.wake();
       return queued;
     } finally {
       lock.unlock();
@@ -193,16 +187,14 @@ public final class RequestQueue {
           if (closed && bounds.requests() == 0) {
             return List.of();
           }
-          if (holding > 0) {
-            gathering.signalAll();
-          }
           hasIdled = true;
           idle++;
+          gathering.wake();
           filled.awaitUninterruptibly();
           idle--;
         } else if (next.start()) {
           bounds.left(next);
-          return withOthers(next, hasIdled);
+          return idle > 0 ? List.of(next) : gathering.with(next, !hasIdled, this::mayHold);
         } else {
           policy.ended(next, now);
         }
@@ -212,64 +204,9 @@ public final class RequestQueue {
     }
   }
 
-  /** A request and those that run with it, the first to be polled first. */
-  private List<QueuedRequest> withOthers(QueuedRequest first, boolean hasIdled) {
-    BatchRules rules = first.line().batching();
-    boolean mayHold = rules.maxDelayNanos() > 0 && !hasIdled;
-    if (!rules.any() || idle > 0 || (first.line().requests() == 0 && !mayHold)) {
-      return List.of(first);
-    }
-    List<QueuedRequest> members = new ArrayList<>(List.of(first));
-    int most = 2 * rules.sizes().getLast();
-    gather(members, most);
-    if (mayHold) {
-      hold(members, most, first.submittedNanos() + rules.maxDelayNanos());
-    }
-    return members;
-  }
-
-  /** Adds those that wait and are worth running with the others; looks at so many at most. */
-  private void gather(List<QueuedRequest> members, int most) {
-    QueuedRequest first = members.getFirst();
-    if (first.line().requests() == 0) {
-      return;
-    }
-    List<QueuedRequest> alike = new ArrayList<>(members.subList(1, members.size()));
-    alike.addAll(policy.alike(first, most));
-    int count = sizing.choose(first, alike, nanoClock.getAsLong());
-    for (int i = members.size() - 1; i < alike.size() && members.size() < count; i++) {
-      QueuedRequest other = alike.get(i);
-      if (other.start()) {
-        policy.remove(other);
-        bounds.left(other);
-        other.joins(first);
-        members.add(other);
-      }
-    }
-  }
-
-  /** Waits for more, while nothing is lost by that. */
-  private void hold(List<QueuedRequest> members, int most, long untilNanos) {
-    ModelLine line = members.getFirst().line();
-    int target = sizing.target(members.getFirst(), nanoClock.getAsLong());
-    long left = untilNanos - nanoClock.getAsLong();
-    while (members.size() < target
-        && left > 0
-        && idle == 0
-        && !closed
-        && bounds.requests() == line.requests()) {
-      holding++;
-      try {
-        gathering.awaitNanos(left);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return;
-      } finally {
-        holding--;
-      }
-      gather(members, most);
-      left = untilNanos - nanoClock.getAsLong();
-    }
+  /** Whether a lane may wait for more requests: no other one does, and more will come. */
+  private boolean mayHold() {
+    return idle == 0 && !closed;
   }
 
   /** What was taken has ended. */
@@ -298,6 +235,59 @@ public final class RequestQueue {
     }
   }
 
+  /**
+   * The request for which a run gives way, if there is one; it stays in line.
+   *
+   * @param remainingNanos what the run still needs
+   */
+  @Nullable QueuedRequest before(QueuedRequest run, long remainingNanos) {
+    lock.lock();
+    try {
+      return policy.interrupting(run, remainingNanos, nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Takes it, claimed for running; null when there is none. */
+  @Nullable QueuedRequest takeBefore(QueuedRequest run, long remainingNanos) {
+    while (true) {
+      @Nullable QueuedRequest next = claimBefore(run, remainingNanos);
+      if (next == null || !refuseIfLate(next, nanoClock.getAsLong())) {
+        return next;
+      }
+      ended(next);
+    }
+  }
+
+  private @Nullable QueuedRequest claimBefore(QueuedRequest run, long remainingNanos) {
+    lock.lock();
+    try {
+      if (!again.isEmpty()) {
+        return again.removeFirst();
+      }
+      long now = nanoClock.getAsLong();
+      @Nullable QueuedRequest next = policy.interrupting(run, remainingNanos, now);
+      while (next != null) {
+        policy.take(next, now);
+        if (next.start()) {
+          bounds.left(next);
+          return next;
+        }
+        policy.ended(next, now);
+        next = policy.interrupting(run, remainingNanos, now);
+      }
+      return null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether nothing waits; for any thread, and at once. */
+  boolean isEmpty() {
+    return bounds.isEmpty();
+  }
+
   /** A request was withdrawn and waits no longer. */
   void withdrawn(QueuedRequest request) {
     lock.lock();
@@ -318,7 +308,7 @@ public final class RequestQueue {
     try {
       closed = true;
       filled.signalAll();
-      gathering.signalAll();
+      gathering.wake();
     } finally {
       lock.unlock();
     }

@@ -25,11 +25,28 @@ public interface SchedulingPolicy {
    */
   List<QueuedRequest> alike(QueuedRequest request, int count);
 
+  /** Takes a request that {@link #interrupting} has named. */
+  default void take(QueuedRequest request, long nowNanos) {
+    remove(request);
+  }
+
   /** Whether {@link #ended} has to be called. */
   default boolean heedsEnds() {
     return false;
   }
 
-  /** A request that was polled has ended, or was not run; for others nothing happens. */
+  /** A request that was taken has ended, or was not run; for others nothing happens. */
   default void ended(QueuedRequest request, long nowNanos) {}
+
+  /**
+   * The request for which a run gives way at its next gate, if there is one; it stays in line. Most
+   * policies let every run come to its end.
+   *
+   * @param run a request that has begun to run
+   * @param remainingNanos what it is thought to need until its end
+   */
+  default @Nullable QueuedRequest interrupting(
+      QueuedRequest run, long remainingNanos, long nowNanos) {
+    return null;
+  }
 }
