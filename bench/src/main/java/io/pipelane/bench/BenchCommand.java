@@ -9,6 +9,7 @@ import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.policies.PoliciesCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
+import io.pipelane.bench.stall.StallCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
@@ -33,6 +34,7 @@ import picocli.CommandLine.Spec;
       NoopCommand.class,
       PoliciesCommand.class,
       ResidencyCommand.class,
+      StallCommand.class,
       SwitchCommand.class,
       WorkersCommand.class
     })

@@ -114,17 +114,13 @@ final class LiveDevice implements AutoCloseable {
     return Math.round(Medians.of(samples));
   }
 
-  /** What a page costs when a variant takes its structure's addresses over; 0 if none does. */
-  long remapPageNanos() {
-    TransferCounters before = switcher.transfers();
+  /** How long a run takes whose weights are there, and another variant was asked before. */
+  long remappedNanos() {
+    List<Double> samples = new ArrayList<>();
     for (int i = 0; i < SAMPLES * requests.size(); i++) {
-      run(i % requests.size());
+      samples.add((double) run(i % requests.size()));
     }
-    TransferCounters after = switcher.transfers();
-    long remaps = after.remaps() - before.remaps();
-    long pageBytes = accelerator.device().pages().pageBytes();
-    long pages = Math.ceilDiv(subject.model().plan().weightBytes(), pageBytes);
-    return remaps == 0 ? 0 : (after.remapNanos() - before.remapNanos()) / (remaps * pages);
+    return Math.round(Medians.of(samples));
   }
 
   private long run(int variant) {
