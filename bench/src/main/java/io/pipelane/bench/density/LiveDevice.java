@@ -73,7 +73,8 @@ final class LiveDevice implements AutoCloseable {
                 grouping,
                 profiles,
                 new ResidencySettings(residency, profiles, Optional.of(costs)),
-                new SchedulingConfig(SchedulingConfig.Policy.FIFO, standard.ageingPercent())),
+                new SchedulingConfig(
+                    SchedulingConfig.Policy.FIFO, standard.ageingPercent(), false)),
             model -> subject.weights());
     List<InputTensor> inputs = subject.inputs().stream().map(this::pinned).toList();
     for (int i = 0; i < variants; i++) {
