@@ -46,11 +46,16 @@ final class RunProgress {
 
   /**
    * What the run still needs: what was expected, less what it has had. One that is longer than
-   * expected, or of which nothing was, goes on as it has come so far.
+   * expected, or of which nothing was, goes on as it has come so far; but the former needs no more
+   * than another like it, which would not be done sooner.
    */
   long remainingNanos(long nowNanos) {
     long had = nowNanos - beginNanos - waitedNanos;
     long left = expectedNanos - had;
-    return left > 0 || segment == 0 ? Math.max(0, left) : had / segment * (segments - segment);
+    if (left > 0 || segment == 0) {
+      return Math.max(0, left);
+    }
+    long asSoFar = had / segment * (segments - segment);
+    return expectedNanos == 0 ? asSoFar : Math.min(expectedNanos, asSoFar);
   }
 }
