@@ -37,6 +37,8 @@ final class TritonConfigFile {
           "output.data_type",
           "output.dims",
           "dynamic_batching.preferred_batch_size",
+          "dynamic_batching.max_queue_delay_microseconds",
+          "dynamic_batching.preserve_ordering",
           "dynamic_batching.default_queue_policy.max_queue_size",
           "dynamic_batching.default_queue_policy.default_timeout_microseconds",
           "dynamic_batching.default_queue_policy.allow_timeout_override",

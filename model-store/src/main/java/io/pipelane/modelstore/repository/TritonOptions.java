@@ -21,7 +21,7 @@ final class TritonOptions {
     ModelConfig message = config.message();
     ModelDynamicBatching batching = message.getDynamicBatching();
     ModelQueuePolicy queue = batching.getDefaultQueuePolicy();
-    List<Integer> buckets =
+    List<Integer> preferred =
         batching.getPreferredBatchSizeList().stream()
             .filter(size -> size > 0 && size <= Math.max(1, message.getMaxBatchSize()))
             .distinct()
@@ -35,10 +35,22 @@ final class TritonOptions {
             ? Optional.of(Duration.of(micros, ChronoUnit.MICROS))
             : Optional.empty();
     return new ModelOptions(
-        buckets,
+        preferred,
         message.getModelWarmupCount() > 0,
         ModelOptions.DEFAULT.tenant(),
         ModelOptions.DEFAULT.priority(),
-        new Limits(queued, Optional.empty(), timeout));
+        new Limits(queued, Optional.empty(), Optional.empty(), timeout),
+        new BatchingOptions(
+            BatchingOptions.DEFAULT.mode(),
+            preferred,
+            delay(batching.getMaxQueueDelayMicroseconds()),
+            batching.getPreserveOrdering()));
+  }
+
+  /** Unsigned, and no longer than one that a {@code pipelane.yaml} may ask for. */
+  private static Duration delay(long micros) {
+    Duration longest = ModelOptionsFile.LONGEST_DELAY;
+    boolean isLonger = Long.compareUnsigned(micros, longest.toNanos() / 1_000) > 0;
+    return isLonger ? longest : Duration.of(micros, ChronoUnit.MICROS);
   }
 }

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -66,6 +67,8 @@ class TritonConfigTest {
   void parse_mapsWhatHasAMeaning() {
     ModelOptions options = TritonOptions.of(parse(RESNET));
     assertEquals(List.of(4, 8), options.buckets());
+    assertEquals(List.of(4, 8), options.batching().preferredSizes());
+    assertEquals(Duration.of(100, ChronoUnit.MICROS), options.batching().maxQueueDelay());
     assertTrue(options.warmUp());
     assertEquals(Optional.of(32), options.limits().queuedRequests());
     assertEquals(Optional.of(Duration.ofMillis(50)), options.limits().timeout());
@@ -76,7 +79,6 @@ class TritonConfigTest {
   void parse_namesWhatIsIgnored() {
     assertEquals(
         List.of(
-            "dynamic_batching.max_queue_delay_microseconds",
             "input.format",
             "instance_group",
             "optimization",

@@ -119,7 +119,7 @@ public final class AccessControl implements AutoCloseable {
   }
 
   /** Reads the file if it has changed; one that is missing for a moment changes nothing. */
-  void look() {
+  synchronized void look() {
     FileTime modified;
     try {
       modified = Files.getLastModifiedTime(Objects.requireNonNull(file));

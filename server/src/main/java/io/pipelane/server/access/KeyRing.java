@@ -1,8 +1,8 @@
 package io.pipelane.server.access;
 
-import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -15,21 +15,23 @@ final class KeyRing {
    * are random, 256 bits of them as `pipelane key` makes them; nobody tries them all.
    */
   private final List<Entry> entries;
+  private final List<byte[]> digests;
 
   /** A key's digest, in hexadecimal, and who holds the key. */
   record Entry(String digest, Caller caller) {}
 
   KeyRing(List<Entry> entries) {
     this.entries = List.copyOf(entries);
+    this.digests = entries.stream().map(entry -> HexFormat.of().parseHex(entry.digest)).toList();
   }
 
   /** Who holds a key; null for nobody. */
   @Nullable Caller find(String key) {
-    byte[] presented = KeyText.digest(key).getBytes(StandardCharsets.US_ASCII);
+    byte[] presented = KeyText.digestBytes(key);
     Caller found = null;
-    for (Entry entry : entries) {
-      if (MessageDigest.isEqual(entry.digest.getBytes(StandardCharsets.US_ASCII), presented)) {
-        found = entry.caller;
+    for (int i = 0; i < digests.size(); i++) {
+      if (MessageDigest.isEqual(digests.get(i), presented)) {
+        found = entries.get(i).caller;
       }
     }
     return found;

@@ -23,10 +23,12 @@ public final class KeyText {
 
   /** A key's SHA-256 in hexadecimal, as key files have it. */
   public static String digest(String key) {
+    return HexFormat.of().formatHex(digestBytes(key));
+  }
+
+  static byte[] digestBytes(String key) {
     try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(digest);
+      return MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
     } catch (NoSuchAlgorithmException e) {
       throw new AssertionError("every JDK has SHA-256", e);
     }

@@ -7,7 +7,6 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.IncomingVersion;
-import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Problem;
@@ -22,7 +21,6 @@ import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.server.device.ServingDevices;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -91,7 +89,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                     Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
     problems.forEach(
         (name, reasons) -> exclusively(model(name), model -> model.problem(joined(reasons))));
-    scan.registered().forEach(RepositoryCatalog::warnOfOptions);
     IgnoredKeys.warn(scan.registered());
     scan.registered().forEach(found -> exclusively(model(found.version()), announce(found)));
     scanned = true;
@@ -223,7 +220,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private void update(
       CatalogModel model, String name, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
-    found.forEach(RepositoryCatalog::warnOfOptions);
     IgnoredKeys.warn(found);
     found.forEach(version -> bringIn(model, version));
     if (!problems.isEmpty()) {
@@ -287,6 +283,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         serve(model, next);
       } else if (current.imported().equals(imported)) {
         devices.trust(version);
+        devices.agree(imported, found.options());
         model.put(version.version(), next); // Its options may have changed.
       } else {
         replace(model, current, next);
@@ -300,7 +297,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private void serve(CatalogModel model, Ready next) {
     ModelVersion version = next.imported().version();
-    devices.register(next.imported());
+    devices.register(next.imported(), next.options());
     if (next.options().warmUp()) {
       warmUp(version);
     }
@@ -333,28 +330,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           e.getMessage());
       serve(model, current);
       throw e;
-    }
-  }
-
-  /** Some options are checked, but requests are not treated by them. */
-  private static void warnOfOptions(Registered found) {
-    ModelOptions options = found.options();
-    List<String> idle = new ArrayList<>();
-    if (options.priority() != ModelOptions.DEFAULT.priority()) {
-      idle.add("priority");
-    }
-    if (options.limits().queuedRequests().isPresent()) {
-      idle.add("limits.queued-requests");
-    }
-    if (options.limits().timeout().isPresent()) {
-      idle.add("limits.timeout");
-    }
-    if (!idle.isEmpty()) {
-      LOG.log(
-          Level.WARNING,
-          "{0}: in its pipelane.yaml, {1} are valid but have no effect in this version",
-          found.version(),
-          idle);
     }
   }
 

@@ -32,6 +32,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       UploadCommand.class,
       DeleteCommand.class,
       KeyCommand.class,
+      JobsCommand.class,
       VersionCommand.class
     })
 public final class Pipelane implements Runnable {

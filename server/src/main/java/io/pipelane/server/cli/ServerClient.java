@@ -86,8 +86,8 @@ final class ServerClient implements AutoCloseable {
   }
 
   /** Deletes a resource; otherwise like {@link #get}. */
-  void delete(String... path) {
-    send(HttpRequest.newBuilder(resolve(path)).DELETE());
+  JsonNode delete(String... path) {
+    return send(HttpRequest.newBuilder(resolve(path)).DELETE());
   }
 
   /**

@@ -56,6 +56,14 @@ sealed interface Route {
   /** A file of the web page. */
   record Page(String file) implements Route {}
 
+  record JobList() implements Route {}
+
+  record SubmitJob() implements Route {}
+
+  record ShowJob(String id) implements Route {}
+
+  record RemoveJob(String id) implements Route {}
+
   /** What a caller must be let do. */
   default Demand demand() {
     return switch (this) {
@@ -68,6 +76,8 @@ sealed interface Route {
       case Statistics(String model, String _) -> Demand.of(Role.OBSERVE, model);
       case Metrics _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
       case State _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
+      case JobList _, ShowJob _ -> new Demand(Set.of(Role.INFER, Role.OBSERVE), Demand.ALL_MODELS);
+      case SubmitJob _, RemoveJob _ -> Demand.of(Role.INFER, Demand.ALL_MODELS);
       case Index _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
       case Load(String model) -> Demand.of(Role.MANAGE, model);
       case Unload(String model) -> Demand.of(Role.MANAGE, model);
@@ -81,6 +91,8 @@ sealed interface Route {
   /** What the same path asks for with another method. */
   default Route with(HttpMethod method) {
     return switch (this) {
+      case JobList _ when method.equals(HttpMethod.POST) -> new SubmitJob();
+      case ShowJob(String id) when method.equals(HttpMethod.DELETE) -> new RemoveJob(id);
       case StoredVersion(String model, String version) when method.equals(HttpMethod.PUT) ->
           new Upload(model, version);
       case StoredVersion(String model, String version) when method.equals(HttpMethod.DELETE) ->
@@ -91,17 +103,22 @@ sealed interface Route {
 
   /** Whether the route is called with a method. */
   default boolean allows(HttpMethod method) {
-    if (this instanceof Upload || this instanceof Delete || this instanceof StoredVersion) {
-      return !(this instanceof StoredVersion);
-    }
-    return isPost()
-        ? method.equals(HttpMethod.POST)
-        : method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD);
+    return switch (this) {
+      case StoredVersion _ -> false;
+      case Upload _ -> method.equals(HttpMethod.PUT);
+      case Delete _, RemoveJob _ -> method.equals(HttpMethod.DELETE);
+      default ->
+          isPost()
+              ? method.equals(HttpMethod.POST)
+              : method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD);
+    };
   }
 
   /** The methods that its path is called with. */
   default String allowed() {
     return switch (this) {
+      case JobList _, SubmitJob _ -> "GET, HEAD, POST";
+      case ShowJob _, RemoveJob _ -> "GET, HEAD, DELETE";
       case StoredVersion _, Upload _, Delete _ -> "PUT, DELETE";
       default -> isPost() ? "POST" : "GET, HEAD";
     };
@@ -110,7 +127,7 @@ sealed interface Route {
   /** Whether the route is called with POST. */
   private boolean isPost() {
     return switch (this) {
-      case Infer _, Index _, Load _, Unload _, Recycle _ -> true;
+      case Infer _, Index _, Load _, Unload _, Recycle _, SubmitJob _ -> true;
       case ServerMetadata _,
           Live _,
           Ready _,
@@ -125,7 +142,10 @@ sealed interface Route {
           Page _,
           StoredVersion _,
           Upload _,
-          Delete _ ->
+          Delete _,
+          JobList _,
+          ShowJob _,
+          RemoveJob _ ->
           false;
     };
   }
@@ -165,6 +185,7 @@ sealed interface Route {
       case "repository" -> repository(rest);
       case "workers" -> workers(rest);
       case "pipelane" -> own(rest);
+      case "jobs" -> jobs(rest);
       default -> null;
     };
   }
@@ -214,6 +235,14 @@ sealed interface Route {
       case "config" -> new ModelConfiguration(name, version);
       case "infer" -> new Infer(name, version);
       case "stats" -> new Statistics(name, version == null ? "" : version);
+      default -> null;
+    };
+  }
+
+  private static @Nullable Route jobs(List<String> path) {
+    return switch (path.size()) {
+      case 0 -> new JobList();
+      case 1 -> new ShowJob(UriPath.name(path.getFirst()));
       default -> null;
     };
   }

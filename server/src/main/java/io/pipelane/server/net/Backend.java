@@ -4,18 +4,21 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What every front end answers from.
  *
  * @param statistics counts the inferences of all front ends
  * @param access says who asks, and what he may
+ * @param jobs none where the configuration names no folder for them
  */
 public record Backend(
     ModelCatalog catalog,
@@ -23,7 +26,8 @@ public record Backend(
     InferenceStatistics statistics,
     Metrics metrics,
     StateSource state,
-    AccessControl access) {
+    AccessControl access,
+    Optional<Jobs> jobs) {
 
   /**
    * The version that answers for a name; an empty version lets the catalogue pick.

@@ -118,7 +118,7 @@ public final class StateAnswer {
     json.writeNumberField("framework_bytes", memory.frameworkBytes());
     json.writeNumberField(
         "sessions", memory.sessions().entries().stream().mapToInt(entry -> entry.sessions()).sum());
-    json.writeNumberField("waiting", device.waiting());
+    json.writeNumberField("waiting", device.queue().requests());
     json.writeNumberField("estimate_error", device.estimateError());
     json.writeNumberField("switches", transfers.loads());
     json.writeNumberField("moved_bytes", transfers.bytesLoaded());

@@ -50,6 +50,10 @@ class AccessMatrixTest {
           "POST, /v2/repository/models/echo/unload, manage",
           "PUT, /v2/repository/models/echo/versions/3, manage",
           "DELETE, /v2/repository/models/echo/versions/3, manage",
+          "GET, /v2/jobs, infer observe",
+          "POST, /v2/jobs, infer",
+          "GET, /v2/jobs/j, infer observe",
+          "DELETE, /v2/jobs/j, infer",
           "POST, /v2/workers/1/recycle, manage");
 
   private static final String INFER =
@@ -131,6 +135,7 @@ class AccessMatrixTest {
       assertEquals(403, ask(access, "POST", "/v2/models/echo/infer", tenant).status());
       assertEquals(403, ask(access, "POST", "/v2/repository/models/echo/load", tenant).status());
       assertEquals(403, ask(access, "GET", "/metrics", tenant).status());
+      assertEquals(403, ask(access, "POST", "/v2/jobs", tenant).status());
       assertEquals("[]", ask(access, "POST", "/v2/repository/index", tenant).text());
       String state = ask(access, "GET", "/v2/pipelane/state", tenant).text();
       assertTrue(state.contains("\"models\":[]"), state);

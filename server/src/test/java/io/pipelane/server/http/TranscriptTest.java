@@ -27,6 +27,7 @@ class TranscriptTest {
           "health",
           "index",
           "infer",
+          "jobs",
           "load",
           "metadata",
           "page",

@@ -14,6 +14,7 @@ import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Transport;
@@ -22,6 +23,8 @@ import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -71,8 +74,10 @@ class WebPageInBrowserTest {
             new SessionOverview(List.of(), 3, 0),
             MIB),
         new TransferCounters(11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0),
-        3,
-        0.12);
+        new QueueOverview(3, 0, 0, 0, 0, 0, 0),
+        0,
+        0.12,
+        new Preemptions(0, 0, 0, 0));
   }
 
   private static List<Long> groups(long... mebibytes) {
@@ -98,10 +103,17 @@ class WebPageInBrowserTest {
             () -> Map.of("cpu", device()),
             WebPageInBrowserTest::workers,
             InstantSource.system());
-    Metrics metrics = new Metrics(statistics, Map::of, () -> WorkersOverview.NONE);
+    Metrics metrics =
+        new Metrics(statistics, Map::of, () -> WorkersOverview.NONE, () -> JobCounts.NONE);
     Backend backend =
         new Backend(
-            catalog, EchoService.inline(), statistics, metrics, state, AccessControl.open());
+            catalog,
+            EchoService.inline(),
+            statistics,
+            metrics,
+            state,
+            AccessControl.open(),
+            Optional.empty());
     return HttpServer.start(
         new HttpSettings(
             "127.0.0.1",

@@ -16,12 +16,15 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class StateSourceTest {
@@ -47,8 +50,10 @@ class StateSourceTest {
             new SessionOverview(List.of(), 7, 1),
             5),
         new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
-        9,
-        0.25);
+        new QueueOverview(9, 0, 0, 0, 0, 0, 0),
+        0,
+        0.25,
+        new Preemptions(0, 0, 0, 0));
   }
 
   private static String written(ServerState state) {
@@ -60,7 +65,7 @@ class StateSourceTest {
   @Test
   void state_joinsWhatIsKnownOfAModel() {
     RequestAccount account = statistics.begin(ECHO);
-    account.decoded();
+    account.decoded(OptionalLong.empty());
     account.ran(new InferenceTimings(1_000, 2_000, 500));
     account.answered();
     String text = written(source.read(_ -> true));
