@@ -25,7 +25,9 @@ public record PipelaneConfig(
         WorkersConfig workers,
     @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue,
     @Section(name = "scheduling", about = "Which of the waiting requests runs next")
-        SchedulingConfig scheduling) {
+        SchedulingConfig scheduling,
+    @Section(name = "jobs", about = "Inference over many items, in the background")
+        JobsConfig jobs) {
 
   /** The configuration when nothing is set. */
   public static PipelaneConfig defaults() {

@@ -21,6 +21,9 @@ import io.pipelane.server.grpc.GrpcServer;
 import io.pipelane.server.grpc.GrpcSettings;
 import io.pipelane.server.http.HttpServer;
 import io.pipelane.server.http.HttpSettings;
+import io.pipelane.server.jobs.Jobs;
+import io.pipelane.server.jobs.JobsSettings;
+import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
@@ -31,7 +34,10 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Clock;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -43,11 +49,14 @@ import org.jspecify.annotations.Nullable;
 public final class PipelaneServer implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(PipelaneServer.class.getName());
 
+  private static final Duration JOB_RETRY_PAUSE = Duration.ofSeconds(1);
+
   private final Duration drainTimeout;
   private final ServingDevices devices;
   private final RepositoryCatalog catalog;
   private final HttpServer http;
   private final @Nullable GrpcServer grpc;
+  private final @Nullable Jobs jobs;
   private final CompletableFuture<Void> imports;
 
   private final OpenParts opened = new OpenParts();
@@ -70,8 +79,15 @@ public final class PipelaneServer implements AutoCloseable {
                   devices,
                   config.imports().concurrency()));
       InferenceStatistics statistics = new InferenceStatistics();
-      Metrics metrics = new Metrics(statistics, devices::states, devices::workers);
-      Backend backend = new Backend(catalog, devices, statistics, metrics);
+      jobs = openJobs(config, statistics);
+      Metrics metrics =
+          new Metrics(
+              statistics,
+              devices::states,
+              devices::workers,
+              () -> jobs == null ? JobCounts.NONE : jobs.counts());
+      Backend backend =
+          new Backend(catalog, devices, statistics, metrics, Optional.ofNullable(jobs));
       Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
@@ -87,6 +103,28 @@ public final class PipelaneServer implements AutoCloseable {
       opened.closeAfter(e);
       throw e;
     }
+  }
+
+  private @Nullable Jobs openJobs(PipelaneConfig config, InferenceStatistics statistics)
+      throws IOException {
+    Optional<Path> folder = config.jobs().folder();
+    if (folder.isEmpty()) {
+      return null;
+    }
+    if (!Files.isDirectory(folder.get())) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "jobs.folder is " + folder.get() + ", which is no folder");
+    }
+    JobsSettings settings =
+        new JobsSettings(
+            folder.get(),
+            config.jobs().concurrency(),
+            config.jobs().parallelItems(),
+            config.jobs().maxJobs(),
+            Math.toIntExact(config.server().maxRequestSize().bytes()),
+            JOB_RETRY_PAUSE);
+    return opened.add(
+        Jobs.open(settings, catalog, devices, statistics, new SecureRandom(), Clock.systemUTC()));
   }
 
   /**
@@ -193,14 +231,17 @@ public final class PipelaneServer implements AutoCloseable {
   }
 
   /**
-   * Takes no more requests, ends the imports, and finishes the requests that run, for as long as
-   * the configuration allows.
+   * Takes no more requests, ends the imports, lets jobs be where they are, and finishes the
+   * requests that run, for as long as the configuration allows.
    *
    * @return whether all were finished
    */
   public boolean drain() {
     long deadline = System.nanoTime() + drainTimeout.toNanos();
     catalog.stop();
+    if (jobs != null) {
+      jobs.stop();
+    }
     if (grpc != null) {
       grpc.beginDrain();
     }

@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -12,20 +13,32 @@ import java.util.OptionalLong;
  * @param outputs names of the outputs wanted, in the order wanted
  * @param deadlineNanos when nobody waits for the answer any more, by {@link System#nanoTime}; none
  *     where the caller has named none
+ * @param priority the class that it waits in: offline ones take what online ones leave, and give
+ *     way to those
  */
 public record InferenceRequest(
     ModelVersion model,
     List<InputTensor> inputs,
     List<String> outputs,
-    OptionalLong deadlineNanos) {
+    OptionalLong deadlineNanos,
+    Priority priority) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
   }
 
-  /** A request without a deadline. */
+  /** An online request. */
+  public InferenceRequest(
+      ModelVersion model,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      OptionalLong deadlineNanos) {
+    this(model, inputs, outputs, deadlineNanos, Priority.ONLINE);
+  }
+
+  /** An online request without a deadline. */
   public InferenceRequest(ModelVersion model, List<InputTensor> inputs, List<String> outputs) {
-    this(model, inputs, outputs, OptionalLong.empty());
+    this(model, inputs, outputs, OptionalLong.empty(), Priority.ONLINE);
   }
 
   /** Whether its deadline has passed. */

@@ -12,7 +12,7 @@ import io.pipelane.switcher.memory.ResidencySettings;
  *
  * @param weightBytes device memory for weights
  * @param workingBytes device memory for lanes and session constants
- * @param lanes lanes that may be open at once
+ * @param lanes runs that compute at once, in a lane each
  * @param queuedRequests requests that may wait
  * @param queuedBytes bytes of their inputs
  * @param grouping how transfers are cut

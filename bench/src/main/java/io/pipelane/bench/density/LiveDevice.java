@@ -58,7 +58,9 @@ final class LiveDevice implements AutoCloseable {
     DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
     long weightBytes =
         accelerator.device().pages().total() * accelerator.device().pages().pageBytes();
-    SchedulingConfig standard = PipelaneConfig.defaults().scheduling();
+    SchedulingConfig fifo =
+        PipelaneConfig.of(Map.of("scheduling.policy", "fifo", "scheduling.preemption", "false"))
+            .scheduling();
     switcher =
         new Switcher(
             accelerator.device(),
@@ -73,7 +75,7 @@ final class LiveDevice implements AutoCloseable {
                 grouping,
                 profiles,
                 new ResidencySettings(residency, profiles, Optional.of(costs)),
-                new SchedulingConfig(SchedulingConfig.Policy.FIFO, standard.ageingPercent())),
+                fifo),
             model -> subject.weights());
     List<InputTensor> inputs = subject.inputs().stream().map(this::pinned).toList();
     for (int i = 0; i < variants; i++) {

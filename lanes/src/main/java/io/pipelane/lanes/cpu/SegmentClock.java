@@ -20,8 +20,9 @@ final class SegmentClock implements GateListener {
     weights.await(0);
   }
 
-  /** The first segment begins. */
+  /** The next segment begins, as soon as nothing more urgent is to be computed first. */
   void begin() {
+    weights.giveWay(segment);
     beginNanos = System.nanoTime();
   }
 

@@ -103,9 +103,21 @@ public final class Lanes implements AutoCloseable {
    * as those that a session of the model is bound to, when one of them is free.
    */
   public LaneLease enter(long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
+    return enter(ephemeralBytes, preferredRegions, () -> {});
+  }
+
+  /**
+   * The same for a caller that others may wait for.
+   *
+   * @param beforeWaiting called, perhaps several times, before the caller waits; under this
+   *     object's lock
+   */
+  public LaneLease enter(
+      long ephemeralBytes, Set<EphemeralRegion> preferredRegions, Runnable beforeWaiting) {
     lock.lock();
     try {
       while (reserving > 0 || !table.pending().isEmpty()) {
+        beforeWaiting.run();
         changed.awaitUninterruptibly();
       }
       String job = "iteration " + iterations++;
@@ -113,7 +125,7 @@ public final class Lanes implements AutoCloseable {
       Lane lane;
       try {
         act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes, preferredRegions))));
-        lane = awaitTurn(job, ephemeralBytes);
+        lane = awaitTurn(job, ephemeralBytes, beforeWaiting);
       } finally {
         preferred.remove(job);
       }
@@ -135,7 +147,7 @@ public final class Lanes implements AutoCloseable {
         : Math.max(ephemeralBytes, bestParked(ephemeralBytes, preferredRegions).limitBytes());
   }
 
-  private Lane awaitTurn(String job, long ephemeralBytes) {
+  private Lane awaitTurn(String job, long ephemeralBytes, Runnable beforeWaiting) {
     while (true) {
       LaneId id = assigned.get(job);
       if (id == null && ephemeralBytes > capacityBytes - persistentBytes) {
@@ -156,6 +168,7 @@ public final class Lanes implements AutoCloseable {
           return lane;
         }
       }
+      beforeWaiting.run();
       changed.awaitUninterruptibly();
     }
   }
@@ -255,6 +268,19 @@ public final class Lanes implements AutoCloseable {
     lock.lock();
     try {
       return capacityBytes - persistentBytes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether a lane of so many bytes could be opened now, beside those that are open. */
+  public boolean hasRoom(long ephemeralBytes) {
+    lock.lock();
+    try {
+      return reserving == 0
+          && table.pending().isEmpty()
+          && !parked.isEmpty()
+          && ephemeralBytes <= table.headroomBytes();
     } finally {
       lock.unlock();
     }

@@ -38,6 +38,12 @@ public interface WeightArrivals {
    */
   List<DeviceEvent> before(int segment);
 
+  /**
+   * A run whose device computes on the calling thread is about to compute a segment, whose weights
+   * are there; blocks while something more urgent computes in its place. It keeps its memory.
+   */
+  default void giveWay(int segment) {}
+
   /** Tells how long a device that waits by itself has waited. */
   void stalled(long nanos);
 

@@ -55,6 +55,19 @@ class LanesTest {
   }
 
   @Test
+  void hasRoom_saysWhetherAnotherLaneCouldBeOpenedNow() {
+    assertTrue(lanes.hasRoom(CAPACITY));
+    assertFalse(lanes.hasRoom(CAPACITY + 1));
+    try (LaneLease _ = lanes.enter(6 * MIB)) {
+      assertTrue(lanes.hasRoom(4 * MIB));
+      assertFalse(lanes.hasRoom(5 * MIB));
+      try (LaneLease _ = lanes.enter(MIB)) {
+        assertFalse(lanes.hasRoom(0), "no more lanes");
+      }
+    }
+  }
+
+  @Test
   void enter_moreThanThereIs_isRefusedWithBothNumbers() {
     StatusException error =
         assertThrows(StatusException.class, () -> lanes.enter(CAPACITY + 1).close());

@@ -27,6 +27,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       InferCommand.class,
       DevicesCommand.class,
       WorkersCommand.class,
+      JobsCommand.class,
       VersionCommand.class
     })
 public final class Pipelane implements Runnable {

@@ -63,6 +63,11 @@ final class ServerClient implements AutoCloseable {
             .POST(BodyPublishers.ofString(body.toString())));
   }
 
+  /** Deletes a resource; otherwise like {@link #get}. */
+  JsonNode delete(String... path) {
+    return send(HttpRequest.newBuilder(resolve(path)).DELETE());
+  }
+
   private URI resolve(String... path) {
     StringBuilder uri = new StringBuilder(server.toString().replaceAll("/+$", ""));
     for (String segment : path) {

@@ -1,6 +1,7 @@
 package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -9,6 +10,9 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.jobs.JobAnswers;
+import io.pipelane.server.jobs.JobStatus;
+import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.RepositoryRequests;
@@ -24,6 +28,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
@@ -167,6 +172,23 @@ final class Api {
         answer(exchange, target -> Answers.workers(target, workers));
       }
       case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
+      case Route.JobList _ -> {
+        byte[] jobs = JobAnswers.list(jobs().list());
+        answer(exchange, target -> target.writeBytes(jobs));
+      }
+      case Route.ShowJob(String id) -> {
+        byte[] job = JobAnswers.job(jobs().show(id));
+        answer(exchange, target -> target.writeBytes(job));
+      }
+      case Route.SubmitJob _ -> {
+        byte[] request = ByteBufUtil.getBytes(body);
+        Jobs jobs = jobs();
+        answerElsewhere(exchange, () -> jobs.submit(request));
+      }
+      case Route.RemoveJob(String id) -> {
+        Jobs jobs = jobs();
+        answerElsewhere(exchange, () -> jobs.remove(id));
+      }
     }
   }
 
@@ -181,6 +203,36 @@ final class Api {
     } catch (RuntimeException | OutOfMemoryError e) {
       account.failed(Status.INTERNAL);
       throw e;
+    }
+  }
+
+  private Jobs jobs() {
+    return backend
+        .jobs()
+        .orElseThrow(
+            () ->
+                new StatusException(
+                    Status.UNIMPLEMENTED,
+                    "there are no jobs here; start the server with jobs.folder"));
+  }
+
+  /** Does what writes files on a codec thread, and answers the job. */
+  private void answerElsewhere(Exchange exchange, Supplier<JobStatus> work) {
+    try {
+      codecs.execute(
+          () -> {
+            try {
+              byte[] job = JobAnswers.job(work.get());
+              onLoop(exchange, () -> answer(exchange, target -> target.writeBytes(job)), () -> {});
+            } catch (StatusException e) {
+              onLoop(exchange, () -> exchange.answer(e), () -> {});
+            } catch (RuntimeException | OutOfMemoryError e) {
+              onLoop(exchange, () -> exchange.answer(internal(e)), () -> {});
+            }
+          });
+    } catch (RejectedExecutionException e) {
+      exchange.answer(
+          StatusException.unavailable("the server is busy; try again", RETRY_AFTER_BUSY));
     }
   }
 

@@ -188,11 +188,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   /** Finds the route and refuses what needs no body to be refused. */
   private @Nullable Route check(RequestHead head) {
-    Route route = route(head.target());
-    boolean allowed = route.isPost() ? head.isPost() : head.isGetOrHead();
-    if (!allowed) {
-      String allow = route.isPost() ? "POST" : "GET, HEAD";
-      refuseEarly(head, Response.methodNotAllowed(allocator(), allow));
+    Route route = route(head.target()).with(head.method());
+    if (!route.allows(head.method())) {
+      refuseEarly(head, Response.methodNotAllowed(allocator(), route.allowed()));
       return null;
     }
     if (head.expectation() != null && !head.expectsContinue()) {

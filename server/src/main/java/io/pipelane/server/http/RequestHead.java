@@ -51,14 +51,6 @@ record RequestHead(
     return method.equals(HttpMethod.HEAD);
   }
 
-  boolean isGetOrHead() {
-    return method.equals(HttpMethod.GET) || isHead();
-  }
-
-  boolean isPost() {
-    return method.equals(HttpMethod.POST);
-  }
-
   boolean expectsContinue() {
     return expectation != null && HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation);
   }

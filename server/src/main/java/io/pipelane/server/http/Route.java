@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.netty.handler.codec.http.HttpMethod;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.util.List;
@@ -34,10 +35,46 @@ sealed interface Route {
 
   record Recycle(int worker) implements Route {}
 
-  /** Whether the route is called with POST; all others with GET or HEAD. */
-  default boolean isPost() {
+  record JobList() implements Route {}
+
+  record SubmitJob() implements Route {}
+
+  record ShowJob(String id) implements Route {}
+
+  record RemoveJob(String id) implements Route {}
+
+  /** What the same path asks for with another method. */
+  default Route with(HttpMethod method) {
     return switch (this) {
-      case Infer _, Index _, Load _, Unload _, Recycle _ -> true;
+      case JobList _ when method.equals(HttpMethod.POST) -> new SubmitJob();
+      case ShowJob(String id) when method.equals(HttpMethod.DELETE) -> new RemoveJob(id);
+      default -> this;
+    };
+  }
+
+  /** Whether the route is called with a method. */
+  default boolean allows(HttpMethod method) {
+    if (this instanceof RemoveJob) {
+      return method.equals(HttpMethod.DELETE);
+    }
+    return isPost()
+        ? method.equals(HttpMethod.POST)
+        : method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD);
+  }
+
+  /** The methods that its path is called with. */
+  default String allowed() {
+    return switch (this) {
+      case JobList _, SubmitJob _ -> "GET, HEAD, POST";
+      case ShowJob _, RemoveJob _ -> "GET, HEAD, DELETE";
+      default -> isPost() ? "POST" : "GET, HEAD";
+    };
+  }
+
+  /** Whether the route is called with POST. */
+  private boolean isPost() {
+    return switch (this) {
+      case Infer _, Index _, Load _, Unload _, Recycle _, SubmitJob _ -> true;
       case ServerMetadata _,
           Live _,
           Ready _,
@@ -45,7 +82,10 @@ sealed interface Route {
           ModelReady _,
           Workers _,
           Statistics _,
-          Metrics _ ->
+          Metrics _,
+          JobList _,
+          ShowJob _,
+          RemoveJob _ ->
           false;
     };
   }
@@ -82,6 +122,7 @@ sealed interface Route {
       case "models" -> model(rest);
       case "repository" -> repository(rest);
       case "workers" -> workers(rest);
+      case "jobs" -> jobs(rest);
       default -> null;
     };
   }
@@ -118,6 +159,14 @@ sealed interface Route {
       case "ready" -> new ModelReady(name, version);
       case "infer" -> new Infer(name, version);
       case "stats" -> new Statistics(name, version == null ? "" : version);
+      default -> null;
+    };
+  }
+
+  private static @Nullable Route jobs(List<String> path) {
+    return switch (path.size()) {
+      case 0 -> new JobList();
+      case 1 -> new ShowJob(UriPath.name(path.getFirst()));
       default -> null;
     };
   }

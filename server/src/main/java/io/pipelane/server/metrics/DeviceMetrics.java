@@ -13,6 +13,8 @@ import java.util.function.ToDoubleFunction;
 
 /** What the metrics say of devices: their memory by kind, transfers, queues and workers. */
 final class DeviceMetrics {
+  private static final double NANOS_A_SECOND = 1e9;
+
   private final Map<String, DeviceState> devices;
   private final List<MetricFamily> families = new ArrayList<>();
 
@@ -23,8 +25,10 @@ final class DeviceMetrics {
   static List<MetricFamily> of(Map<String, DeviceState> devices) {
     DeviceMetrics metrics = new DeviceMetrics(devices);
     metrics.addMemory();
+    metrics.addQueue();
     metrics.addModels();
     metrics.addTransfers();
+    metrics.addPreemptions();
     return metrics.families;
   }
 
@@ -42,11 +46,6 @@ final class DeviceMetrics {
           limits.add(memory.workingBytes(), "device", device, "kind", "working");
         });
     families.addAll(List.of(taken, limits));
-    gauge("pipelane_queue_requests", "Requests that wait for a lane", DeviceState::waiting);
-    gauge(
-        "pipelane_estimate_error",
-        "Median over the latest runs of how far their estimate was off, as a share",
-        DeviceState::estimateError);
     gauge(
         "pipelane_sessions",
         "Sessions that exist",
@@ -58,6 +57,42 @@ final class DeviceMetrics {
         "pipelane_sessions_evicted",
         "Sessions closed to make room",
         state -> state.memory().sessions().evicted());
+  }
+
+  private void addQueue() {
+    gauge(
+        "pipelane_queue_requests",
+        "Requests that wait for a lane",
+        state -> state.queue().requests());
+    gauge("pipelane_queue_bytes", "Bytes of their inputs", state -> state.queue().bytes());
+    Counter refused =
+        new Counter("pipelane_queue_refused", "Requests refused before they ran, by reason");
+    devices.forEach(
+        (device, state) ->
+            refused
+                .add(state.queue().refusedLate(), "device", device, "reason", "late")
+                .add(state.queue().refusedFull(), "device", device, "reason", "full"));
+    families.add(refused);
+    counter(
+        "pipelane_batches",
+        "Runs that answered several requests",
+        state -> state.queue().batches());
+    counter(
+        "pipelane_batched_requests",
+        "Requests that such runs answered",
+        state -> state.queue().batchedRequests());
+    counter(
+        "pipelane_batches_failed",
+        "Such runs after which each request ran alone",
+        state -> state.queue().failedBatches());
+    counter(
+        "pipelane_padded_rows",
+        "Rows that batches were filled up with to have a captured shape",
+        DeviceState::paddedRows);
+    gauge(
+        "pipelane_estimate_error",
+        "Median over the latest runs of how far their estimate was off, as a share",
+        DeviceState::estimateError);
   }
 
   private void addModels() {
@@ -113,6 +148,25 @@ final class DeviceMetrics {
           bytes.add(counters.bytesWanted(), wanted).add(counters.bytesPlanned(), planned);
         });
     families.addAll(List.of(pages, bytes));
+  }
+
+  private void addPreemptions() {
+    counter(
+        "pipelane_preemptions",
+        "Times that a run gave way at a gate",
+        state -> state.preemptions().runs());
+    counter(
+        "pipelane_preempting_requests",
+        "Requests that ran before a run that had begun earlier",
+        state -> state.preemptions().requests());
+    counter(
+        "pipelane_preempting_wait_seconds",
+        "From the submission of those requests to their first segment",
+        state -> state.preemptions().waitNanos() / NANOS_A_SECOND);
+    gauge(
+        "pipelane_preempting_longest_wait_seconds",
+        "The longest of these times",
+        state -> state.preemptions().longestWaitNanos() / NANOS_A_SECOND);
   }
 
   private void gauge(String name, String help, ToDoubleFunction<DeviceState> value) {

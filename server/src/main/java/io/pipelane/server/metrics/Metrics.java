@@ -20,6 +20,7 @@ public final class Metrics {
   private final InferenceStatistics statistics;
   private final Supplier<Map<String, DeviceState>> devices;
   private final Supplier<WorkersOverview> workers;
+  private final Supplier<JobCounts> jobs;
 
   /**
    * @param devices by name
@@ -27,10 +28,12 @@ public final class Metrics {
   public Metrics(
       InferenceStatistics statistics,
       Supplier<Map<String, DeviceState>> devices,
-      Supplier<WorkersOverview> workers) {
+      Supplier<WorkersOverview> workers,
+      Supplier<JobCounts> jobs) {
     this.statistics = statistics;
     this.devices = devices;
     this.workers = workers;
+    this.jobs = jobs;
   }
 
   /** Writes Prometheus' text format, version 0.0.4. */
@@ -39,7 +42,8 @@ public final class Metrics {
         Stream.of(
                 InferenceMetrics.of(statistics.all()),
                 DeviceMetrics.of(devices.get()),
-                DeviceMetrics.workers(workers.get()))
+                DeviceMetrics.workers(workers.get()),
+                JobMetrics.of(jobs.get()))
             .flatMap(families -> families.stream())
             .map(MetricFamily::snapshot)
             .toArray(MetricSnapshot[]::new);

@@ -3,22 +3,26 @@ package io.pipelane.server.net;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What every front end answers from.
  *
  * @param statistics counts the inferences of all front ends
+ * @param jobs none where the configuration names no folder for them
  */
 public record Backend(
     ModelCatalog catalog,
     InferenceService service,
     InferenceStatistics statistics,
-    Metrics metrics) {
+    Metrics metrics,
+    Optional<Jobs> jobs) {
 
   /**
    * The version that answers for a name; an empty version lets the catalogue pick.

@@ -123,6 +123,18 @@ class ApiTest {
   }
 
   @Test
+  void jobs_withoutAFolder_areNotServed() {
+    assertEquals(501, get("/v2/jobs").status());
+    assertEquals(501, post("/v2/jobs", "{}").status());
+    assertEquals(501, ask("DELETE /v2/jobs/a HTTP/1.1\r\n\r\n").status());
+    assertEquals("GET, HEAD, DELETE", post("/v2/jobs/a", "").header("allow"));
+    Reply listing = ask("DELETE /v2/jobs HTTP/1.1\r\n\r\n");
+    assertEquals(405, listing.status());
+    assertEquals("GET, HEAD, POST", listing.header("allow"));
+    assertEquals(404, get("/v2/jobs/a/b").status());
+  }
+
+  @Test
   void unknownPaths_areNotFound() {
     List<String> paths =
         List.of(

@@ -7,6 +7,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.switcher.InferenceService;
@@ -33,8 +34,12 @@ final class Conversation implements AutoCloseable {
   }
 
   Conversation(ModelCatalog catalog, InferenceService service, Executor codecs) {
+    this(Backends.of(catalog, service), codecs);
+  }
+
+  Conversation(Backend backend, Executor codecs) {
     channel.config().setAllocator(allocator);
-    Api api = new Api(Backends.of(catalog, service), activity, codecs);
+    Api api = new Api(backend, activity, codecs);
     TransferBuffers transfers = new TransferBuffers(transferMemory);
     channel
         .pipeline()

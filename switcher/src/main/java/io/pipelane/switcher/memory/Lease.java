@@ -8,6 +8,7 @@ import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private int handedOut;
   private long stallNanos;
   private boolean failed;
+  private IntConsumer beforeSegments = _ -> {};
   private long @Nullable [] segmentNanos;
 
   Lease(MemoryDaemon daemon, Residency residency, LongSupplier nanoClock) {
@@ -71,6 +73,24 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private long endOf(int segment) {
     Plan plan = residency.model.plan();
     return segment < plan.segments().size() ? plan.segments().get(segment).end() : 0;
+  }
+
+  /**
+   * Has somebody told before each segment that is computed on the run's thread; the segment waits
+   * for it to return.
+   */
+  public void beforeSegments(IntConsumer told) {
+    beforeSegments = told;
+  }
+
+  @Override
+  public void giveWay(int segment) {
+    beforeSegments.accept(segment);
+  }
+
+  /** How many segments the run has. */
+  public int segments() {
+    return residency.model.plan().segments().size();
   }
 
   @Override

@@ -196,6 +196,16 @@ public final class MemoryDaemon implements AutoCloseable {
    *     go; what reading its weights throws
    */
   public Lease acquire(ModelVersion version) {
+    return acquire(version, () -> {});
+  }
+
+  /**
+   * The same for a caller that others may wait for.
+   *
+   * @param beforeWaiting called, perhaps several times, before the caller waits; under this
+   *     object's lock
+   */
+  public Lease acquire(ModelVersion version, Runnable beforeWaiting) {
     lock.lock();
     try {
       Residency residency = known(version);
@@ -203,7 +213,7 @@ public final class MemoryDaemon implements AutoCloseable {
       boolean mustWait = !line.isEmpty() || !residency.structure.line.isEmpty();
       if (mustWait || !residency.isMounted() || !residency.isComplete()) {
         memory.counters.waits++;
-        makeReady(residency);
+        makeReady(residency, beforeWaiting);
       }
       residency.leases++;
       return new Lease(this, residency, nanoClock);
@@ -212,28 +222,37 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  private void makeReady(Residency residency) {
+  private void makeReady(Residency residency, Runnable beforeWaiting) {
     AtomicBoolean waited = new AtomicBoolean();
-    inTurn(residency.structure.line, residency, () -> mount(residency, waited));
+    inTurn(
+        residency.structure.line,
+        residency,
+        () -> mount(residency, waited, beforeWaiting),
+        beforeWaiting);
   }
 
   /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
-  private boolean mount(Residency residency, AtomicBoolean waited) {
+  private boolean mount(Residency residency, AtomicBoolean waited, Runnable beforeWaiting) {
     if (!structures.mount(residency, waited.getAndSet(true))) {
       return false;
     }
     if (!line.isEmpty() || !residency.isComplete()) {
-      inTurn(line, residency, () -> bringIn(residency));
+      inTurn(line, residency, () -> bringIn(residency), beforeWaiting);
     }
     return true;
   }
 
   /** Waits until it is the caller's turn, and what it does then succeeds. */
-  private void inTurn(Deque<Structure.Turn> turns, Residency residency, BooleanSupplier work) {
+  private void inTurn(
+      Deque<Structure.Turn> turns,
+      Residency residency,
+      BooleanSupplier work,
+      Runnable beforeWaiting) {
     Structure.Turn turn = new Structure.Turn();
     turns.addLast(turn);
     try {
       while (turns.peekFirst() != turn || !work.getAsBoolean()) {
+        beforeWaiting.run();
         changed.awaitUninterruptibly();
         requireInService(residency);
       }

@@ -9,7 +9,6 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
@@ -24,11 +23,22 @@ final class LaneRuns {
    */
   private final Lanes lanes;
   private final Worker worker;
-  private final EphemeralProfile profile = new EphemeralProfile();
+  private final EphemeralProfile profile;
 
-  LaneRuns(Lanes lanes, Worker worker) {
+  /**
+   * Runs nothing yet.
+   *
+   * @param profile told what runs take
+   */
+  LaneRuns(Lanes lanes, Worker worker, EphemeralProfile profile) {
     this.lanes = lanes;
     this.worker = worker;
+    this.profile = profile;
+  }
+
+  /** What a run like this is known to take of a lane. */
+  long expectedBytes(RunKey key) {
+    return profile.expected(key);
   }
 
   /** Forgets what a model's runs took. */
@@ -39,43 +49,43 @@ final class LaneRuns {
   /**
    * Runs a request.
    *
-   * @param key the request's
    * @param placed see {@link Worker#run}
+   * @param turn the calling thread's, which it has; given up while it waits
    */
-  void run(
-      InferenceRequest request, RunKey key, Lease lease, ResultHandler handler, Runnable placed) {
+  void run(QueuedRequest request, Lease lease, Runnable placed, Turns.Turn turn) {
     boolean ran = false;
     while (!ran) {
       try {
-        runInLane(request, key, lease, handler, placed);
+        runInLane(request, lease, placed, turn);
         ran = true;
       } catch (NoSessionRoomException e) {
-        ran = runWithRoom(request, key, lease, handler, placed);
+        ran = runWithRoom(request, lease, placed, turn);
       }
     }
   }
 
   /** Returns false when the session has turned out larger than its room. */
   private boolean runWithRoom(
-      InferenceRequest request, RunKey key, Lease lease, ResultHandler handler, Runnable placed) {
-    try (SessionRoom _ = worker.makeRoom(lease, profile.expected(key))) {
-      runInLane(request, key, lease, handler, placed);
+      QueuedRequest request, Lease lease, Runnable placed, Turns.Turn turn) {
+    turn.leave();
+    try (SessionRoom _ = worker.makeRoom(lease, profile.expected(request.key()))) {
+      runInLane(request, lease, placed, turn);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
     }
   }
 
-  private void runInLane(
-      InferenceRequest request, RunKey key, Lease lease, ResultHandler handler, Runnable placed) {
-    long expected = profile.expected(key);
+  private void runInLane(QueuedRequest request, Lease lease, Runnable placed, Turns.Turn turn) {
+    long expected = profile.expected(request.key());
     long needed = expected;
     boolean ran = false;
     while (!ran) {
-      try (LaneLease lane = enter(request, needed, lease)) {
+      try (LaneLease lane = enter(request.request(), needed, lease, turn)) {
+        turn.retake();
         try {
           lease.begin();
-          worker.run(request, lease, lane, handler, placed);
+          worker.run(request.request(), lease, lane, request.handler(), placed);
           needed = lane.region().peakBytes();
           ran = true;
         } catch (OutOfDeviceMemoryException e) {
@@ -83,19 +93,22 @@ final class LaneRuns {
         }
       }
       if (needed > expected) {
-        profile.observed(key, needed);
+        profile.observed(request.key(), needed);
       }
     }
   }
 
   /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
-  private LaneLease enter(InferenceRequest request, long needed, Lease lease) {
+  private LaneLease enter(InferenceRequest request, long needed, Lease lease, Turns.Turn turn) {
     while (true) {
+      if (lanes.largestLaneBytes() < needed) {
+        turn.leave();
+      }
       if (!worker.makeLaneRoom(needed)) {
         throw tooLarge(request, needed);
       }
       try {
-        return lanes.enter(needed, worker.lanesOf(lease));
+        return lanes.enter(needed, worker.lanesOf(lease), turn::leave);
       } catch (StatusException e) {
         if (e.status() != Status.INSUFFICIENT_MEMORY) {
           throw e;

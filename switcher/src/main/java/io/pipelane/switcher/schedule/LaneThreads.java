@@ -19,13 +19,15 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The platform threads that carry requests from the queue through a run, one per lane that may be
- * open at once. They end when the queue is closed and empty.
+ * The platform threads that carry requests from the queue through a run. As many compute at once as
+ * there are turns; others are spare, for when runs give way. They end when the queue is closed and
+ * empty.
  */
 public final class LaneThreads {
   private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
 
   private final RequestQueue queue;
+  private final Turns turns;
   private final Estimates estimates;
   private final MemoryDaemon daemon;
   private final LongSupplier nanoClock;
@@ -35,10 +37,14 @@ public final class LaneThreads {
   /**
    * Starts the threads.
    *
+   * @param count of runs that compute at once
+   * @param spare threads beyond those, for requests that go before a run; 0 where runs come to
+   *     their end before anything else does
    * @param estimates told how long runs take
    */
   public LaneThreads(
       int count,
+      int spare,
       RequestQueue queue,
       Estimates estimates,
       MemoryDaemon daemon,
@@ -48,10 +54,17 @@ public final class LaneThreads {
     this.queue = queue;
     this.estimates = estimates;
     this.daemon = daemon;
-    this.runs = new LaneRuns(lanes, worker);
+    this.runs = new LaneRuns(lanes, worker, estimates.ephemeral());
     this.nanoClock = nanoClock;
+    this.turns =
+        new Turns(
+            count,
+            queue,
+            estimates,
+            request -> lanes.hasRoom(runs.expectedBytes(request.key())),
+            nanoClock);
     this.threads =
-        IntStream.range(0, count)
+        IntStream.range(0, count + spare)
             .mapToObj(i -> Thread.ofPlatform().name("lane-" + i).daemon().start(this::serve))
             .toList();
   }
@@ -82,19 +95,26 @@ public final class LaneThreads {
     estimates.forget(version);
   }
 
+  /** What has been interrupted so far. */
+  public Preemptions preemptions() {
+    return turns.preemptions();
+  }
+
   private void serve() {
-    @Nullable QueuedRequest next = queue.take();
+    Turns.Turn turn = turns.newTurn();
+    @Nullable QueuedRequest next = turn.next();
     while (next != null) {
-      answer(next);
-      next = queue.take();
+      answer(next, turn);
+      queue.ended(next);
+      next = turn.next();
     }
   }
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
-  private void answer(QueuedRequest queued) {
+  private void answer(QueuedRequest queued, Turns.Turn turn) {
     Answer answer = new Answer(queued);
     try {
-      InferenceTimings timings = run(queued, answer);
+      InferenceTimings timings = run(queued, answer, turn);
       answer.give(handler -> handler.completed(timings));
     } catch (StatusException e) {
       answer.fail(e);
@@ -106,28 +126,36 @@ public final class LaneThreads {
   }
 
   /** Gives the answer only where a run goes on after it. */
-  private InferenceTimings run(QueuedRequest queued, Answer answer) {
+  private InferenceTimings run(QueuedRequest queued, Answer answer, Turns.Turn turn) {
     InferenceRequest request = queued.request();
     RunKey key = queued.key();
     long begin = nanoClock.getAsLong();
     long expectedStall = estimates.stallNanos(key);
     long expected = expectedStall + estimates.executionNanos(key);
-    try (Lease lease = daemon.acquire(request.model())) {
+    RunProgress progress = turn.progress();
+    try (Lease lease = daemon.acquire(request.model(), turn::leave)) {
+      turn.retake();
+      progress.segments(lease.segments());
+      lease.beforeSegments(turn::beforeSegment);
       Runnable placed =
           () -> {
-            InferenceTimings timings = timings(queued, begin, lease);
+            InferenceTimings timings = timings(progress, begin, lease);
             answer.give(handler -> handler.completed(timings));
           };
-      runs.run(request, key, lease, queued.handler(), placed);
-      InferenceTimings timings = timings(queued, begin, lease);
+      runs.run(queued, lease, placed, turn);
+      InferenceTimings timings = timings(progress, begin, lease);
       estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
       return timings;
     }
   }
 
-  private InferenceTimings timings(QueuedRequest queued, long begin, Lease lease) {
+  /** Waiting for others is waiting in line, wherever in the run it is. */
+  private InferenceTimings timings(RunProgress progress, long begin, Lease lease) {
+    long waited = progress.waitedNanos();
     return new InferenceTimings(
-        begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
+        begin - progress.request().submittedNanos() + waited,
+        lease.stallNanos(),
+        nanoClock.getAsLong() - begin - waited);
   }
 
   /** What a caller is told at the end, once. Belongs to the lane's thread. */

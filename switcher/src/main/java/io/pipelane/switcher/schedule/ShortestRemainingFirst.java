@@ -25,7 +25,13 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
    * Requests of one key have the same time left, so the oldest of them is first: `lines` holds a
    * line for each key, and only heads are compared. `deadlines` holds those that have one, by the
    * last moment at which their run must begin.
+   *
+   * A run gives way to a request that ranks before it by more than SWITCH_NANOS, which is more than
+   * two changes of threads take. Its rank is made as a request's is, so it cannot be put off for
+   * ever either. It gives way to one that is urgent, too, unless it has a deadline itself.
    */
+  private static final long SWITCH_NANOS = 500_000;
+
   private record Due(long latestStartNanos, long number, QueuedRequest request) {}
 
   private record Ranked(QueuedRequest request, double rank) {}
@@ -63,11 +69,24 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   public @Nullable QueuedRequest poll(long nowNanos) {
     @Nullable QueuedRequest next = shortest(nowNanos);
     if (next != null) {
-      @Nullable QueuedRequest urgent = urgent(next, nowNanos);
+      @Nullable QueuedRequest urgent = urgent(estimates.remainingNanos(next.key()), nowNanos);
       next = urgent == null ? next : urgent;
       remove(next);
     }
     return next;
+  }
+
+  @Override
+  public @Nullable QueuedRequest interrupting(
+      QueuedRequest run, long remainingNanos, long nowNanos) {
+    @Nullable QueuedRequest urgent =
+        run.request().deadlineNanos().isPresent() ? null : urgent(remainingNanos, nowNanos);
+    if (urgent != null) {
+      return urgent;
+    }
+    @Nullable QueuedRequest next = shortest(nowNanos);
+    double rank = remainingNanos - ageing * (nowNanos - run.submittedNanos());
+    return next != null && rank(next, nowNanos) + SWITCH_NANOS < rank ? next : null;
   }
 
   private @Nullable QueuedRequest shortest(long nowNanos) {
@@ -95,14 +114,14 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
     return one.submittedNanos() < other.submittedNanos();
   }
 
-  /** The request with least slack, if it cannot wait for {@code next} to run. */
-  private @Nullable QueuedRequest urgent(QueuedRequest next, long nowNanos) {
+  /** The request with least slack, if it cannot wait for so long. */
+  private @Nullable QueuedRequest urgent(long waitNanos, long nowNanos) {
     if (deadlines.isEmpty()) {
       return null;
     }
     Due due = deadlines.getFirst();
     long slack = due.latestStartNanos - estimates.stallNanos(due.request.key()) - nowNanos;
-    return slack < estimates.remainingNanos(next.key()) ? due.request : null;
+    return slack < waitNanos ? due.request : null;
   }
 
   @Override
@@ -132,5 +151,11 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
         .limit(count)
         .map(Ranked::request)
         .toList();
+  }
+
+  @Override
+  public List<QueuedRequest> alike(QueuedRequest request, int count) {
+    @Nullable Deque<QueuedRequest> line = lines.get(request.key());
+    return line == null ? List.of() : request.alikeIn(line.stream(), count);
   }
 }

@@ -1,0 +1,139 @@
+package io.pipelane.server.jobs;
+
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** A job and how far it is. Safe for any thread; one runs it. */
+final class Job {
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final JobSpec spec;
+  private JobState state;
+  private Progress progress;
+  private String reason = "";
+  private boolean cancelled;
+  private boolean paused;
+
+  Job(JobSpec spec, JobState state, Progress progress) {
+    this.spec = spec;
+    this.state = state;
+    this.progress = progress;
+  }
+
+  JobSpec spec() {
+    return spec;
+  }
+
+  JobStatus status() {
+    lock.lock();
+    try {
+      OptionalLong items =
+          state == JobState.DONE ? OptionalLong.of(progress.rows()) : OptionalLong.empty();
+      return new JobStatus(
+          spec, state, progress.rows(), progress.failed(), progress.inputBytes(), items, reason);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  JobState state() {
+    lock.lock();
+    try {
+      return state;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** It runs, or waits for what the reason names. */
+  void running(JobState now, String waitsFor) {
+    lock.lock();
+    try {
+      if (!state.isEnd()) {
+        state = now;
+        reason = waitsFor;
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void progressed(Progress now) {
+    lock.lock();
+    try {
+      progress = now;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void ended(JobState end, String why) {
+    lock.lock();
+    try {
+      state = end;
+      reason = why;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Asks its thread to end it for good. */
+  void cancel() {
+    lock.lock();
+    try {
+      cancelled = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Asks its thread to let it be, so that it goes on after the next start. */
+  void pause() {
+    lock.lock();
+    try {
+      paused = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean isCancelled() {
+    lock.lock();
+    try {
+      return cancelled;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether its thread has to leave it. */
+  boolean isStopped() {
+    lock.lock();
+    try {
+      return cancelled || paused;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Waits for a while, or until it has to be left. */
+  void rest(Duration time) {
+    lock.lock();
+    try {
+      long left = time.toNanos();
+      while (left > 0 && !cancelled && !paused) {
+        left = changed.awaitNanos(left);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      paused = true;
+    } finally {
+      lock.unlock();
+    }
+  }
+}

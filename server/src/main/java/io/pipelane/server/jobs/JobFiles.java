@@ -1,0 +1,237 @@
+package io.pipelane.server.jobs;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * The jobs' folder: input files, outputs, and what is remembered of jobs. Nothing outside of it is
+ * read or written, whatever a client names.
+ */
+final class JobFiles implements AutoCloseable {
+  /*
+   * <file>                    inputs and finished outputs, as clients name them
+   * <output>.<id>.partial     rows so far; those beyond what is committed are cut off
+   * .jobs/<id>/job.json       what to do; there from the renaming of <id>.new on
+   * .jobs/<id>/items.jsonl    items that came along with the request
+   * .jobs/<id>/progress       how far it is
+   * .jobs/<id>/end.json       how it ended
+   * .jobs/lock                held by the server that runs these jobs
+   *
+   * Clients' names have no segment that begins with a dot.
+   */
+  static final int LONGEST_PATH = 1024;
+
+  private static final String HIDDEN = ".jobs";
+  private static final String NEW = ".new";
+  private static final Pattern SEGMENT = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_. -]{0,127}");
+
+  private final Path root;
+  private final Path jobs;
+  private final FileChannel lockFile;
+
+  private JobFiles(Path root, Path jobs, FileChannel lockFile) {
+    this.root = root;
+    this.jobs = jobs;
+    this.lockFile = lockFile;
+  }
+
+  /**
+   * Opens the folder, which must exist, and drops what was not submitted to its end.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when another server has it
+   */
+  static JobFiles open(Path folder) throws IOException {
+    Path root = folder.toRealPath();
+    Path jobs = Files.createDirectories(root.resolve(HIDDEN));
+    FileChannel lockFile =
+        FileChannel.open(jobs.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    boolean locked = false;
+    try {
+      @SuppressWarnings("resource") // held until the channel is closed
+      FileLock lock = lockFile.tryLock();
+      locked = lock != null;
+    } catch (OverlappingFileLockException e) {
+      locked = false;
+    } finally {
+      if (!locked) {
+        lockFile.close();
+      }
+    }
+    if (!locked) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "another server runs the jobs of " + folder + " (jobs.folder)");
+    }
+    for (Path leftover : list(jobs)) {
+      if (leftover.toString().endsWith(NEW)) {
+        delete(leftover);
+      }
+    }
+    return new JobFiles(root, jobs, lockFile);
+  }
+
+  /** The jobs that are remembered. */
+  List<Path> jobs() throws IOException {
+    return list(jobs).stream().filter(Files::isDirectory).toList();
+  }
+
+  /** The folder of a job that is about to be submitted. */
+  Path draft(String id) {
+    return jobs.resolve(id + NEW);
+  }
+
+  /** The folder of a job. */
+  Path of(String id) {
+    return jobs.resolve(id);
+  }
+
+  /** Makes a draft the job's folder: from now on the job is there, whatever happens. */
+  void publish(String id) throws IOException {
+    flush(draft(id));
+    Files.move(draft(id), of(id), StandardCopyOption.ATOMIC_MOVE);
+    flush(jobs);
+  }
+
+  /** Forgets a job and the rows of one that was not done. */
+  void forget(JobSpec spec) throws IOException {
+    Files.deleteIfExists(partial(spec));
+    delete(of(spec.id()));
+    flush(jobs);
+  }
+
+  /**
+   * An input file as a client names it.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a name that is not allowed, {@link
+   *     Status#NOT_FOUND} when there is no such file
+   */
+  Path input(String name) throws IOException {
+    Path file = resolve(name, "input_file");
+    if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+      throw new StatusException(
+          Status.NOT_FOUND, "input_file \"" + name + "\" is no file in the jobs' folder");
+    }
+    return file;
+  }
+
+  /**
+   * An output file as a client names it.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a name that is not allowed, or that
+   *     is taken
+   */
+  Path newOutput(String name) throws IOException {
+    Path file = resolve(name, "output_file");
+    if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "output_file \"" + name + "\" exists; jobs overwrite nothing, so name another");
+    }
+    return file;
+  }
+
+  /** Where a job's output will be. */
+  Path output(JobSpec spec) {
+    return root.resolve(spec.outputFile());
+  }
+
+  /** Where a job's rows are until it is done. */
+  Path partial(JobSpec spec) {
+    Path output = output(spec);
+    return output.resolveSibling(output.getFileName() + "." + spec.id() + ".partial");
+  }
+
+  /** Checks a name, and that no link leads out of the folder. */
+  private Path resolve(String name, String member) throws IOException {
+    Path file = root;
+    for (String segment : name.split("/", -1)) {
+      if (!SEGMENT.matcher(segment).matches()) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            ("%s \"%s\" is not allowed: it is a path below the jobs' folder, of letters, digits,"
+                    + " \"_\", \"-\", \".\" and spaces, no segment beginning with a dot")
+                .formatted(member, JobJson.shorten(name)));
+      }
+      file = file.resolve(segment);
+    }
+    Path parent = file.getParent();
+    if (parent == null || !Files.isDirectory(parent)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "%s \"%s\": its folder does not exist".formatted(member, JobJson.shorten(name)));
+    }
+    if (!parent.toRealPath().startsWith(root)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "%s \"%s\" leads out of the jobs' folder".formatted(member, JobJson.shorten(name)));
+    }
+    return file;
+  }
+
+  /** Writes a file that is there whole or not at all once it has its name. */
+  static void write(Path file, byte[] content) throws IOException {
+    Path draft = file.resolveSibling(file.getFileName() + NEW);
+    try (FileChannel channel =
+        FileChannel.open(
+            draft,
+            StandardOpenOption.CREATE,
+            StandardOpenOption.TRUNCATE_EXISTING,
+            StandardOpenOption.WRITE)) {
+      ByteBuffer bytes = ByteBuffer.wrap(content);
+      while (bytes.hasRemaining()) {
+        channel.write(bytes);
+      }
+      channel.force(true);
+    }
+    Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+    flush(folderOf(file));
+  }
+
+  static Path folderOf(Path file) {
+    Path folder = file.getParent();
+    if (folder == null) {
+      throw new IllegalArgumentException(file + " lies in no folder");
+    }
+    return folder;
+  }
+
+  /** Brings a folder's entries to disk. */
+  static void flush(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+
+  private static List<Path> list(Path folder) throws IOException {
+    try (Stream<Path> children = Files.list(folder)) {
+      return children.sorted().toList();
+    }
+  }
+
+  private static void delete(Path path) throws IOException {
+    if (Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+      for (Path child : list(path)) {
+        delete(child);
+      }
+    }
+    Files.deleteIfExists(path);
+  }
+
+  /** Lets another server have the folder. */
+  @Override
+  public void close() throws IOException {
+    lockFile.close();
+  }
+}

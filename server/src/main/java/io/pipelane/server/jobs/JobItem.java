@@ -1,0 +1,231 @@
+package io.pipelane.server.jobs;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.protocol.JsonInference;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.RequestAccount;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.io.ByteArrayOutputStream;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One item of a job on its way from its line to its row. Started, awaited and ended by the job's
+ * thread; a lane's thread places the outputs in between.
+ */
+final class JobItem {
+  /** What does not depend on the item: the queue is full, the model or the device is gone. */
+  private static final Set<Status> AGAIN =
+      Set.of(Status.UNAVAILABLE, Status.NOT_FOUND, Status.CANCELLED, Status.DEVICE_FAILURE);
+
+  private final long number;
+  private final ItemFile.Item item;
+  private @Nullable Attempt attempt;
+
+  JobItem(long number, ItemFile.Item item) {
+    this.number = number;
+    this.item = item;
+  }
+
+  /** Where the next item begins. */
+  long next() {
+    return item.next();
+  }
+
+  /** Asks for the inference; what is wrong is told by {@link #await}. */
+  void start(
+      ServedModel model,
+      InferenceService service,
+      InferenceStatistics statistics,
+      Priority priority) {
+    attempt = new Attempt();
+    attempt.start(item, model, service, statistics, priority);
+  }
+
+  /** Whether it was asked for, and not awaited yet. */
+  boolean isStarted() {
+    return attempt != null;
+  }
+
+  /**
+   * Waits for the inference's end.
+   *
+   * @return the item's row, with the end of its line
+   * @throws StatusException when it is not the item's fault, and it is to be started again
+   */
+  Row await() {
+    if (attempt == null) {
+      throw new IllegalStateException("item " + number + " was not started");
+    }
+    try (Attempt ended = attempt) {
+      attempt = null;
+      ended.end.join();
+      return row("response", ended.answer(), false);
+    } catch (StatusException e) {
+      if (AGAIN.contains(e.status())) {
+        throw e;
+      }
+      return row("error", JobJson.quoted(String.valueOf(e.getMessage())), true);
+    }
+  }
+
+  /** Withdraws the item, and waits until its request has ended. */
+  void abandon() {
+    if (attempt != null) {
+      try (Attempt withdrawn = attempt) {
+        attempt = null;
+        withdrawn.cancel();
+        withdrawn.end.join();
+      } catch (StatusException e) {
+        // Nobody wants to know.
+      }
+    }
+  }
+
+  private Row row(String member, byte[] json, boolean hasFailed) {
+    ByteArrayOutputStream line = new ByteArrayOutputStream(json.length + 64);
+    line.writeBytes(
+        "{\"item\":%d,\"%s\":".formatted(number, member).getBytes(StandardCharsets.UTF_8));
+    line.writeBytes(json);
+    line.writeBytes("}\n".getBytes(StandardCharsets.UTF_8));
+    return new Row(line.toByteArray(), hasFailed);
+  }
+
+  /** A line of the output. */
+  static final class Row {
+    private final byte[] line;
+    private final boolean hasFailed;
+
+    private Row(byte[] line, boolean hasFailed) {
+      this.line = line;
+      this.hasFailed = hasFailed;
+    }
+
+    /** With its end. */
+    byte[] line() {
+      return line;
+    }
+
+    boolean hasFailed() {
+      return hasFailed;
+    }
+  }
+
+  /** One request for the item. */
+  private static final class Attempt implements ResultHandler, AutoCloseable {
+    final Ending end = new Ending();
+    private @Nullable JsonInference inference;
+    private @Nullable RequestAccount account;
+    private InferenceService.@Nullable Ticket ticket;
+
+    void start(
+        ItemFile.Item item,
+        ServedModel model,
+        InferenceService service,
+        InferenceStatistics statistics,
+        Priority priority) {
+      RequestAccount counted = statistics.begin(model.version());
+      account = counted;
+      try {
+        if (item.isTooLong()) {
+          throw new StatusException(
+              Status.TOO_LARGE,
+              "the item's line is longer than %d bytes (server.max-request-size)"
+                  .formatted(item.text().length));
+        }
+        model.checkRequestSize(item.text().length);
+        JsonInference read = JsonInference.read(model, item.text());
+        inference = read;
+        counted.decoded(OptionalLong.empty());
+        InferenceRequest request = read.request();
+        ticket =
+            service.submit(
+                new InferenceRequest(
+                    request.model(),
+                    request.inputs(),
+                    request.outputs(),
+                    OptionalLong.empty(),
+                    priority),
+                this);
+      } catch (StatusException e) {
+        failed(e);
+      }
+    }
+
+    void cancel() {
+      if (ticket != null) {
+        ticket.cancel();
+      }
+    }
+
+    byte[] answer() {
+      if (inference == null) {
+        throw new IllegalStateException("nothing was asked");
+      }
+      byte[] answer = inference.answer();
+      if (account != null) {
+        account.answered();
+      }
+      return answer;
+    }
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      if (inference == null) {
+        throw new IllegalStateException("nothing was asked");
+      }
+      return inference.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      if (account != null) {
+        account.ran(timings);
+      }
+      end.complete(null);
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      if (account != null) {
+        account.failed(error.status());
+      }
+      end.complete(error);
+    }
+
+    @Override
+    public void close() {
+      if (inference != null) {
+        inference.close();
+      }
+    }
+  }
+
+  /** The end of a request, for the thread that waits for it. */
+  private static final class Ending {
+    private final CompletableFuture<@Nullable StatusException> error = new CompletableFuture<>();
+
+    void complete(@Nullable StatusException failure) {
+      error.complete(failure);
+    }
+
+    void join() {
+      StatusException failure = error.join();
+      if (failure != null) {
+        throw failure;
+      }
+    }
+  }
+}

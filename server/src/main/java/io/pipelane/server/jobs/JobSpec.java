@@ -1,0 +1,29 @@
+package io.pipelane.server.jobs;
+
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * What a job does; it never changes.
+ *
+ * @param inputFile below the jobs' folder; none for items that came with the request
+ * @param inputBytes size of the input file when the job was submitted
+ * @param inputModifiedMillis when it was modified last by then, by the clock since 1970
+ * @param outputFile below the jobs' folder; there once the job is done
+ * @param sizeHint how many items its owner expects
+ * @param group what it belongs to together with others; empty for nothing
+ * @param createdMillis by the clock since 1970
+ */
+public record JobSpec(
+    String id,
+    ModelVersion model,
+    Optional<String> inputFile,
+    long inputBytes,
+    long inputModifiedMillis,
+    String outputFile,
+    Priority priority,
+    OptionalLong sizeHint,
+    String group,
+    long createdMillis) {}

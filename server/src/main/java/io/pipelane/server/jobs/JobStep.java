@@ -1,0 +1,22 @@
+package io.pipelane.server.jobs;
+
+/** The steps at which a job's files change, in their order. */
+enum JobStep {
+  WRITE_INPUT,
+  WRITE_SPEC,
+  PUBLISH,
+  WRITE_ROW,
+  FLUSH_ROWS,
+  WRITE_PROGRESS,
+  FLUSH_PROGRESS,
+  WRITE_END,
+  PUBLISH_OUTPUT;
+
+  /** Told before each step; throwing imitates a crash there. */
+  @FunctionalInterface
+  interface Hook {
+    Hook NONE = _ -> {};
+
+    void before(JobStep step);
+  }
+}

@@ -1,0 +1,417 @@
+package io.pipelane.server.jobs;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.metrics.JobCounts;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.switcher.InferenceService;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs jobs: inference over the items of a file, one after another into a file of rows. They wait
+ * for one another in the order in which they came, and go on where they were after a restart.
+ *
+ * <p>Safe for any thread; {@link #submit} and {@link #remove} write files, and belong off the event
+ * loops.
+ */
+public final class Jobs implements AutoCloseable {
+  /*
+   * The lock guards the table and the line of jobs that wait for a thread; files of a job are
+   * written by the thread that submits it until it is in the table, then by the thread that runs it,
+   * and by the one that removes it once it has ended. Lock order: this one, then a job's.
+   */
+  static final String ITEMS = "items.jsonl";
+
+  private static final String SPEC = "job.json";
+  private static final String PROGRESS = "progress";
+  private static final System.Logger LOG = System.getLogger(Jobs.class.getName());
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final Map<String, Job> jobs = new LinkedHashMap<>();
+  private final Deque<Job> waiting = new ArrayDeque<>();
+  private final JobFiles files;
+  private final JobsSettings settings;
+  private final ModelCatalog catalog;
+  private final InferenceService service;
+  private final InferenceStatistics statistics;
+  private final RandomGenerator random;
+  private final Clock clock;
+  private final JobStep.Hook hook;
+  private final List<Thread> threads;
+  private boolean closed;
+
+  private Jobs(
+      JobFiles files,
+      JobsSettings settings,
+      ModelCatalog catalog,
+      InferenceService service,
+      InferenceStatistics statistics,
+      RandomGenerator random,
+      Clock clock,
+      JobStep.Hook hook)
+      throws IOException {
+    this.files = files;
+    this.settings = settings;
+    this.catalog = catalog;
+    this.service = service;
+    this.statistics = statistics;
+    this.random = random;
+    this.clock = clock;
+    this.hook = hook;
+    recover();
+    threads =
+        IntStream.range(0, settings.concurrency())
+            .mapToObj(i -> Thread.ofPlatform().name("job-" + i).daemon().unstarted(this::work))
+            .toList();
+    threads.forEach(Thread::start);
+  }
+
+  /**
+   * Opens the jobs' folder, and goes on with the jobs that are there.
+   *
+   * @param random for the jobs' names
+   * @throws StatusException {@link Status#UNAVAILABLE} when another server has the folder
+   */
+  public static Jobs open(
+      JobsSettings settings,
+      ModelCatalog catalog,
+      InferenceService service,
+      InferenceStatistics statistics,
+      RandomGenerator random,
+      Clock clock)
+      throws IOException {
+    return open(settings, catalog, service, statistics, random, clock, JobStep.Hook.NONE);
+  }
+
+  static Jobs open(
+      JobsSettings settings,
+      ModelCatalog catalog,
+      InferenceService service,
+      InferenceStatistics statistics,
+      RandomGenerator random,
+      Clock clock,
+      JobStep.Hook hook)
+      throws IOException {
+    JobFiles files = JobFiles.open(settings.folder());
+    boolean opened = false;
+    try {
+      Jobs jobs = new Jobs(files, settings, catalog, service, statistics, random, clock, hook);
+      opened = true;
+      return jobs;
+    } finally {
+      if (!opened) {
+        files.close();
+      }
+    }
+  }
+
+  private void recover() throws IOException {
+    List<Job> found = new ArrayList<>();
+    for (Path folder : files.jobs()) {
+      try {
+        found.add(recovered(folder));
+      } catch (IOException | RuntimeException e) { // The others are not to blame.
+        LOG.log(System.Logger.Level.ERROR, "the job in " + folder + " cannot be read", e);
+      }
+    }
+    found.sort(
+        Comparator.<Job>comparingLong(job -> job.spec().createdMillis())
+            .thenComparing(job -> job.spec().id()));
+    for (Job job : found) {
+      jobs.put(job.spec().id(), job);
+      if (!job.state().isEnd()) {
+        waiting.add(job);
+      }
+    }
+  }
+
+  private Job recovered(Path folder) throws IOException {
+    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(folder.resolve(SPEC))));
+    Progress progress = Journal.read(folder.resolve(PROGRESS));
+    JobEnd end = JobEnd.read(folder).orElse(new JobEnd(JobState.QUEUED, ""));
+    if (end.state() == JobState.DONE) {
+      JobRun.publishOutput(files, spec);
+    }
+    Job job = new Job(spec, JobState.QUEUED, progress);
+    if (end.state().isEnd()) {
+      job.ended(end.state(), end.reason());
+    }
+    return job;
+  }
+
+  /**
+   * Takes a job on; it is there after a crash as soon as this returns.
+   *
+   * @param request one JSON object
+   * @throws StatusException when the request cannot be a job, or its model is not in service
+   */
+  public JobStatus submit(byte[] request) {
+    JobRequest wanted = JobRequest.read(request);
+    ModelVersion model = catalog.resolve(wanted.model(), wanted.version()).version();
+    try {
+      return submit(wanted, model);
+    } catch (IOException e) {
+      throw new StatusException(Status.INTERNAL, "the job cannot be kept: " + e, e);
+    }
+  }
+
+  private JobStatus submit(JobRequest wanted, ModelVersion model) throws IOException {
+    files.newOutput(wanted.outputFile());
+    byte[] items = wanted.items().getBytes(StandardCharsets.UTF_8);
+    long inputBytes = items.length;
+    long modified = 0;
+    if (wanted.inputFile().isPresent()) {
+      Path input = files.input(wanted.inputFile().get());
+      inputBytes = Files.size(input);
+      modified = Files.getLastModifiedTime(input, LinkOption.NOFOLLOW_LINKS).toMillis();
+    }
+    JobSpec spec =
+        new JobSpec(
+            HexFormat.of().toHexDigits(random.nextLong()),
+            model,
+            wanted.inputFile(),
+            inputBytes,
+            modified,
+            wanted.outputFile(),
+            wanted.priority(),
+            wanted.sizeHint(),
+            wanted.group(),
+            clock.millis());
+    Job job = new Job(spec, JobState.QUEUED, Progress.NONE);
+    reserve(job);
+    boolean kept = false;
+    try {
+      Path draft = Files.createDirectory(files.draft(spec.id()));
+      if (spec.inputFile().isEmpty()) {
+        hook.before(JobStep.WRITE_INPUT);
+        JobFiles.write(draft.resolve(ITEMS), items);
+      }
+      hook.before(JobStep.WRITE_SPEC);
+      JobFiles.write(draft.resolve(SPEC), JobJson.write(JobJson.of(spec)));
+      hook.before(JobStep.PUBLISH);
+      files.publish(spec.id());
+      kept = true;
+    } finally {
+      lock.lock();
+      try {
+        if (kept) {
+          waiting.add(job);
+          changed.signal();
+        } else {
+          jobs.remove(spec.id());
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+    return job.status();
+  }
+
+  /** Puts a job into the table, where it keeps others from its output. */
+  private void reserve(Job job) {
+    lock.lock();
+    try {
+      if (closed) {
+        throw new StatusException(Status.UNAVAILABLE, "the server is shutting down");
+      }
+      if (jobs.size() >= settings.maxJobs()) {
+        throw new StatusException(
+            Status.UNAVAILABLE,
+            "there are %d jobs, which is the limit (jobs.max-jobs); delete some that have ended"
+                .formatted(jobs.size()));
+      }
+      String output = job.spec().outputFile();
+      for (Job other : jobs.values()) {
+        if (other.spec().outputFile().equals(output) && !other.state().isEnd()) {
+          throw new StatusException(
+              Status.INVALID_ARGUMENT,
+              "output_file \"%s\" is that of job %s".formatted(output, other.spec().id()));
+        }
+      }
+      jobs.put(job.spec().id(), job);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** All jobs, in the order in which they came. */
+  public List<JobStatus> list() {
+    lock.lock();
+    try {
+      return jobs.values().stream().map(Job::status).toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * One job.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when there is none of that name
+   */
+  public JobStatus show(String id) {
+    return find(id).status();
+  }
+
+  private Job find(String id) {
+    lock.lock();
+    try {
+      @Nullable Job job = jobs.get(id);
+      if (job == null) {
+        throw new StatusException(
+            Status.NOT_FOUND, "there is no job \"" + JobJson.shorten(id) + "\"");
+      }
+      return job;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Cancels a job, or forgets one that has ended; its output stays.
+   *
+   * @return the job as it is then
+   * @throws StatusException {@link Status#NOT_FOUND} when there is none of that name
+   */
+  public JobStatus remove(String id) {
+    Job job = find(id);
+    try {
+      if (job.state().isEnd()) {
+        forget(job);
+      } else {
+        cancel(job);
+      }
+    } catch (IOException e) {
+      throw new StatusException(Status.INTERNAL, "the job's files: " + e, e);
+    }
+    return job.status();
+  }
+
+  private void forget(Job job) throws IOException {
+    lock.lock();
+    try {
+      if (jobs.remove(job.spec().id()) == null) {
+        return;
+      }
+    } finally {
+      lock.unlock();
+    }
+    files.forget(job.spec());
+  }
+
+  private void cancel(Job job) throws IOException {
+    job.cancel();
+    boolean waited;
+    lock.lock();
+    try {
+      waited = waiting.remove(job);
+    } finally {
+      lock.unlock();
+    }
+    if (waited) { // No thread has it, or will.
+      JobEnd end = new JobEnd(JobState.CANCELLED, "");
+      JobFiles.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
+      job.ended(end.state(), end.reason());
+    }
+  }
+
+  /** How many jobs are in each state, and items they have done. */
+  public JobCounts counts() {
+    Map<String, Integer> states = new HashMap<>();
+    for (JobState state : JobState.values()) {
+      states.put(name(state), 0);
+    }
+    long rows = 0;
+    long failed = 0;
+    for (JobStatus job : list()) {
+      states.merge(name(job.state()), 1, Integer::sum);
+      rows += job.rows();
+      failed += job.failed();
+    }
+    return new JobCounts(states, rows, failed);
+  }
+
+  private static String name(JobState state) {
+    return state.name().toLowerCase(Locale.ROOT);
+  }
+
+  private void work() {
+    @Nullable Job next = next();
+    while (next != null) {
+      new JobRun(next, files, settings, catalog, service, statistics, hook, System::nanoTime).run();
+      next = next();
+    }
+  }
+
+  private @Nullable Job next() {
+    lock.lock();
+    try {
+      while (!closed && waiting.isEmpty()) {
+        changed.awaitUninterruptibly();
+      }
+      return closed ? null : waiting.removeFirst();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Lets every job be where it is, with all its rows on disk; waits for the items under way. They
+   * go on when the folder is opened again.
+   */
+  public void stop() {
+    lock.lock();
+    try {
+      closed = true;
+      jobs.values().forEach(Job::pause);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    boolean interrupted = false;
+    for (Thread thread : threads) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Stops, and lets another server have the folder. */
+  @Override
+  public void close() {
+    stop();
+    try {
+      files.close();
+    } catch (IOException e) {
+      LOG.log(System.Logger.Level.WARNING, "the jobs' folder was not closed", e);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+package io.pipelane.server.jobs;
+
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * How jobs are run.
+ *
+ * @param folder what clients' file names are below
+ * @param concurrency jobs at once
+ * @param parallelItems items of one job that wait or run at once
+ * @param maxJobs that are remembered
+ * @param maxItemBytes the longest line of an input
+ * @param retryPause until something that was not available is asked for again
+ */
+public record JobsSettings(
+    Path folder,
+    int concurrency,
+    int parallelItems,
+    int maxJobs,
+    int maxItemBytes,
+    Duration retryPause) {}

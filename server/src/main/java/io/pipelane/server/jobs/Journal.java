@@ -1,0 +1,132 @@
+package io.pipelane.server.jobs;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * A job's rows and how many of them count. Belongs to one thread.
+ *
+ * <p>Rows are brought to disk before the progress that counts them. Progress is written to two
+ * places in turn, so one of them is whole at any moment; rows beyond it are cut off when the job
+ * goes on. So no row is lost that was counted, and none is there twice.
+ */
+final class Journal implements AutoCloseable {
+  /** Far enough apart that damage to one leaves the other alone. */
+  private static final int PLACE_BYTES = 4096;
+
+  private final FileChannel rows;
+  private final FileChannel places;
+  private final JobStep.Hook hook;
+  private Progress committed;
+  private Progress written;
+
+  /** Opens or creates both files, and goes on behind the last row that counts. */
+  Journal(Path rowFile, Path progressFile, JobStep.Hook hook) throws IOException {
+    this.hook = hook;
+    this.committed = read(progressFile);
+    this.written = committed;
+    rows = FileChannel.open(rowFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    boolean opened = false;
+    try {
+      if (rows.size() < committed.outputBytes()) {
+        throw new IOException(
+            "%s has %d bytes, and %d were written"
+                .formatted(rowFile, rows.size(), committed.outputBytes()));
+      }
+      rows.truncate(committed.outputBytes());
+      rows.position(committed.outputBytes());
+      places = FileChannel.open(progressFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      opened = true;
+    } finally {
+      if (!opened) {
+        rows.close();
+      }
+    }
+    JobFiles.flush(JobFiles.folderOf(rowFile));
+    JobFiles.flush(JobFiles.folderOf(progressFile));
+  }
+
+  /** What was committed last; none where there is no file. */
+  static Progress read(Path progressFile) throws IOException {
+    if (!progressFile.toFile().exists()) {
+      return Progress.NONE;
+    }
+    try (FileChannel channel = FileChannel.open(progressFile, StandardOpenOption.READ)) {
+      return Stream.of(read(channel, 0), read(channel, PLACE_BYTES))
+          .flatMap(Optional::stream)
+          .max(Comparator.comparingLong(Progress::number))
+          .orElse(Progress.NONE);
+    }
+  }
+
+  private static Optional<Progress> read(FileChannel channel, long place) throws IOException {
+    ByteBuffer bytes = ByteBuffer.allocate(Progress.BYTES);
+    while (bytes.hasRemaining() && channel.read(bytes, place + bytes.position()) > 0) {}
+    return Progress.decoded(bytes.flip());
+  }
+
+  /** How far the rows are that have been written, committed or not. */
+  Progress written() {
+    return written;
+  }
+
+  /** How far the job is, whatever happens. */
+  Progress committed() {
+    return committed;
+  }
+
+  /** Rows that a crash would cost. */
+  long uncommitted() {
+    return written.rows() - committed.rows();
+  }
+
+  /**
+   * Adds a row.
+   *
+   * @param row with the end of its line
+   * @param nextItem where the next item begins in the input
+   */
+  void add(byte[] row, boolean hasFailed, long nextItem) throws IOException {
+    hook.before(JobStep.WRITE_ROW);
+    write(rows, ByteBuffer.wrap(row), rows.position());
+    rows.position(written.outputBytes() + row.length);
+    written = written.withRow(hasFailed, row.length, nextItem);
+  }
+
+  /** Makes all rows count that have been written. */
+  void commit() throws IOException {
+    if (uncommitted() == 0) {
+      return;
+    }
+    hook.before(JobStep.FLUSH_ROWS);
+    rows.force(true);
+    Progress next = written.committed();
+    hook.before(JobStep.WRITE_PROGRESS);
+    write(places, next.encoded(), next.number() % 2 * PLACE_BYTES);
+    hook.before(JobStep.FLUSH_PROGRESS);
+    places.force(true);
+    committed = next;
+    written = next;
+  }
+
+  private static void write(FileChannel channel, ByteBuffer bytes, long position)
+      throws IOException {
+    long at = position;
+    while (bytes.hasRemaining()) {
+      at += channel.write(bytes, at);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    try (rows) {
+      places.close();
+    }
+  }
+}

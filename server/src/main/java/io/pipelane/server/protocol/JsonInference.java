@@ -1,0 +1,95 @@
+package io.pipelane.server.protocol;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.switcher.InferenceRequest;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One inference that is asked for and answered in JSON texts, without a connection. Used by one
+ * thread after another; closed once its request has ended.
+ */
+public final class JsonInference implements AutoCloseable {
+  /** All outputs of one inference together. */
+  private static final long MOST_OUTPUT_BYTES = 256L << 20;
+
+  private final InferCall call;
+  private final List<OutputTensor> outputs = new ArrayList<>();
+  private long outputBytes;
+
+  private JsonInference(InferCall call) {
+    this.call = call;
+  }
+
+  /**
+   * Decodes and checks a request.
+   *
+   * @param json the protocol's request, one JSON object
+   * @throws StatusException when it does not fit the protocol or the model's declaration, or wants
+   *     binary outputs
+   */
+  public static JsonInference read(ServedModel model, byte[] json) {
+    InferCall call =
+        InferRequestReader.read(
+            model,
+            Unpooled.wrappedBuffer(json),
+            json.length,
+            ByteBufAllocator.DEFAULT,
+            new LatestDescription());
+    if (call.hasBinaryOutput()) {
+      call.close();
+      throw Json.invalid("outputs are JSON here; leave binary_data and binary_data_output out");
+    }
+    return new JsonInference(call);
+  }
+
+  public InferenceRequest request() {
+    return call.request();
+  }
+
+  /**
+   * Where to write an output, see {@link io.pipelane.switcher.ResultHandler#place}.
+   *
+   * @throws StatusException {@link Status#TOO_LARGE} when there are too many bytes of them
+   */
+  public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    outputBytes += byteSize;
+    if (outputBytes > MOST_OUTPUT_BYTES) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "the outputs have %d bytes and more, the limit is %d"
+              .formatted(outputBytes, MOST_OUTPUT_BYTES));
+    }
+    int size = (int) byteSize;
+    ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer(Math.max(1, size)).writerIndex(size);
+    outputs.add(new OutputTensor(name, type, shape, data));
+    return OutputTensor.memory(data);
+  }
+
+  /**
+   * The protocol's answer, one JSON object in one line.
+   *
+   * @throws StatusException when an output has no JSON form
+   */
+  public byte[] answer() {
+    ByteBuf target = Unpooled.buffer();
+    InferResponseWriter.write(call, outputs, target);
+    return ByteBufUtil.getBytes(target);
+  }
+
+  @Override
+  public void close() {
+    call.close();
+    outputs.forEach(output -> output.data().release());
+    outputs.clear();
+  }
+}

@@ -1,0 +1,152 @@
+package io.pipelane.server.jobs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.server.http.EchoService;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Jobs whose server dies before a step, with what was not flushed being lost, or not. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class JobCrashTest {
+  private static final int ITEMS = 600;
+  private static final int CRASHES = 4;
+
+  @TempDir Path root;
+
+  /** Ends a thread as a crash would: nothing is tidied up. */
+  private static final class Crash extends Error {
+    private static final long serialVersionUID = 1;
+
+    Crash() {
+      super("thrown on purpose", null, false, false);
+    }
+  }
+
+  /** Crashes at one passage of a step. */
+  private static final class Crashing implements JobStep.Hook {
+    final CountDownLatch crashed = new CountDownLatch(1);
+    private final JobStep step;
+    private final AtomicInteger passages;
+
+    Crashing(JobStep step, int passage) {
+      this.step = step;
+      this.passages = new AtomicInteger(passage);
+    }
+
+    @Override
+    public void before(JobStep reached) {
+      if (reached == step && passages.decrementAndGet() == 0) {
+        crashed.countDown();
+        throw new Crash();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = JobStep.class,
+      names = {"WRITE_INPUT", "WRITE_SPEC", "PUBLISH"},
+      mode = EnumSource.Mode.EXCLUDE)
+  void run_crashAtAnyStep_noRowIsLostOrThereTwice(JobStep step) throws Exception {
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int passage : List.of(1, 2, 3)) {
+      JobsFixture fixture = new JobsFixture(Files.createDirectory(root.resolve("" + passage)));
+      fixture.writeInput("in.jsonl", ITEMS);
+      String id = crash(fixture, step, passage, random);
+      try (Jobs jobs = fixture.open(EchoService.inline())) {
+        assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state(), () -> "seed " + seed);
+        assertEquals(ITEMS, jobs.show(id).rows(), () -> "seed " + seed);
+      }
+      assertEquals(JobsFixture.rows(ITEMS), fixture.output("out.jsonl"), () -> "seed " + seed);
+    }
+  }
+
+  /** Runs a job into a crash, some times over; where there is none, it is done. */
+  private static String crash(JobsFixture fixture, JobStep step, int passage, Random random)
+      throws Exception {
+    String id = "";
+    for (int crash = 0; crash < CRASHES; crash++) {
+      Crashing hook = new Crashing(step, passage);
+      Jobs jobs = fixture.open(EchoService.inline(), hook);
+      if (id.isEmpty()) {
+        id = jobs.submit(JobsFixture.fileRequest("out.jsonl")).spec().id();
+      }
+      while (hook.crashed.getCount() > 0 && !jobs.show(id).state().isEnd()) {
+        Thread.onSpinWait();
+      }
+      jobs.close();
+      loseSome(fixture, id, step, random);
+    }
+    return id;
+  }
+
+  /** What was not flushed may be gone, or there in part. */
+  private static void loseSome(JobsFixture fixture, String id, JobStep step, Random random)
+      throws IOException {
+    Path progress = fixture.folder.resolve(".jobs/" + id + "/progress");
+    Path rows = fixture.folder.resolve("out.jsonl." + id + ".partial");
+    if (!Files.exists(rows) || !Files.exists(progress)) {
+      return;
+    }
+    Progress latest = Journal.read(progress);
+    if (step == JobStep.FLUSH_PROGRESS && latest.number() > 0 && random.nextBoolean()) {
+      try (RandomAccessFile file = new RandomAccessFile(progress.toFile(), "rw")) {
+        file.seek(latest.number() % 2 * 4096 + random.nextInt(Progress.BYTES));
+        file.write(random.nextInt());
+      }
+    }
+    long kept = Journal.read(progress).outputBytes();
+    try (RandomAccessFile file = new RandomAccessFile(rows.toFile(), "rw")) {
+      long length = kept + random.nextLong(file.length() - kept + 1);
+      file.setLength(length);
+      if (length > kept && random.nextBoolean()) {
+        file.seek(length - 1);
+        file.write(0);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = JobStep.class,
+      names = {"WRITE_INPUT", "WRITE_SPEC", "PUBLISH"})
+  void submit_crashAtAnyStep_theJobIsNotThereAndItsOutputIsFree(JobStep step) throws Exception {
+    JobsFixture fixture = new JobsFixture(root);
+    byte[] request =
+        JobsFixture.request("\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"o\"");
+    Jobs jobs = fixture.open(EchoService.inline(), new Crashing(step, 1));
+    try {
+      jobs.submit(request);
+    } catch (Crash e) {
+      // As was to be.
+    }
+    jobs.close();
+    try (Jobs again = fixture.open(EchoService.inline())) {
+      assertEquals(List.of(), again.list());
+      String id = again.submit(request).spec().id();
+      assertEquals(JobState.DONE, JobsFixture.ended(again, id).state());
+    }
+    assertEquals(JobsFixture.rows(1), fixture.output("o"));
+  }
+
+  /** Both places of a progress may be read from a file that was never flushed. */
+  @Test
+  void progress_ofZeros_isNone() throws IOException {
+    Path file = root.resolve("progress");
+    Files.write(file, new byte[8192]);
+    assertEquals(Progress.NONE, Journal.read(file));
+  }
+}

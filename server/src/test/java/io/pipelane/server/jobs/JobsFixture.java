@@ -1,0 +1,90 @@
+package io.pipelane.server.jobs;
+
+import io.pipelane.server.http.EchoService;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.statistics.InferenceStatistics;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.Random;
+
+/** Jobs in a folder, whose model answers its input. */
+final class JobsFixture {
+  static final int ITEMS = 10;
+  private static final int MOST_ITEM_BYTES = 200;
+
+  final Path folder;
+  final FakeCatalog catalog = FakeCatalog.usual();
+
+  JobsFixture(Path folder) {
+    this.folder = folder;
+  }
+
+  Jobs open(EchoService service, JobStep.Hook hook) throws IOException {
+    JobsSettings settings =
+        new JobsSettings(folder, 1, 3, 3, MOST_ITEM_BYTES, Duration.ofMillis(1));
+    return Jobs.open(
+        settings,
+        catalog,
+        service,
+        new InferenceStatistics(),
+        new Random(),
+        Clock.systemUTC(),
+        hook);
+  }
+
+  Jobs open(EchoService service) throws IOException {
+    return open(service, JobStep.Hook.NONE);
+  }
+
+  static String item(int i) {
+    return "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[%d,0.5,2,3]}]}"
+        .formatted(i);
+  }
+
+  static String row(int i) {
+    return "{\"item\":%d,\"response\":{\"model_name\":\"echo\",\"model_version\":\"2\",\"outputs\":[{\"name\":\"y_x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[%d.0,0.5,2.0,3.0]}]}}\n"
+        .formatted(i, i);
+  }
+
+  /** The output of a job over the first {@code items}. */
+  static String rows(int items) {
+    StringBuilder rows = new StringBuilder();
+    for (int i = 0; i < items; i++) {
+      rows.append(row(i));
+    }
+    return rows.toString();
+  }
+
+  /** Writes an input file with items, and blank lines between them. */
+  void writeInput(String name, int items) throws IOException {
+    StringBuilder lines = new StringBuilder();
+    for (int i = 0; i < items; i++) {
+      lines.append(item(i)).append(i % 2 == 0 ? "\n \n" : "\n");
+    }
+    Files.writeString(folder.resolve(name), lines);
+  }
+
+  static byte[] request(String members) {
+    return ("{\"model\":\"echo\"," + members + "}").getBytes(StandardCharsets.UTF_8);
+  }
+
+  static byte[] fileRequest(String output) {
+    return request("\"input_file\":\"in.jsonl\",\"output_file\":\"" + output + "\"");
+  }
+
+  String output(String name) throws IOException {
+    return Files.readString(folder.resolve(name));
+  }
+
+  /** Waits for a job's end. */
+  static JobStatus ended(Jobs jobs, String id) {
+    while (!jobs.show(id).state().isEnd()) {
+      Thread.onSpinWait();
+    }
+    return jobs.show(id);
+  }
+}

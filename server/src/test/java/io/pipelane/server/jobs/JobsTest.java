@@ -1,0 +1,286 @@
+package io.pipelane.server.jobs;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.http.EchoService;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class JobsTest {
+  @TempDir Path folder;
+  private JobsFixture fixture = new JobsFixture(Path.of(""));
+
+  @BeforeEach
+  void writeInput() throws IOException {
+    fixture = new JobsFixture(folder);
+    fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
+  }
+
+  /** Completes each request once. */
+  private static void completeAll(EchoService service) {
+    while (!service.pending.isEmpty()) {
+      service.pending.removeFirst().complete();
+    }
+  }
+
+  private static Status refused(Runnable work) {
+    return assertThrows(StatusException.class, work::run).status();
+  }
+
+  @Test
+  void job_overAFile_writesARowForEachItemInOrder() throws IOException {
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      JobStatus submitted = jobs.submit(JobsFixture.fileRequest("out.jsonl"));
+      JobStatus ended = JobsFixture.ended(jobs, submitted.spec().id());
+      assertEquals(JobState.DONE, ended.state());
+      assertEquals(JobsFixture.ITEMS, ended.rows());
+      assertEquals(0, ended.failed());
+      assertEquals(1.0, ended.progress());
+      assertEquals(JobsFixture.rows(JobsFixture.ITEMS), fixture.output("out.jsonl"));
+      assertEquals(1, jobs.counts().states().get("done"));
+      jobs.remove(submitted.spec().id());
+      assertEquals(List.of(), jobs.list());
+      assertTrue(Files.exists(folder.resolve("out.jsonl")), "outputs stay");
+    }
+  }
+
+  @Test
+  void job_overItemsThatComeAlong_answersThemAsAFile() throws IOException {
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      String items = "\"items\":[" + JobsFixture.item(0) + "," + JobsFixture.item(1) + "]";
+      JobStatus job =
+          jobs.submit(JobsFixture.request(items + ",\"output_file\":\"o\",\"group\":\"g\""));
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
+      assertEquals(JobsFixture.rows(2), fixture.output("o"));
+      String listed = new String(JobAnswers.list(jobs.list()), UTF_8);
+      assertTrue(
+          listed.endsWith("\"groups\":[{\"group\":\"g\",\"jobs\":1,\"ended\":1,\"done\":true}]}"),
+          listed);
+    }
+  }
+
+  @Test
+  void items_thatCannotBeAnswered_haveAnErrorAsTheirRow() throws IOException {
+    String lines = "{\"inputs\":[]}\n" + JobsFixture.item(1) + "\nno JSON\n" + "x".repeat(300);
+    Files.writeString(folder.resolve("in.jsonl"), lines);
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+      JobStatus ended = JobsFixture.ended(jobs, job.spec().id());
+      assertEquals(JobState.DONE, ended.state());
+      assertEquals(4, ended.rows());
+      assertEquals(3, ended.failed());
+      List<String> rows = fixture.output("o").lines().toList();
+      assertTrue(rows.get(0).startsWith("{\"item\":0,\"error\":\""), rows.get(0));
+      assertEquals(JobsFixture.row(1), rows.get(1) + "\n");
+      assertTrue(rows.get(2).startsWith("{\"item\":2,\"error\":\"malformed JSON"), rows.get(2));
+      assertTrue(rows.get(3).contains("longer than 200 bytes"), rows.get(3));
+    }
+  }
+
+  @Test
+  void job_queueFullOrModelAway_asksAgain() throws IOException {
+    EchoService service = EchoService.inline();
+    service.refusal = StatusException.unavailable("the queue is full", Duration.ofSeconds(1));
+    try (Jobs jobs = fixture.open(service)) {
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+      while (jobs.show(job.spec().id()).state() != JobState.RUNNING) {
+        Thread.onSpinWait();
+      }
+      service.refusal = null;
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
+      assertEquals(JobsFixture.rows(JobsFixture.ITEMS), fixture.output("o"));
+    }
+  }
+
+  @Test
+  void remove_runningJob_cancelsItAndThenForgetsIt() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      String second = jobs.submit(JobsFixture.fileRequest("p")).spec().id();
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      assertEquals(JobState.CANCELLED, jobs.remove(second).state(), "it was waiting");
+      EchoService.Pending last = service.pending.getLast();
+      jobs.remove(id);
+      while (!jobs.show(id).state().isEnd()) {
+        completeAll(service);
+      }
+      assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, id).state());
+      assertTrue(last.isCancelled());
+      assertFalse(Files.exists(folder.resolve("o")));
+      jobs.remove(id);
+      assertEquals(Status.NOT_FOUND, refused(() -> jobs.show(id)));
+    }
+    try (Jobs again = fixture.open(service)) {
+      assertEquals(1, again.list().size());
+      assertEquals(JobState.CANCELLED, again.list().getFirst().state());
+    }
+  }
+
+  @Test
+  void stop_inTheMiddle_theNextServerGoesOnBehindTheLastRow() throws IOException {
+    EchoService service = EchoService.holding();
+    Jobs jobs = fixture.open(service);
+    String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+    while (service.pending.size() < 3) {
+      Thread.onSpinWait();
+    }
+    service.pending.removeFirst().complete();
+    while (service.pending.size() < 3) {
+      Thread.onSpinWait();
+    }
+    Thread stop = Thread.ofPlatform().start(jobs::close);
+    while (stop.isAlive()) {
+      completeAll(service);
+    }
+    EchoService inline = EchoService.inline();
+    try (Jobs again = fixture.open(inline)) {
+      assertTrue(again.show(id).rows() >= 1, () -> again.show(id).toString());
+      assertEquals(JobState.DONE, JobsFixture.ended(again, id).state());
+      assertEquals(JobsFixture.rows(JobsFixture.ITEMS), fixture.output("o"));
+    }
+  }
+
+  @Test
+  void inputFile_thatChanged_endsTheJob() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      jobs.submit(JobsFixture.fileRequest("first"));
+      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      fixture.writeInput("in.jsonl", 1);
+      String first = jobs.list().getFirst().spec().id();
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      jobs.remove(first);
+      while (!jobs.show(first).state().isEnd()) {
+        completeAll(service);
+      }
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("has changed"), ended.reason());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "../x",
+        "/etc/passwd",
+        "a/../../x",
+        ".jobs/x",
+        ".hidden",
+        "a//b",
+        "",
+        "x\\u0000",
+        "way/out/x",
+        "missing/x",
+        "a\\\\b",
+        "x/."
+      })
+  void names_thatLeadOutOfTheFolder_areRefused(String name) throws IOException {
+    Path outside = Files.createTempDirectory("outside");
+    Files.createDirectories(folder.resolve("way"));
+    Files.createSymbolicLink(folder.resolve("way/out"), outside);
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      byte[] output =
+          JobsFixture.request("\"input_file\":\"in.jsonl\",\"output_file\":\"" + name + "\"");
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(output)));
+      byte[] input = JobsFixture.request("\"input_file\":\"" + name + "\",\"output_file\":\"o\"");
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(input)));
+      assertEquals(List.of(), jobs.list());
+    }
+    Files.delete(outside);
+  }
+
+  @Test
+  void inputFile_thatIsALink_isRefused() throws IOException {
+    Files.createSymbolicLink(folder.resolve("link"), Path.of("/etc/hostname"));
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      byte[] request = JobsFixture.request("\"input_file\":\"link\",\"output_file\":\"o\"");
+      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(request)));
+    }
+  }
+
+  @Test
+  void outputFile_thatIsTaken_isRefused() throws IOException {
+    Files.writeString(folder.resolve("mine"), "precious");
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      assertEquals(
+          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("mine"))));
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+      assertEquals(
+          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("o"))));
+      jobs.remove(job.spec().id());
+      while (!jobs.show(job.spec().id()).state().isEnd()) {
+        completeAll(service);
+      }
+    }
+    assertEquals("precious", fixture.output("mine"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "\"output_file\":\"o\"",
+        "\"input_file\":\"in.jsonl\"",
+        "\"items\":[],\"output_file\":\"o\"",
+        "\"items\":[1],\"output_file\":\"o\"",
+        "\"items\":[{}],\"input_file\":\"in.jsonl\",\"output_file\":\"o\"",
+        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"class\":\"urgent\"",
+        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"size_hint\":0",
+        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"extra\":1",
+        "\"input_file\":7,\"output_file\":\"o\""
+      })
+  void requests_thatAreNone_areRefused(String members) throws IOException {
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      byte[] request = JobsFixture.request(members);
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(request)));
+      assertEquals(List.of(), jobs.list());
+    }
+  }
+
+  @Test
+  void limits_ofRequestsAndJobs_areKept() throws IOException {
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      byte[] huge = new byte[JobRequest.MOST_BYTES + 1];
+      assertEquals(Status.TOO_LARGE, refused(() -> jobs.submit(huge)));
+      for (String output : List.of("a", "b", "c")) {
+        jobs.submit(JobsFixture.fileRequest(output));
+      }
+      assertEquals(Status.UNAVAILABLE, refused(() -> jobs.submit(JobsFixture.fileRequest("d"))));
+      byte[] unknown =
+          "{\"model\":\"none\",\"input_file\":\"in.jsonl\",\"output_file\":\"d\"}".getBytes(UTF_8);
+      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(unknown)));
+    }
+  }
+
+  @Test
+  void folder_ofAnotherServer_isRefused() throws IOException {
+    try (Jobs _ = fixture.open(EchoService.inline())) {
+      StatusException error =
+          assertThrows(StatusException.class, () -> fixture.open(EchoService.inline()));
+      assertEquals(Status.UNAVAILABLE, error.status());
+    }
+    fixture.open(EchoService.inline()).close();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pipelane.server.jobs;
+
+import org.jspecify.annotations.NullMarked;

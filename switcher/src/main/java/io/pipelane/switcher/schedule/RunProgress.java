@@ -1,0 +1,61 @@
+package io.pipelane.switcher.schedule;
+
+/** How far a run is, and how long it still needs. Belongs to the run's thread. */
+final class RunProgress {
+  private final QueuedRequest request;
+  private final long expectedNanos;
+  private final long beginNanos;
+  private int segments;
+  private int segment;
+  private long waitedNanos;
+
+  /**
+   * A run that begins now.
+   *
+   * @param expectedNanos what it is thought to take; 0 for one of which nothing is known
+   */
+  RunProgress(QueuedRequest request, long expectedNanos, long nowNanos) {
+    this.request = request;
+    this.expectedNanos = expectedNanos;
+    this.beginNanos = nowNanos;
+  }
+
+  QueuedRequest request() {
+    return request;
+  }
+
+  /** Tells into how many segments gates cut the run. */
+  void segments(int count) {
+    segments = count;
+  }
+
+  /** The run has come to a segment. */
+  void at(int reached) {
+    segment = reached;
+  }
+
+  /** The run has waited for others. */
+  void waited(long nanos) {
+    waitedNanos += nanos;
+  }
+
+  /** How long the run has waited for others. */
+  long waitedNanos() {
+    return waitedNanos;
+  }
+
+  /**
+   * What the run still needs: what was expected, less what it has had. One that is longer than
+   * expected, or of which nothing was, goes on as it has come so far; but the former needs no more
+   * than another like it, which would not be done sooner.
+   */
+  long remainingNanos(long nowNanos) {
+    long had = nowNanos - beginNanos - waitedNanos;
+    long left = expectedNanos - had;
+    if (left > 0 || segment == 0) {
+      return Math.max(0, left);
+    }
+    long asSoFar = had / segment * (segments - segment);
+    return expectedNanos == 0 ? asSoFar : Math.min(expectedNanos, asSoFar);
+  }
+}

@@ -1,0 +1,200 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.schedule.Preemptions;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Runs on the processor that give way at their gates, where one computes at a time. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class PreemptionTest {
+  private static final int WIDTH = 64;
+  private static final int LAYERS = 8;
+  private static final int SHORT_LAYERS = 4;
+  private static final int STOP = 3;
+  private static final long MODEL_BYTES = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
+
+  @TempDir Path folder;
+  private final Device device =
+      CpuDevice.open(new ByteSize(2 * MODEL_BYTES), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+  private final List<String> segments = Collections.synchronizedList(new ArrayList<>());
+  private final CountDownLatch stopped = new CountDownLatch(1);
+  private final CountDownLatch goOn = new CountDownLatch(1);
+  private volatile boolean stops;
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    assertEquals(0, device.persistent().usedBytes());
+    assertEquals(device.pages().total(), device.pages().free());
+    device.close();
+  }
+
+  private Switcher open(long weightBytes, String policy) {
+    SwitcherSettings settings =
+        new SwitcherSettings(
+            weightBytes,
+            64 << 20,
+            1,
+            100,
+            1 << 20,
+            new EqualBytesGrouping(4, 1),
+            SegmentProfiles.inMemory(),
+            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+            PipelaneConfig.of(Map.of("scheduling.policy", policy)).scheduling());
+    DeviceMemory memory = new DeviceMemory(device.persistent());
+    CpuSessionFactory sessions =
+        new CpuSessionFactory((CpuDevice) device, TestDevices.library(), memory, 1);
+    return new Switcher(
+        device,
+        memory,
+        new WatchedSegments(sessions, this::before),
+        settings,
+        PreemptionTest::weights);
+  }
+
+  private static WeightSource weights(ImportedModel model) {
+    try {
+      return new BytesSource(Files.readAllBytes(model.weights()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Stops the long run at a gate until the test says so. */
+  private void before(String model, int segment) {
+    segments.add(model + " " + segment);
+    if (stops && model.equals("long") && segment == STOP) {
+      stopped.countDown();
+      try {
+        goOn.await();
+      } catch (InterruptedException e) {
+        throw new AssertionError("nobody interrupts a run", e);
+      }
+    }
+  }
+
+  private ImportedModel registered(Switcher switcher, String name, int layers) throws IOException {
+    ImportedModel model = TestImports.of(TestModels.chain(layers, WIDTH, layers), name, folder);
+    switcher.register(model);
+    return model;
+  }
+
+  private static Call submit(Switcher switcher, ImportedModel model, Priority priority) {
+    Random random = new Random(1);
+    float[] x = new float[WIDTH];
+    for (int i = 0; i < WIDTH; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    InferenceRequest request = Call.request(model.version(), x);
+    Call call = new Call();
+    switcher.submit(
+        new InferenceRequest(
+            request.model(), request.inputs(), request.outputs(), OptionalLong.empty(), priority),
+        call);
+    return call;
+  }
+
+  private static float[] infer(Switcher switcher, ImportedModel model) {
+    return submit(switcher, model, Priority.ONLINE).await();
+  }
+
+  /** Runs the long model, and the short one while that is at a gate; tells what was computed. */
+  private List<String> interleaved(Switcher switcher, Priority priority) throws Exception {
+    ImportedModel longer = registered(switcher, "long", LAYERS);
+    ImportedModel shorter = registered(switcher, "short", SHORT_LAYERS);
+    float[] expectedOfLong = infer(switcher, longer);
+    float[] expectedOfShort = infer(switcher, shorter);
+    segments.clear();
+    stops = true;
+    Call first = submit(switcher, longer, priority);
+    stopped.await();
+    Call second = submit(switcher, shorter, Priority.ONLINE);
+    goOn.countDown();
+    assertArrayEquals(expectedOfShort, second.await());
+    assertArrayEquals(expectedOfLong, first.await());
+    switcher.verify();
+    return List.copyOf(segments);
+  }
+
+  private static List<String> all(String model, int begin, int end) {
+    return IntStream.range(begin, end).mapToObj(segment -> model + " " + segment).toList();
+  }
+
+  @SafeVarargs
+  private static List<String> joined(List<String>... parts) {
+    List<String> all = new ArrayList<>();
+    for (List<String> part : parts) {
+      all.addAll(part);
+    }
+    return all;
+  }
+
+  @Test
+  void offlineRun_requestComes_givesWayAtTheGateAndGoesOnWhereItWas() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES, "srtf")) {
+      List<String> computed = interleaved(switcher, Priority.OFFLINE);
+      assertEquals(
+          joined(
+              all("long", 0, STOP + 1),
+              all("short", 0, SHORT_LAYERS),
+              all("long", STOP + 1, LAYERS)),
+          computed,
+          "nothing is computed twice, and the short one comes at the gate");
+      Preemptions preemptions = switcher.preemptions();
+      assertEquals(1, preemptions.runs());
+      assertEquals(1, preemptions.requests());
+    }
+  }
+
+  @Test
+  void fifo_requestsOfOneKind_comeToTheirEnd() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES, "fifo")) {
+      List<String> computed = interleaved(switcher, Priority.ONLINE);
+      assertEquals(joined(all("long", 0, LAYERS), all("short", 0, SHORT_LAYERS)), computed);
+      assertEquals(0, switcher.preemptions().runs());
+    }
+  }
+
+  /** The short one waits for pages that the long one has, so that must go on. */
+  @Test
+  void offlineRun_weightsOfTheRequestDoNotFitBesideIt_bothComeToTheirEnd() throws Exception {
+    try (Switcher switcher = open(MODEL_BYTES, "srtf")) {
+      List<String> computed = interleaved(switcher, Priority.OFFLINE);
+      assertEquals(joined(all("long", 0, LAYERS), all("short", 0, SHORT_LAYERS)), computed);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package io.pipelane.switcher.schedule;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+class RunProgressTest {
+  private final Requests requests = new Requests(new FirstComeFirstServed(), new Estimates(_ -> 0));
+
+  private RunProgress run(long expectedNanos) {
+    RunProgress run =
+        new RunProgress(requests.submitted("m", 0, OptionalLong.empty()), expectedNanos, 1_000);
+    run.segments(10);
+    return run;
+  }
+
+  @Test
+  void remaining_isWhatWasExpectedLessWhatTheRunHasHad() {
+    RunProgress run = run(500);
+    assertEquals(500, run.remainingNanos(1_000));
+    run.at(3);
+    run.waited(40);
+    assertEquals(400, run.remainingNanos(1_140));
+  }
+
+  @Test
+  void remaining_ofAnUnknownRun_isAsItHasComeSoFar() {
+    RunProgress run = run(0);
+    assertEquals(0, run.remainingNanos(1_300), "nothing is known yet");
+    run.at(2);
+    assertEquals(1_200, run.remainingNanos(1_300));
+  }
+
+  @Test
+  void remaining_ofAnOverdueRun_isNoMoreThanAnotherOfItsKindNeeds() {
+    RunProgress run = run(500);
+    run.at(2);
+    assertEquals(500, run.remainingNanos(1_600));
+    run.at(8);
+    assertEquals(150, run.remainingNanos(1_600));
+  }
+}

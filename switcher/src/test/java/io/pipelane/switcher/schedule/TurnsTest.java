@@ -1,0 +1,230 @@
+package io.pipelane.switcher.schedule;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.schedule.Turns.Turn;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Who computes when; a long run has ten segments of a millisecond each. */
+@Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TurnsTest {
+  private static final long MILLISECOND = 1_000_000;
+  private static final int SEGMENTS = 10;
+
+  private final AtomicLong now = new AtomicLong();
+  private final Estimates estimates = new Estimates(_ -> 0);
+  private final RequestQueue queue =
+      new RequestQueue(
+          SchedulingPolicies.of(
+              PipelaneConfig.of(Map.of("scheduling.policy", "srtf")).scheduling(),
+              estimates,
+              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE)),
+          estimates,
+          1,
+          1_000_000,
+          Long.MAX_VALUE,
+          now::get);
+  private final List<String> ended = Collections.synchronizedList(new ArrayList<>());
+  private volatile boolean room = true;
+
+  private Turns turns(int count) {
+    Requests.learn(estimates, "long", SEGMENTS * MILLISECOND);
+    Requests.learn(estimates, "middle", 4 * MILLISECOND);
+    Requests.learn(estimates, "short", MILLISECOND);
+    return new Turns(count, queue, estimates, _ -> room, now::get);
+  }
+
+  private void submit(String model) {
+    submit(model, Priority.ONLINE);
+  }
+
+  private void submit(String model, Priority priority) {
+    InferenceRequest request = Requests.request(model, OptionalLong.empty());
+    queue.submit(
+        new InferenceRequest(
+            request.model(), request.inputs(), List.of(), OptionalLong.empty(), priority),
+        new Ignored());
+  }
+
+  private static String model(QueuedRequest request) {
+    return request.key().model().model();
+  }
+
+  /** Runs what comes until the queue is closed. */
+  private void serve(Turns turns, Consumer<Turn> run) {
+    Turn turn = turns.newTurn();
+    for (@Nullable QueuedRequest next = turn.next(); next != null; next = turn.next()) {
+      run.accept(turn);
+      ended.add(model(next));
+    }
+  }
+
+  /** A long run in whose fourth segment others come; the short ones take no time. */
+  private List<String> longRunMeets(String... others) throws Exception {
+    Turns turns = turns(1);
+    CountDownLatch submitted = new CountDownLatch(1);
+    CountDownLatch atGate = new CountDownLatch(1);
+    submit("long");
+    Consumer<Turn> run =
+        turn -> {
+          turn.progress().segments(SEGMENTS);
+          boolean longer = model(turn.progress().request()).equals("long");
+          for (int segment = 0; segment < SEGMENTS; segment++) {
+            if (longer && segment == 4) {
+              atGate.countDown();
+              await(submitted);
+            }
+            turn.beforeSegment(segment);
+            now.addAndGet(longer ? MILLISECOND : 0);
+          }
+        };
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      List<Future<?>> lanes = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        lanes.add(threads.submit(() -> serve(turns, run)));
+      }
+      atGate.await();
+      for (String other : others) {
+        submit(other);
+      }
+      while (turns.spare() == 0) {
+        Thread.onSpinWait();
+      }
+      submitted.countDown();
+      while (ended.size() < 1 + others.length) {
+        Thread.onSpinWait();
+      }
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
+      }
+    }
+    assertEquals(Math.min(1, ended.indexOf("long")), turns.preemptions().runs());
+    return List.copyOf(ended);
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError("nobody interrupts a run", e);
+    }
+  }
+
+  @Test
+  void srtf_shorterOnesCome_runFirst() throws Exception {
+    assertEquals(
+        List.of("short", "middle", "long"), longRunMeets("middle", "short"), "six are left");
+  }
+
+  @Test
+  void srtf_oneThatIsLongerThanWhatIsLeft_waits() throws Exception {
+    assertEquals(List.of("long", "long"), longRunMeets("long"));
+  }
+
+  @Test
+  void noRoomForAnotherLane_theRunComesToItsEnd() throws Exception {
+    room = false;
+    assertEquals(List.of("long", "short"), longRunMeets("short"));
+  }
+
+  @Test
+  void leave_anotherGoesOnMeanwhile_andTheTurnIsHadAgain() throws Exception {
+    Turns turns = turns(1);
+    submit("long");
+    submit("long");
+    Turn first = turns.newTurn();
+    Turn second = turns.newTurn();
+    first.next();
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      CountDownLatch has = new CountDownLatch(1);
+      CountDownLatch mayEnd = new CountDownLatch(1);
+      Future<?> other =
+          threads.submit(
+              () -> {
+                second.next();
+                has.countDown();
+                await(mayEnd);
+                second.leave();
+              });
+      first.leave();
+      first.leave();
+      has.await();
+      mayEnd.countDown();
+      first.retake();
+      first.retake();
+      other.get();
+    }
+  }
+
+  @Test
+  void manyRunsThatWaitAndGiveWay_neverMoreComputeThanThereAreTurns() throws Exception {
+    long seed = new Random().nextLong();
+    Turns turns = turns(2);
+    AtomicInteger computing = new AtomicInteger();
+    CountDownLatch submitted = new CountDownLatch(1);
+    Consumer<Turn> run =
+        turn -> {
+          Random random = new Random(seed + now.incrementAndGet());
+          turn.progress().segments(SEGMENTS);
+          if (random.nextInt(3) == 0) {
+            turn.leave();
+            Thread.onSpinWait();
+            turn.retake();
+          }
+          for (int segment = 0; segment < SEGMENTS; segment++) {
+            boolean waits =
+                segment == 5 && turn.progress().request().request().priority() == Priority.OFFLINE;
+            while (waits && queue.isEmpty() && submitted.getCount() > 0) {
+              Thread.onSpinWait();
+            }
+            turn.beforeSegment(segment);
+            assertTrue(computing.incrementAndGet() <= 2, () -> "seed " + seed);
+            now.addAndGet(random.nextInt(100_000));
+            computing.decrementAndGet();
+          }
+        };
+    int requests = 3_000;
+    try (ExecutorService threads = Executors.newFixedThreadPool(5)) {
+      List<Future<?>> lanes = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        lanes.add(threads.submit(() -> serve(turns, run)));
+      }
+      Random random = new Random(seed);
+      for (int i = 0; i < requests; i++) {
+        while (queue.waiting() > 4) {
+          Thread.onSpinWait();
+        }
+        submit(
+            List.of("long", "middle", "short").get(random.nextInt(3)),
+            random.nextInt(4) == 0 ? Priority.OFFLINE : Priority.ONLINE);
+      }
+      submitted.countDown();
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
+      }
+    }
+    assertEquals(requests, ended.size(), () -> "seed " + seed);
+    assertTrue(turns.preemptions().runs() > 0, () -> "seed " + seed);
+  }
+}
