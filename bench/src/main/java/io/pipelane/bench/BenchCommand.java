@@ -7,7 +7,9 @@ import io.pipelane.bench.generator.GeneratorCommand;
 import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.bench.policies.PoliciesCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
+import io.pipelane.bench.stall.StallCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
@@ -30,7 +32,9 @@ import picocli.CommandLine.Spec;
       GroupingCommand.class,
       HttpCommand.class,
       NoopCommand.class,
+      PoliciesCommand.class,
       ResidencyCommand.class,
+      StallCommand.class,
       SwitchCommand.class,
       WorkersCommand.class
     })

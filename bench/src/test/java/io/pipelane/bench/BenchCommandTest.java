@@ -11,6 +11,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ServiceLoader;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,6 +94,29 @@ class BenchCommandTest {
     assertEquals("open loop", cases.at("/0/case").asText());
     assertTrue(cases.at("/0/cpu_us/median").asDouble() > 0, cases.toString());
     assertTrue(cases.toString().contains("\"closed loop\""), cases.toString());
+  }
+
+  /** How near the figures are is for an idle machine to say. */
+  @Test
+  void stall_showsTheStallInOpenLoopsOnly() throws Exception {
+    Path json = folder.resolve("stall.json");
+    int status =
+        execute(
+            "stall",
+            "--stall=0.2",
+            "--every=1",
+            "--periods=2",
+            "--work=" + folder.resolve("work"),
+            "--json=" + json);
+
+    assertTrue(Set.of(0, 4).contains(status), () -> out + "\n" + err);
+    JsonNode cases = new ObjectMapper().readTree(json.toFile()).at("/cases");
+    assertEquals(3, cases.size());
+    assertEquals(190, cases.at("/0/expected_p99_ms/median").asDouble(), 1e-6);
+    double open = cases.at("/0/response_p99_ms/median").asDouble();
+    double closed = cases.at("/2/response_p99_ms/median").asDouble();
+    assertTrue(open > 0.95 * 190, cases.toString());
+    assertTrue(closed < open, cases.toString());
   }
 
   @Test

@@ -7,8 +7,8 @@ public record SchedulingConfig(
     @Key(
             about =
                 "What runs next: the request that is done soonest (srtf), the one whose deadline is"
-                    + " nearest (edf), one of the model that was served least (fair), or the oldest"
-                    + " (fifo)",
+                    + " nearest (edf), one of the model that has used least (fair), the oldest that"
+                    + " fits into memory beside what runs (pack), or the oldest (fifo)",
             standard = "srtf")
         Policy policy,
     @Key(
@@ -21,6 +21,26 @@ public record SchedulingConfig(
         int ageingPercent,
     @Key(
             about =
+                "Of what fair gives every model the same: service is time on the device, memory is"
+                    + " memory held over time",
+            standard = "service")
+        FairMeasure fairMeasure,
+    @Key(
+            about =
+                "Whether fair lets others go ahead while the model whose turn it is waits for"
+                    + " memory",
+            standard = "true")
+        boolean fairWorkConserving,
+    @Key(
+            about =
+                "Of the device's time, what offline requests get at least while some wait, in"
+                    + " percent; with 0 they may wait for ever",
+            standard = "5",
+            min = "0",
+            max = "90")
+        int offlineSharePercent,
+    @Key(
+            about =
                 "Whether a run on the processor gives way at its gates: to requests while it is"
                     + " offline work, and under srtf to those that are done sooner",
             standard = "true")
@@ -31,7 +51,20 @@ public record SchedulingConfig(
     SRTF,
     EDF,
     FAIR,
+    PACK,
     FIFO;
+
+    /** As it is written in a configuration. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** What fair sharing shares. */
+  public enum FairMeasure {
+    SERVICE,
+    MEMORY;
 
     /** As it is written in a configuration. */
     @Override

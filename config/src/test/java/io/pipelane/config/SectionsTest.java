@@ -347,4 +347,28 @@ class SectionsTest {
     assertEquals(new QueueConfig(64, size("64MiB")), queue);
     assertNotEquals(DEFAULTS.queue(), queue);
   }
+
+  @Test
+  void scheduling_defaults() {
+    assertEquals(
+        new SchedulingConfig(
+            SchedulingConfig.Policy.SRTF, 10, SchedulingConfig.FairMeasure.SERVICE, true, 5, true),
+        DEFAULTS.scheduling());
+  }
+
+  @Test
+  void scheduling_everyValueChanged() {
+    assertEquals(
+        new SchedulingConfig(
+            SchedulingConfig.Policy.PACK, 0, SchedulingConfig.FairMeasure.MEMORY, false, 20, false),
+        changed(
+                Map.of(
+                    "scheduling.policy", "pack",
+                    "scheduling.ageing-percent", "0",
+                    "scheduling.fair-measure", "memory",
+                    "scheduling.fair-work-conserving", "false",
+                    "scheduling.offline-share-percent", "20",
+                    "scheduling.preemption", "false"))
+            .scheduling());
+  }
 }

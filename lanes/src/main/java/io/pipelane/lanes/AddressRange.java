@@ -21,7 +21,7 @@ public interface AddressRange extends AutoCloseable {
    * other ranges too, and then they hold the same bytes.
    *
    * <p>A device may put it there later, but before a copy into the slot begins, and before {@link
-   * #settled} happens; if that fails, they fail.
+   * #settled} of the slot happens; if that fails, they fail.
    *
    * @throws IllegalStateException when the slot has a page already, or the page is not lent
    * @throws StatusException when the system has no memory or mappings left
@@ -37,10 +37,13 @@ public interface AddressRange extends AutoCloseable {
   Page unmap(int slot);
 
   /**
-   * Happens once every page lies where it was put so far; what runs on pages that no copy has come
-   * for waits for it.
+   * Happens once every page of the first slots lies where it was put so far; what runs on pages
+   * that no copy has come for waits for it. Events asked for one after another happen in that
+   * order.
+   *
+   * @param slots how many
    */
-  DeviceEvent settled();
+  DeviceEvent settled(int slots);
 
   /**
    * Where the window begins: a fixed stretch of addresses, read only, that is no part of the range

@@ -11,7 +11,6 @@ import io.pipelane.loadgen.report.Build;
 import io.pipelane.loadgen.report.Context;
 import io.pipelane.loadgen.report.HtmlReport;
 import io.pipelane.loadgen.report.Machine;
-import io.pipelane.loadgen.report.ModelClasses;
 import io.pipelane.loadgen.report.ResultJson;
 import io.pipelane.loadgen.request.ModelMetadata;
 import io.pipelane.loadgen.server.ServerClient;
@@ -54,6 +53,7 @@ public final class CompareCommand implements Subcommand {
 
   @Mixin private ConnectionOptions connection = new ConnectionOptions();
   @Mixin private ScenarioOptions scenarioOptions = new ScenarioOptions();
+  @Mixin private ObjectiveOptions judged = new ObjectiveOptions();
 
   @Option(
       names = "--rounds",
@@ -101,16 +101,17 @@ public final class CompareCommand implements Subcommand {
                     spec.commandLine().getErr(),
                     servers.get(i),
                     machine,
-                    new OutputOptions())));
+                    judged)));
       }
       if (!(prepared.getFirst().plan() instanceof LoadPlan.Sweep sweep)) {
         throw new IllegalArgumentException("--binary-search is for one server");
       }
       List<Experiment> experiments = Comparison.run(measurements, sweep.modes(), rounds);
       List<String> names = targets.stream().map(Target::toString).toList();
-      RatioTable.print(spec.commandLine().getOut(), names, experiments);
+      RatioTable.print(spec.commandLine().getOut(), names, experiments, judged.objective);
       write(experiments, servers, started, machine);
-      return exitStatus(experiments);
+      List<Step> steps = experiments.stream().flatMap(e -> e.steps().stream()).toList();
+      return Loadgen.end(spec.commandLine(), ExitStatus.of(steps));
     } finally {
       clients.forEach(ServerClient::close);
     }
@@ -136,8 +137,7 @@ public final class CompareCommand implements Subcommand {
     List<ObjectNode> trees = new ArrayList<>();
     for (int i = 0; i < experiments.size(); i++) {
       List<String> arguments = new ArrayList<>(List.of("compare"));
-      arguments.addAll(
-          OutputOptions.withoutFiles(spec.commandLine().getParseResult().originalArgs()));
+      arguments.addAll(FileOptions.kept(spec.commandLine().getParseResult().originalArgs()));
       Context context =
           new Context(
               targets.get(i).toString(),
@@ -149,22 +149,17 @@ public final class CompareCommand implements Subcommand {
               servers.get(i),
               machine,
               Build.current(),
-              null,
-              ModelClasses.NONE,
+              judged.objective,
+              judged.classes(),
               Math.max(1, scenarioOptions.input.batch));
       trees.add(new ResultJson().tree(context, experiments.get(i)));
       if (json != null) {
-        Path file = OutputOptions.parent(json.resolve((i + 1) + ".json"));
+        Path file = FileOptions.parent(json.resolve((i + 1) + ".json"));
         new ResultJson().write(file, context, experiments.get(i));
       }
     }
     if (html != null) {
-      new HtmlReport().write(OutputOptions.parent(html), trees);
+      new HtmlReport().write(FileOptions.parent(html), trees);
     }
-  }
-
-  private static int exitStatus(List<Experiment> experiments) {
-    List<Step> steps = experiments.stream().flatMap(e -> e.steps().stream()).toList();
-    return Loadgen.exitStatus(steps);
   }
 }

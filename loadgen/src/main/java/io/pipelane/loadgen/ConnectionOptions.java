@@ -4,7 +4,10 @@ import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.Trust;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
@@ -23,6 +26,16 @@ final class ConnectionOptions {
     HTTP,
     GRPC
   }
+
+  @Option(
+      names = {"-H", "--header"},
+      paramLabel = "NAME:VALUE",
+      converter = Header.Converter.class,
+      description = {
+        "A header for every request, in gRPC metadata; give it several times for several. Results do",
+        "not keep the value."
+      })
+  List<Header> headers = new ArrayList<>();
 
   @ArgGroup(multiplicity = "0..1")
   Certificates certificates = new Certificates();
@@ -50,7 +63,10 @@ final class ConnectionOptions {
   Endpoint endpoint(Target target) {
     String text = target.address();
     String scheme = protocol.name().toLowerCase(Locale.ROOT);
-    return new Endpoint(URI.create(text.contains("://") ? text : scheme + "://" + text), trust());
+    return new Endpoint(
+        URI.create(text.contains("://") ? text : scheme + "://" + text),
+        trust(),
+        headers.stream().collect(Collectors.toMap(Header::name, Header::value, (_, last) -> last)));
   }
 
   private Trust trust() {

@@ -22,7 +22,7 @@ final class ConsoleObserver implements RunObserver {
   private final @Nullable PrintWriter terminal;
   private final ServerDescription server;
   private final Machine machine;
-  private final OutputOptions output;
+  private final ObjectiveOptions judged;
   private boolean begun;
   private boolean openLoop;
 
@@ -34,12 +34,12 @@ final class ConsoleObserver implements RunObserver {
       PrintWriter err,
       ServerDescription server,
       Machine machine,
-      OutputOptions output) {
+      ObjectiveOptions judged) {
     this.out = out;
     this.terminal = isWatched() ? err : null;
     this.server = server;
     this.machine = machine;
-    this.output = output;
+    this.judged = judged;
   }
 
   @Override
@@ -76,7 +76,7 @@ final class ConsoleObserver implements RunObserver {
       terminal.print("\r" + " ".repeat(72) + "\r");
       terminal.flush();
     }
-    new TextReport(out, openLoop, output.objective, output.classes()).print(run);
+    new TextReport(out, openLoop, judged.objective, judged.classes()).print(run);
   }
 
   private void describe(LoadTest test) {

@@ -4,7 +4,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.experiment.Experiment;
 import io.pipelane.loadgen.experiment.Measurement;
-import io.pipelane.loadgen.experiment.Step;
 import io.pipelane.loadgen.report.Build;
 import io.pipelane.loadgen.report.Context;
 import io.pipelane.loadgen.report.Machine;
@@ -17,7 +16,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
-import java.util.List;
 import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -42,13 +40,6 @@ import picocli.CommandLine.Spec;
     },
     sortOptions = false)
 public final class Loadgen implements Callable<Integer> {
-  static final int OK = 0;
-  static final int ERRORS = 1;
-  static final int UNSTABLE = 2;
-  static final int WRONG_OPTION = 3;
-  static final int BOTTLENECK = 4;
-  static final int OTHER = 99;
-
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Option(
@@ -63,7 +54,14 @@ public final class Loadgen implements Callable<Integer> {
   @Mixin private ConnectionOptions connection = new ConnectionOptions();
 
   @Mixin private ScenarioOptions scenarioOptions = new ScenarioOptions();
-  @Mixin private OutputOptions output = new OutputOptions();
+  @Mixin private ObjectiveOptions judged = new ObjectiveOptions();
+  @Mixin private FileOptions files = new FileOptions();
+
+  @Option(
+      names = "--name",
+      paramLabel = "TEXT",
+      description = "What reports call this (the server's address).")
+  private @Nullable String name;
 
   private Loadgen() {}
 
@@ -105,7 +103,7 @@ public final class Loadgen implements Callable<Integer> {
     commandLine.registerConverter(Duration.class, new DurationConverter());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setParameterExceptionHandler(
-        (exception, _) -> complain(exception.getCommandLine(), WRONG_OPTION, exception));
+        (exception, _) -> complain(exception.getCommandLine(), ExitStatus.WRONG_OPTION, exception));
     commandLine.setExecutionExceptionHandler(
         (exception, command, _) -> complain(command, exitStatus(exception), exception));
     return commandLine;
@@ -124,7 +122,7 @@ public final class Loadgen implements Callable<Integer> {
           scenarioOptions.prepare(endpoint, target.isDjl(), scenarioOptions.metadata(client));
       Machine machine = Machine.current();
       ConsoleObserver observer =
-          new ConsoleObserver(commandLine.getOut(), commandLine.getErr(), server, machine, output);
+          new ConsoleObserver(commandLine.getOut(), commandLine.getErr(), server, machine, judged);
       Experiment experiment =
           Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
       if (experiment.steps().size() > 1
@@ -132,64 +130,53 @@ public final class Loadgen implements Callable<Integer> {
           || experiment.highest().isPresent()) {
         SummaryTable.print(commandLine.getOut(), experiment);
       }
-      output.write(
+      files.write(
           new Context(
-              output.name == null ? endpoint.toString() : output.name,
+              name == null ? endpoint.toString() : name,
               started,
-              OutputOptions.withoutFiles(commandLine.getParseResult().originalArgs()),
+              FileOptions.kept(commandLine.getParseResult().originalArgs()),
               Flags.of(spec),
               prepared.scenario().seed(),
               endpoint.url(),
               server,
               machine,
               Build.current(),
-              output.objective,
-              output.classes(),
+              judged.objective,
+              judged.classes(),
               Math.max(1, scenarioOptions.input.batch)),
           experiment);
-      return exitStatus(experiment);
+      return end(commandLine, ExitStatus.of(experiment));
     }
   }
 
-  private static int exitStatus(Experiment experiment) {
-    if (experiment.highest().orElse(0) > 0) {
-      return OK;
-    }
-    if (experiment.highest().isPresent() && !experiment.steps().getFirst().isBottlenecked()) {
-      return ERRORS;
-    }
-    return exitStatus(experiment.steps());
+  /** Says in the last line how a test ended. */
+  static int end(CommandLine commandLine, ExitStatus exitStatus) {
+    commandLine.getOut().printf("%n%s%n", exitStatus);
+    commandLine.getOut().flush();
+    return exitStatus.code();
   }
 
-  static int exitStatus(List<Step> steps) {
-    if (steps.stream().anyMatch(Step::isBottlenecked)) {
-      return BOTTLENECK;
-    }
-    if (steps.stream().anyMatch(step -> step.errorCount() > 0)) {
-      return ERRORS;
-    }
-    return steps.stream().allMatch(Step::isStable) ? OK : UNSTABLE;
-  }
-
-  private static int exitStatus(Exception exception) {
+  private static ExitStatus exitStatus(Exception exception) {
     return switch (exception) {
-      case IllegalArgumentException _ -> WRONG_OPTION;
-      case StatusException known when known.status() == Status.INVALID_ARGUMENT -> WRONG_OPTION;
-      case StatusException known when known.status() == Status.TOO_LARGE -> WRONG_OPTION;
-      default -> OTHER;
+      case IllegalArgumentException _ -> ExitStatus.WRONG_OPTION;
+      case StatusException known when known.status() == Status.INVALID_ARGUMENT ->
+          ExitStatus.WRONG_OPTION;
+      case StatusException known when known.status() == Status.TOO_LARGE -> ExitStatus.WRONG_OPTION;
+      default -> ExitStatus.OTHER;
     };
   }
 
-  private static int complain(CommandLine commandLine, int exitStatus, Exception exception) {
-    boolean isExpected = exitStatus == WRONG_OPTION || exception instanceof StatusException;
+  private static int complain(CommandLine commandLine, ExitStatus exitStatus, Exception exception) {
+    boolean isExpected =
+        exitStatus == ExitStatus.WRONG_OPTION || exception instanceof StatusException;
     String name = commandLine.getCommandSpec().qualifiedName();
     commandLine
         .getErr()
         .println(name + ": " + (isExpected ? exception.getMessage() : exception.toString()));
-    if (exitStatus == WRONG_OPTION) {
+    if (exitStatus == ExitStatus.WRONG_OPTION) {
       commandLine.getErr().println(name + " --help lists the options");
     }
     commandLine.getErr().flush();
-    return exitStatus;
+    return exitStatus.code();
   }
 }

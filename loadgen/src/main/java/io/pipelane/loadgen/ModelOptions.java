@@ -18,6 +18,13 @@ final class ModelOptions {
       })
   List<String> models = new ArrayList<>();
 
+  @Option(
+      names = {"-x", "--model-version"},
+      paramLabel = "VERSION",
+      defaultValue = "",
+      description = "The version that is asked, of every model (the one that the server picks).")
+  String version = "";
+
   @ArgGroup(multiplicity = "0..1")
   Popularity popularity = new Popularity();
 

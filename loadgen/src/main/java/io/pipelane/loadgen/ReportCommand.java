@@ -41,9 +41,9 @@ public final class ReportCommand implements Subcommand {
     for (Path result : results) {
       trees.add(report.read(result));
     }
-    report.write(OutputOptions.parent(html), trees);
+    report.write(FileOptions.parent(html), trees);
     spec.commandLine().getOut().println(html);
     spec.commandLine().getOut().flush();
-    return Loadgen.OK;
+    return ExitStatus.OK.code();
   }
 }

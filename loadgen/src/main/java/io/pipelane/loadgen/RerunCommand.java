@@ -6,8 +6,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code loadgen rerun}: measures again what a result file holds, in the same way. */
@@ -15,7 +17,7 @@ import picocli.CommandLine.Parameters;
     name = "rerun",
     description = {
       "Measures once more what a result that --json has written holds: the same load, models, inputs",
-      "and seeds. Only what is written where can be said anew."
+      "and seeds. Only the server and what is written where can be said anew."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)
@@ -23,7 +25,19 @@ public final class RerunCommand implements Subcommand {
   @Parameters(arity = "1", paramLabel = "RESULT", description = "The result file.")
   private Path result = Path.of("result.json");
 
-  @Mixin private OutputOptions output = new OutputOptions();
+  @Option(
+      names = {"-u", "--url"},
+      paramLabel = "URL",
+      description = "Measure this server instead.")
+  private @Nullable String url;
+
+  @Option(
+      names = {"-H", "--header"},
+      paramLabel = "NAME:VALUE",
+      description = "A header for every request; results do not keep them.")
+  private List<String> headers = new ArrayList<>();
+
+  @Mixin private FileOptions files = new FileOptions();
 
   @Override
   public Integer call() throws IOException {
@@ -31,7 +45,22 @@ public final class RerunCommand implements Subcommand {
     for (JsonNode argument : new HtmlReport().read(result).path("arguments")) {
       arguments.add(argument.asText());
     }
-    arguments.addAll(output.fileArguments());
+    if (url != null) {
+      replaceUrl(arguments, url);
+    }
+    headers.forEach(header -> arguments.addAll(List.of("-H", header)));
+    arguments.addAll(files.arguments());
     return Loadgen.execute(arguments.toArray(String[]::new));
+  }
+
+  private static void replaceUrl(List<String> arguments, String url) {
+    for (String name : List.of("-u", "--url")) {
+      arguments.removeIf(argument -> argument.startsWith(name + "="));
+      int position = arguments.indexOf(name);
+      if (position >= 0) {
+        arguments.subList(position, Math.min(position + 2, arguments.size())).clear();
+      }
+    }
+    arguments.addAll(List.of("--url", url));
   }
 }

@@ -62,7 +62,7 @@ final class ScenarioOptions {
     }
     List<ModelMetadata> models = new ArrayList<>();
     for (String name : names) {
-      models.add(client.model(name));
+      models.add(client.model(name, model.version));
     }
     return models;
   }

@@ -68,7 +68,7 @@ public final class TraceCommand implements Subcommand {
   @Override
   public Integer call() throws IOException {
     List<TracedRequest> requests = new TraceGenerator(seed).generate(models, rate, duration);
-    TraceFile.write(OutputOptions.parent(out), requests);
+    TraceFile.write(FileOptions.parent(out), requests);
     Map<String, Long> counts =
         requests.stream()
             .collect(
@@ -80,6 +80,6 @@ public final class TraceCommand implements Subcommand {
         .getOut()
         .printf(Locale.ROOT, "%d requests, seed %d, in %s%n", requests.size(), seed, out);
     spec.commandLine().getOut().flush();
-    return Loadgen.OK;
+    return ExitStatus.OK.code();
   }
 }

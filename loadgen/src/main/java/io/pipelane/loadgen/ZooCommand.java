@@ -64,7 +64,7 @@ public final class ZooCommand implements Subcommand {
             model.layers(),
             model.source());
       }
-      return Loadgen.OK;
+      return ExitStatus.OK.code();
     }
     for (ZooModel model : models()) {
       long start = System.nanoTime();
@@ -78,7 +78,7 @@ public final class ZooCommand implements Subcommand {
           (System.nanoTime() - start) / 1e9,
           model.file(out));
     }
-    return Loadgen.OK;
+    return ExitStatus.OK.code();
   }
 
   /** All of them are known before the first is written. */

@@ -86,7 +86,9 @@ class GrpcServerTest {
 
     int status = execute("--concurrency 1 --request-count 200 --warmup 0s --json " + file);
 
-    assertTrue(Set.of(Loadgen.OK, Loadgen.BOTTLENECK).contains(status), err.toString());
+    assertTrue(
+        Set.of(ExitStatus.OK, ExitStatus.BOTTLENECK).contains(ExitStatus.of(status)),
+        err.toString());
     assertEquals(200, inferences.get());
     JsonNode run = new ObjectMapper().readTree(file.toFile()).at("/steps/0/runs/0");
     assertEquals(200, run.at("/total/answered").asInt());
@@ -112,9 +114,11 @@ class GrpcServerTest {
     Files.writeString(data, Files.readString(data).replace("[7, 8]", "[7, 9]"));
     int wrong = execute("--concurrency 1 --request-count 5 --check-outputs --input-data " + data);
 
-    assertTrue(Set.of(Loadgen.OK, Loadgen.BOTTLENECK).contains(right), out.toString() + err);
+    assertTrue(
+        Set.of(ExitStatus.OK, ExitStatus.BOTTLENECK).contains(ExitStatus.of(right)),
+        out.toString() + err);
     assertTrue(out.toString().contains("wrong answer"), out.toString());
-    assertTrue(wrong != Loadgen.OK, out.toString());
+    assertTrue(wrong != ExitStatus.OK.code(), out.toString());
   }
 
   @Test
@@ -123,7 +127,9 @@ class GrpcServerTest {
 
     int status = execute("--concurrency 1 --request-count 10 --warmup 0s");
 
-    assertTrue(Set.of(Loadgen.ERRORS, Loadgen.BOTTLENECK).contains(status), out.toString());
+    assertTrue(
+        Set.of(ExitStatus.ERRORS, ExitStatus.BOTTLENECK).contains(ExitStatus.of(status)),
+        out.toString());
     assertTrue(out.toString().contains("gRPC RESOURCE_EXHAUSTED"), out.toString());
     assertTrue(out.toString().contains("the queue is full"), out.toString());
   }
@@ -132,7 +138,7 @@ class GrpcServerTest {
   void grpc_nobodyListens_isReported() {
     server.shutdownNow();
 
-    assertEquals(Loadgen.OTHER, execute("-m m --concurrency 1 --request-count 10"));
+    assertEquals(ExitStatus.OTHER.code(), execute("-m m --concurrency 1 --request-count 10"));
     assertTrue(err.toString().contains("cannot ask grpc://127.0.0.1"), err.toString());
   }
 

@@ -65,7 +65,9 @@ class LoadgenTest {
               "--json",
               file.toString());
 
-      assertTrue(Set.of(Loadgen.OK, Loadgen.BOTTLENECK).contains(status), err.toString());
+      assertTrue(
+          Set.of(ExitStatus.OK, ExitStatus.BOTTLENECK).contains(ExitStatus.of(status)),
+          err.toString());
     }
     assertTrue(out.toString().contains("zipf(0.9): a 65.1 % b 34.9 %"), out.toString());
     assertTrue(out.toString().contains("seed 7"), out.toString());
@@ -107,7 +109,9 @@ class LoadgenTest {
               "--format",
               "json");
 
-      assertTrue(Set.of(Loadgen.OK, Loadgen.BOTTLENECK).contains(status), err.toString());
+      assertTrue(
+          Set.of(ExitStatus.OK, ExitStatus.BOTTLENECK).contains(ExitStatus.of(status)),
+          err.toString());
     }
     assertEquals(40, inferences.get());
     assertTrue(out.toString().contains("service"), out.toString());
@@ -120,6 +124,7 @@ class LoadgenTest {
     String json = folder.resolve("r.json").toString();
     String html = folder.resolve("r.html").toString();
     String hgrm = folder.resolve("r.hgrm").toString();
+    String hlog = folder.resolve("r.hlog").toString();
     try (ScriptedServer server = new ScriptedServer(this::serve)) {
       execute(
           ("-m m -u "
@@ -132,7 +137,9 @@ class LoadgenTest {
                   + " --html "
                   + html
                   + " --hgrm "
-                  + hgrm)
+                  + hgrm
+                  + " --hlog "
+                  + hlog)
               .split(" ", -1));
       assertTrue(out.toString().contains("concurrency 2"), out + "" + err);
       assertTrue(out.toString().contains("±"), out.toString());
@@ -146,6 +153,11 @@ class LoadgenTest {
       assertEquals(first.path("arguments"), second.path("arguments"));
       assertEquals(first.at("/steps/1/runs/1/seed"), second.at("/steps/1/runs/1/seed"));
       assertEquals(2, second.path("steps").size());
+      try (ScriptedServer other = new ScriptedServer(this::serve)) {
+        Loadgen.execute("rerun", json, "-u", other.url().toString(), "--json", again);
+        JsonNode elsewhere = new ObjectMapper().readTree(Path.of(again).toFile());
+        assertEquals(other.url().toString(), elsewhere.at("/server/url").asText());
+      }
       Loadgen.execute("report", json, again, "--html", folder.resolve("both.html").toString());
     }
     List<String> lines = Files.readAllLines(Path.of(csv));
@@ -153,6 +165,7 @@ class LoadgenTest {
     assertEquals(3, lines.size());
     assertEquals(lines.get(0).split(",", -1).length, lines.get(2).split(",", -1).length);
     assertTrue(Files.readString(Path.of(hgrm)).contains("1/(1-Percentile)"));
+    assertTrue(Files.readString(Path.of(hlog)).contains("Interval_Max"), hlog);
     String page = Files.readString(Path.of(html));
     assertTrue(page.contains("\"name\":\"here\""), page);
     assertFalse(page.contains("src=") || page.contains("href="), "the page stands alone");
@@ -167,7 +180,7 @@ class LoadgenTest {
       String html = folder.resolve("c.html").toString();
       int status =
           executeSubcommand(
-              ("-m m --concurrency 1 --duration 60ms --warmup 0s --rounds 2 --html "
+              ("-m m --concurrency 1 --duration 60ms --warmup 0s --rounds 2 --slo 10s --class m=online --html "
                       + html
                       + " "
                       + one.url()
@@ -175,7 +188,9 @@ class LoadgenTest {
                       + other.url())
                   .split(" ", -1));
 
-      assertTrue(Set.of(Loadgen.OK, Loadgen.BOTTLENECK).contains(status), err.toString());
+      assertTrue(
+          Set.of(ExitStatus.OK, ExitStatus.BOTTLENECK).contains(ExitStatus.of(status)),
+          err.toString());
       assertTrue(Files.size(Path.of(html)) > 10_000);
     }
     assertEquals(
@@ -186,6 +201,8 @@ class LoadgenTest {
             "other /predictions/m"),
         turns);
     assertTrue(out.toString().contains("95 % interval"), out.toString());
+    assertTrue(out.toString().contains("goodput/s"), out.toString());
+    assertTrue(out.toString().contains("100.00 % of [online] within"), out.toString());
   }
 
   @ParameterizedTest
@@ -201,9 +218,10 @@ class LoadgenTest {
                       + " --duration 100ms --warmup 0s")
                   .split(" ", -1));
 
-      assertEquals(found.contains("100"), status == Loadgen.OK, out.toString());
+      assertEquals(found.contains("100"), status == ExitStatus.OK.code(), out.toString());
     }
     assertTrue(out.toString().contains(found), out.toString());
+    assertTrue(out.toString().contains("\nexit status "), out.toString());
   }
 
   @Test
@@ -227,7 +245,9 @@ class LoadgenTest {
               "--warmup",
               "0s");
 
-      assertTrue(Set.of(Loadgen.ERRORS, Loadgen.BOTTLENECK).contains(status), err.toString());
+      assertTrue(
+          Set.of(ExitStatus.ERRORS, ExitStatus.BOTTLENECK).contains(ExitStatus.of(status)),
+          err.toString());
     }
     assertTrue(out.toString().contains("5 × HTTP 503, the first: {\"error\":\"full\"}"));
   }
@@ -247,6 +267,7 @@ class LoadgenTest {
         "-m m --rate 5 -l 3 --binary-search               | needs --request-rate-range",
         "-m m --rate 5 --duration 1s -p 500               | exclude each other",
         "-m m --rate 5 -p 500 -r 2                        | windows must be between",
+        "-m m --rate 5 --switch-storm                     | needs two models",
         "-m m --rate 5 --runs 0                           | runs must be between",
         "-m m --trace x.csv                               | leave out --model",
         "--trace /nowhere.csv                             | there is no trace",
@@ -275,7 +296,7 @@ class LoadgenTest {
     try (ScriptedServer server = new ScriptedServer(this::serve)) {
       int status = execute(("--url " + server.url() + " " + arguments.strip()).split(" +", -1));
 
-      assertEquals(Loadgen.WRONG_OPTION, status);
+      assertEquals(ExitStatus.WRONG_OPTION.code(), status);
     }
     assertTrue(err.toString().contains(message), err.toString());
     assertEquals(0, inferences.get());
@@ -288,7 +309,8 @@ class LoadgenTest {
       nobody = server.url();
     }
 
-    assertEquals(Loadgen.OTHER, execute("-u", nobody.toString(), "-m", "m", "--concurrency", "1"));
+    assertEquals(
+        ExitStatus.OTHER.code(), execute("-u", nobody.toString(), "-m", "m", "--concurrency", "1"));
     assertTrue(err.toString().contains("does the server run?"), err.toString());
   }
 

@@ -109,16 +109,17 @@ class SecuredServerTest {
   void grpcs_authorities_decideLikewise() {
     String url = "grpcs://127.0.0.1:" + requireNonNull(grpcServer).getPort();
 
-    assertEquals(Loadgen.OTHER, executeAt(url));
+    assertEquals(ExitStatus.OTHER.code(), executeAt(url));
     assertEquals(0, inferences.get());
-    assertNotEquals(Loadgen.OTHER, executeAt(url, "--insecure"), err.toString());
-    assertNotEquals(Loadgen.OTHER, executeAt(url, "--ca", authority.toString()), err.toString());
+    assertNotEquals(ExitStatus.OTHER.code(), executeAt(url, "--insecure"), err.toString());
+    assertNotEquals(
+        ExitStatus.OTHER.code(), executeAt(url, "--ca", authority.toString()), err.toString());
     assertEquals(80, inferences.getAndSet(0), out.toString());
   }
 
   @Test
   void https_unknownAuthority_isRefused() {
-    assertEquals(Loadgen.OTHER, execute());
+    assertEquals(ExitStatus.OTHER.code(), execute());
     assertTrue(err.toString().contains("certif"), err.toString());
     assertEquals(0, inferences.get());
   }
@@ -137,14 +138,14 @@ class SecuredServerTest {
   void https_authorityWithoutACertificate_isAWrongOption(@TempDir Path folder) throws Exception {
     Path empty = Files.writeString(folder.resolve("empty.pem"), "");
 
-    assertEquals(Loadgen.WRONG_OPTION, execute("--ca", empty.toString()));
+    assertEquals(ExitStatus.WRONG_OPTION.code(), execute("--ca", empty.toString()));
   }
 
   private void assertMeasures(String... arguments) {
     inferences.set(0);
     int status = execute(arguments);
 
-    assertNotEquals(Loadgen.OTHER, status, err.toString());
+    assertNotEquals(ExitStatus.OTHER.code(), status, err.toString());
     assertEquals(40, inferences.get(), out.toString());
     inferences.set(0);
   }

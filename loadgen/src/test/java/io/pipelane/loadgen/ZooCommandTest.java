@@ -20,7 +20,7 @@ class ZooCommandTest {
 
   @Test
   void shouldListAllModels() {
-    assertEquals(Loadgen.OK, execute("--list"));
+    assertEquals(ExitStatus.OK.code(), execute("--list"));
 
     for (ZooModel model : ZooModel.values()) {
       String parameters = String.format(Locale.ROOT, "%,d parameters", model.parameters());
@@ -32,7 +32,8 @@ class ZooCommandTest {
 
   @Test
   void shouldWriteARepositoryAndSaySo() throws Exception {
-    assertEquals(Loadgen.OK, execute("densenet201", "--out", folder.toString(), "--seed", "3"));
+    assertEquals(
+        ExitStatus.OK.code(), execute("densenet201", "--out", folder.toString(), "--seed", "3"));
 
     long size = Files.size(folder.resolve("densenet201/1/model.onnx"));
     String megabytes = String.format(Locale.ROOT, "%.1f MB", size / 1e6);
@@ -52,7 +53,7 @@ class ZooCommandTest {
 
   @Test
   void shouldExitWithThreeWhenNoNameIsGiven() {
-    assertEquals(Loadgen.WRONG_OPTION, Loadgen.execute("zoo"));
+    assertEquals(ExitStatus.WRONG_OPTION.code(), Loadgen.execute("zoo"));
   }
 
   private int execute(String... arguments) {

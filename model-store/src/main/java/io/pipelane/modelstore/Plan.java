@@ -28,6 +28,7 @@ import java.util.List;
  * @param constantBytes bytes of the constants that stay inside a session
  * @param batchPadding whether batches may be filled up; inputs' open dimensions are -1 in their
  *     specs
+ * @param batching whether requests may run together
  * @param channelsLast whether the graph's convolutions run channels last, which its sessions have
  *     to be told
  * @param broughtToHost how many values a run on a GPU brings to the processor, for nodes that have
@@ -46,6 +47,7 @@ public record Plan(
     long weightChecksum,
     long constantBytes,
     Padding batchPadding,
+    Batching batching,
     boolean channelsLast,
     int broughtToHost,
     List<String> notes) {
@@ -64,8 +66,8 @@ public record Plan(
   }
 
   /**
-   * A plan of a model whose batches are never padded, and none of whose weights is repacked or read
-   * in place.
+   * A plan of a model whose requests run alone, are never padded, and none of whose weights is
+   * repacked or read in place.
    */
   public Plan(
       String structureHash,
@@ -89,6 +91,7 @@ public record Plan(
         weightChecksum,
         constantBytes,
         Padding.notApplicable("nobody has tried"),
+        Batching.notApplicable("nobody has tried"),
         false,
         0,
         notes);

@@ -13,7 +13,8 @@ import java.util.OptionalLong;
  * @param outputs names of the outputs wanted, in the order wanted
  * @param deadlineNanos when nobody waits for the answer any more, by {@link System#nanoTime}; none
  *     where the caller has named none
- * @param priority offline ones run while none that is online waits, and give way to those
+ * @param priority the class that it waits in: offline ones take what online ones leave, and give
+ *     way to those
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -26,7 +27,7 @@ public record InferenceRequest(
     outputs = List.copyOf(outputs);
   }
 
-  /** A request that somebody waits for. */
+  /** An online request. */
   public InferenceRequest(
       ModelVersion model,
       List<InputTensor> inputs,
@@ -35,9 +36,9 @@ public record InferenceRequest(
     this(model, inputs, outputs, deadlineNanos, Priority.ONLINE);
   }
 
-  /** A request without a deadline. */
+  /** An online request without a deadline. */
   public InferenceRequest(ModelVersion model, List<InputTensor> inputs, List<String> outputs) {
-    this(model, inputs, outputs, OptionalLong.empty());
+    this(model, inputs, outputs, OptionalLong.empty(), Priority.ONLINE);
   }
 
   /** Whether its deadline has passed. */

@@ -6,5 +6,14 @@ package io.pipelane.switcher;
  * @param queueNanos from submission to the start of its run
  * @param stallNanos of the run, waiting for weights to arrive
  * @param executeNanos the run, stall included
+ * @param batch how many requests were answered by the same run
+ * @param place which of them this is, from 0
  */
-public record InferenceTimings(long queueNanos, long stallNanos, long executeNanos) {}
+public record InferenceTimings(
+    long queueNanos, long stallNanos, long executeNanos, int batch, int place) {
+
+  /** Of a request that ran alone. */
+  public InferenceTimings(long queueNanos, long stallNanos, long executeNanos) {
+    this(queueNanos, stallNanos, executeNanos, 1, 0);
+  }
+}

@@ -9,6 +9,7 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
@@ -18,8 +19,11 @@ import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.FetchAheadThread;
 import io.pipelane.switcher.schedule.LaneThreads;
 import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.schedule.RequestQueue;
+import io.pipelane.switcher.schedule.Room;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
+import io.pipelane.switcher.schedule.Terms;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
@@ -90,10 +94,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
             settings.residency(),
             clock);
     estimates = new Estimates(daemon::stallNanos);
+    Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
     queue =
         new RequestQueue(
-            SchedulingPolicies.of(settings.scheduling(), estimates),
+            SchedulingPolicies.of(settings.scheduling(), estimates, room),
             estimates,
+            settings.lanes(),
             settings.queuedRequests(),
             settings.queuedBytes(),
             clock);
@@ -105,14 +111,20 @@ public final class Switcher implements InferenceService, AutoCloseable {
         new LaneThreads(settings.lanes(), spare, queue, estimates, daemon, lanes, worker, clock);
   }
 
+  /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
+  public void register(ImportedModel model) {
+    register(model, ModelOptions.DEFAULT);
+  }
+
   /**
    * Makes a model answerable; blocks while its session is built.
    *
+   * @param options how its owner wants its requests to wait and to be run together
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit, {@link
    *     Status#INVALID_ARGUMENT} when ONNX Runtime refuses it; nothing is left then
    * @throws IllegalStateException when the version is registered, or something is left of it
    */
-  public void register(ImportedModel model) {
+  public void register(ImportedModel model, ModelOptions options) {
     ModelVersion version = model.version();
     if (services.putIfAbsent(version, Service.STARTING) != null) {
       throw new IllegalStateException(version + " is registered already");
@@ -123,7 +135,15 @@ public final class Switcher implements InferenceService, AutoCloseable {
       services.remove(version);
       throw e;
     }
+    agree(model, options);
     services.put(version, Service.OPEN);
+  }
+
+  /**
+   * Has a registered model's requests wait, and be run together, as its owner wants from now on.
+   */
+  public void agree(ImportedModel model, ModelOptions options) {
+    queue.agree(model.version(), Terms.of(model, options));
   }
 
   private void prepare(ImportedModel model) {
@@ -149,6 +169,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     daemon.deregister(version);
     worker.discard(version);
     threads.forget(version);
+    queue.forget(version);
     services.remove(version);
   }
 
@@ -279,9 +300,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return threads.preemptions();
   }
 
-  /** Requests that wait for a lane. */
-  public int waiting() {
-    return queue.waiting();
+  /** What waits for a lane. */
+  public QueueOverview queue() {
+    return queue.overview();
+  }
+
+  /** Rows that batches were filled up with to have a shape that is captured, since the start. */
+  public long paddedRows() {
+    return worker.paddedRows();
   }
 
   /**

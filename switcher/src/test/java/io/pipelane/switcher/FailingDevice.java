@@ -122,8 +122,8 @@ final class FailingDevice implements Device {
     }
 
     @Override
-    public DeviceEvent settled() {
-      return range.settled();
+    public DeviceEvent settled(int slots) {
+      return range.settled(slots);
     }
 
     @Override

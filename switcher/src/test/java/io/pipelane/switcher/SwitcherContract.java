@@ -262,7 +262,7 @@ abstract class SwitcherContract {
     Call first = submit(model, input(1));
     Call second = submit(model, input(1));
     held.awaitReached();
-    while (switcher.waiting() > 0) {
+    while (switcher.queue().requests() > 0) {
       Thread.onSpinWait();
     }
     Call third = new Call();
@@ -270,7 +270,7 @@ abstract class SwitcherContract {
     ticket.cancel();
     ticket.cancel();
     assertEquals(Status.CANCELLED, refused(third::await));
-    assertEquals(0, switcher.waiting());
+    assertEquals(0, switcher.queue().requests());
     held.release();
     first.await();
     second.await();

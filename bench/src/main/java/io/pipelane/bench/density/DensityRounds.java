@@ -61,18 +61,20 @@ final class DensityRounds {
   /** Has runs tell how long segments compute, and what any transfer and remapping cost. */
   void calibrate() {
     ResidencyConfig onDemand = residency(Policy.EXPECTED_STALL, false);
+    remapPageNanos =
+        RemapProbe.pageNanos(accelerator.device(), Math.toIntExact(wholeBytes() / pageBytes));
     try (LiveDevice device = device(CALIBRATED_VARIANTS, onDemand)) {
       long warm = device.warmNanos();
       long cold = device.coldNanos();
       long stall = pipeline().predict(grouping.groups(plan(), 0)).stallNanos();
       transferNanos = Math.max(0, cold - warm - stall);
-      remapPageNanos = device.remapPageNanos();
       progress.accept(
           String.format(
               Locale.ROOT,
-              "warm %.3f ms, cold %.3f ms, stall by the model of the pipeline %.3f ms, any"
-                  + " transfer %.3f ms, remapping %.1f us a page",
+              "warm %.3f ms, after another variant %.3f ms, cold %.3f ms; stall by the model of the"
+                  + " pipeline %.3f ms, any transfer %.3f ms, remapping %.1f us a page",
               warm / 1e6,
+              device.remappedNanos() / 1e6,
               cold / 1e6,
               stall / 1e6,
               transferNanos / 1e6,

@@ -58,7 +58,7 @@ final class LiveDevice implements AutoCloseable {
     DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
     long weightBytes =
         accelerator.device().pages().total() * accelerator.device().pages().pageBytes();
-    SchedulingConfig standard = PipelaneConfig.defaults().scheduling();
+    SchedulingConfig fifo = PipelaneConfig.of(Map.of("scheduling.policy", "fifo")).scheduling();
     switcher =
         new Switcher(
             accelerator.device(),
@@ -73,8 +73,7 @@ final class LiveDevice implements AutoCloseable {
                 grouping,
                 profiles,
                 new ResidencySettings(residency, profiles, Optional.of(costs)),
-                new SchedulingConfig(
-                    SchedulingConfig.Policy.FIFO, standard.ageingPercent(), false)),
+                fifo),
             model -> subject.weights());
     List<InputTensor> inputs = subject.inputs().stream().map(this::pinned).toList();
     for (int i = 0; i < variants; i++) {
@@ -115,17 +114,13 @@ final class LiveDevice implements AutoCloseable {
     return Math.round(Medians.of(samples));
   }
 
-  /** What a page costs when a variant takes its structure's addresses over; 0 if none does. */
-  long remapPageNanos() {
-    TransferCounters before = switcher.transfers();
+  /** How long a run takes whose weights are there, and another variant was asked before. */
+  long remappedNanos() {
+    List<Double> samples = new ArrayList<>();
     for (int i = 0; i < SAMPLES * requests.size(); i++) {
-      run(i % requests.size());
+      samples.add((double) run(i % requests.size()));
     }
-    TransferCounters after = switcher.transfers();
-    long remaps = after.remaps() - before.remaps();
-    long pageBytes = accelerator.device().pages().pageBytes();
-    long pages = Math.ceilDiv(subject.model().plan().weightBytes(), pageBytes);
-    return remaps == 0 ? 0 : (after.remapNanos() - before.remapNanos()) / (remaps * pages);
+    return Math.round(Medians.of(samples));
   }
 
   private long run(int variant) {

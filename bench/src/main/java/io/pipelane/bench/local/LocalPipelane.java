@@ -37,12 +37,23 @@ public final class LocalPipelane implements AutoCloseable {
    */
   public static LocalPipelane start(Path repository, Path work)
       throws IOException, InterruptedException {
+    return start(repository, work, Map.of());
+  }
+
+  /**
+   * Starts one that is configured otherwise.
+   *
+   * @param configuration values by key
+   */
+  public static LocalPipelane start(Path repository, Path work, Map<String, String> configuration)
+      throws IOException, InterruptedException {
     Map<String, String> values = new HashMap<>();
     values.put("repository.path", repository.toString());
     values.put("repository.cache", work.resolve("cache").toString());
     values.put("runtime.library", copyLibrary(work).toString());
     values.put("device.memory", MEMORY);
     values.put("server.http-port", "0");
+    values.putAll(configuration);
     PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(values));
     Readiness.await(server);
     return new LocalPipelane(server);
@@ -57,9 +68,28 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** A caller, for one thread. */
   public Run caller(String model, List<Tensor> inputs) {
-    List<String> outputs =
-        server.catalog().resolve(model, null).outputs().stream().map(TensorSpec::name).toList();
-    return new LocalCaller(server.switcher(), new ModelVersion(model, 1), inputs, outputs);
+    ModelVersion version = new ModelVersion(model, 1);
+    return new LocalCaller(server.switcher(), version, inputs, outputs(model));
+  }
+
+  /** A caller that does not wait for answers. */
+  public OpenCaller openCaller(String model, List<Tensor> inputs) {
+    ModelVersion version = new ModelVersion(model, 1);
+    return new OpenCaller(server.switcher(), version, inputs, outputs(model));
+  }
+
+  private List<String> outputs(String model) {
+    return server.catalog().resolve(model, null).outputs().stream().map(TensorSpec::name).toList();
+  }
+
+  /** The median over the latest runs of how far what was expected of them was off, as a share. */
+  public double estimateError() {
+    return server.switcher().estimateError();
+  }
+
+  /** ONNX Runtime's version. */
+  public String runtimeVersion() {
+    return server.switcher().runtimeVersion();
   }
 
   /** Takes a model's weights off the device. */

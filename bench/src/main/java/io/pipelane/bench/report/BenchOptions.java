@@ -1,15 +1,11 @@
 package io.pipelane.bench.report;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 
 /** The options that every benchmark program has. */
@@ -35,23 +31,7 @@ public final class BenchOptions {
       description = "Load on each contestant before anything is measured (${DEFAULT-VALUE}).")
   private double warmup = 5;
 
-  @Option(
-      names = "--work",
-      paramLabel = "DIR",
-      description = "Where models and derived files go; .pipelane/bench unless told otherwise.")
-  private Path work = Path.of(".pipelane", "bench");
-
-  @Option(
-      names = "--json",
-      paramLabel = "FILE",
-      description = "Write every round's values to a file, too.")
-  private @Nullable Path json;
-
-  @Option(
-      names = "--markdown",
-      paramLabel = "FILE",
-      description = "Write the table as a page for docs/results, too.")
-  private @Nullable Path markdown;
+  @Mixin private ReportOptions files = new ReportOptions();
 
   /**
    * How often each contestant has its turn.
@@ -93,7 +73,7 @@ public final class BenchOptions {
 
   /** Where models and derived files go, made when it is not there. */
   public Path work() throws IOException {
-    return Files.createDirectories(work.toAbsolutePath().normalize());
+    return files.work();
   }
 
   /** Prints the results and writes the files that were asked for. */
@@ -109,20 +89,6 @@ public final class BenchOptions {
   public void publish(
       CommandSpec spec, Results results, String runtimeVersion, Map<String, String> device)
       throws IOException {
-    Map<String, String> flags = new TreeMap<>();
-    for (OptionSpec option : spec.options()) {
-      if (!option.usageHelp() && !option.versionHelp() && option.getValue() != null) {
-        flags.put(option.longestName().substring(2), option.getValue().toString());
-      }
-    }
-    Report report = new Report(results, runtimeVersion, device, flags);
-    PrintWriter out = spec.commandLine().getOut();
-    report.print(out);
-    if (json != null) {
-      report.writeJson(json);
-    }
-    if (markdown != null) {
-      report.writeMarkdown(markdown);
-    }
+    files.publish(spec, results, runtimeVersion, device);
   }
 }

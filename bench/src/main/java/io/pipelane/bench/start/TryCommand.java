@@ -4,15 +4,23 @@ import io.pipelane.bench.process.ChildProcess;
 import io.pipelane.bench.process.ServerMain;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
+import io.pipelane.loadgen.ExitStatus;
 import io.pipelane.loadgen.Loadgen;
 import io.pipelane.loadgen.Subcommand;
+import io.pipelane.loadgen.request.InputFiles;
+import io.pipelane.loadgen.request.InputSettings;
+import io.pipelane.loadgen.request.Pixels;
+import io.pipelane.loadgen.request.RequestGenerator;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -25,8 +33,9 @@ import picocli.CommandLine.Spec;
     name = "try",
     description = {
       "From nothing to a report: serves some of the demo's models, in a process of its own and from",
-      "less memory than they take, asks them real texts and pictures at rising rates, and writes a",
-      "page with charts. Exit status: as loadgen's own."
+      "less memory than they take, finds out how much load this machine bears with the load",
+      "generator beside the server, asks real texts and pictures at rising rates up to that, and",
+      "writes a page with charts. Exit status: as loadgen's own; the last line says what it means."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)
@@ -40,21 +49,26 @@ public final class TryCommand implements Subcommand {
           DemoModel.PPOCR_CLS,
           DemoModel.PPOCR_REC);
 
+  /** A core is left to the load generator, if there are two. */
+  private static final int LANES = Math.max(1, Runtime.getRuntime().availableProcessors() - 1);
+
+  private static final int STEPS = 3;
+  private static final String PIXELS = "0.5:0.5";
+
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Option(
       names = "--rates",
       paramLabel = "START:END:STEP",
-      defaultValue = "10:40:15",
-      description = "Requests per second (${DEFAULT-VALUE}).")
-  private String rates = "10:40:15";
+      description = "Requests per second (three, up to what the machine is found to bear).")
+  private @Nullable String rates;
 
   @Option(
       names = "--duration",
       paramLabel = "TIME",
-      defaultValue = "8s",
+      defaultValue = "10s",
       description = "How long each rate is measured (${DEFAULT-VALUE}).")
-  private String duration = "8s";
+  private String duration = "10s";
 
   @Option(
       names = "--memory",
@@ -77,7 +91,6 @@ public final class TryCommand implements Subcommand {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
-    PrintWriter out = spec.commandLine().getOut();
     Path folder = Files.createDirectories(work.toAbsolutePath().normalize());
     Path repository = folder.resolve("models");
     Path inputs = folder.resolve("inputs");
@@ -85,27 +98,69 @@ public final class TryCommand implements Subcommand {
     for (DemoModel model : MODELS) {
       SampleInputs.write(inputs, model);
     }
-    out.println("Starting a server with " + MODELS.size() + " models in " + memory);
-    out.flush();
+    say("Starting a server with " + MODELS.size() + " models in " + memory);
     Path report = html == null ? folder.resolve("report.html") : html;
     int status;
     try (ChildProcess server =
         ChildProcess.start(folder.resolve("server.log"), ServerMain.class, settings(repository))) {
+      String range = rates == null ? bearable(server.url(), inputs) : rates;
       List<String> arguments =
           new ArrayList<>(List.of("--url", server.url().toString(), "--name", "the demo's models"));
-      MODELS.forEach(model -> arguments.addAll(List.of("--model", model.modelName())));
+      models().forEach(model -> arguments.addAll(List.of("--model", model)));
       arguments.addAll(
-          List.of("--request-rate-range", rates, "--duration", duration, "--warmup", "2s"));
+          List.of("--request-rate-range", range, "--duration", duration, "--warmup", "2s"));
       arguments.addAll(
-          List.of("--input-data", inputs.toString(), "--pixels", "0.5:0.5", "--slo", "100ms"));
+          List.of("--input-data", inputs.toString(), "--pixels", PIXELS, "--slo", "100ms"));
       arguments.addAll(
           List.of("--json", folder.resolve("result.json").toString(), "--html", report.toString()));
       status = Loadgen.execute(arguments.toArray(String[]::new));
     }
-    out.println();
-    out.println("Report: " + report.toUri());
-    out.flush();
+    conclude(report, ExitStatus.of(status));
     return status;
+  }
+
+  /** Three rates up to what the machine bears. */
+  private String bearable(URI server, Path inputs) throws InterruptedException {
+    say("Finding out how much load this machine bears with the load generator beside the server");
+    RequestGenerator generator =
+        new RequestGenerator(
+            new InputSettings(
+                InputSettings.Values.RANDOM,
+                new InputFiles(inputs, Pixels.parse(PIXELS), null),
+                InputSettings.Format.BINARY,
+                Map.of(),
+                0,
+                0,
+                0,
+                1));
+    int highest = Calibration.of(server, models(), generator).rate(LANES);
+    double step = Math.floor(100.0 * highest / STEPS) / 100;
+    say("It bears " + highest + " requests a second. Loads up to that:\n");
+    return String.format(Locale.ROOT, "%.2f:%d:%.2f", step, highest, step);
+  }
+
+  /** Behind the line in which the load test itself says what its exit status means. */
+  private void conclude(Path report, ExitStatus status) {
+    switch (status) {
+      case OK, ERRORS, UNSTABLE -> say("Report: " + report.toUri());
+      case BOTTLENECK -> {
+        say("Report: " + report.toUri());
+        say(
+            "It says at which loads. Most often other programs keep the processors busy: run this"
+                + " again when the machine is idle, or with lower --rates.");
+      }
+      case WRONG_OPTION, OTHER -> say("There is no report.");
+    }
+  }
+
+  private void say(String text) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(text);
+    out.flush();
+  }
+
+  private static List<String> models() {
+    return MODELS.stream().map(DemoModel::modelName).toList();
   }
 
   private List<String> settings(Path repository) {
@@ -113,6 +168,7 @@ public final class TryCommand implements Subcommand {
         "repository.path=" + repository,
         "repository.cache=" + repository.resolveSibling("cache"),
         "device.memory=" + memory,
+        "device.lanes=" + LANES,
         "server.http-port=0");
   }
 }

@@ -84,7 +84,7 @@ class ArchitectureTest {
                   "io.pipelane.server.net..",
                   "io.pipelane.server.protocol..",
                   "io.pipelane.loadgen..",
-                  "io.pipelane.bench.noop.."))
+                  "io.pipelane.bench.bare.."))
           .should()
           .dependOnClassesThat(resideInAPackage("io.netty.."));
 

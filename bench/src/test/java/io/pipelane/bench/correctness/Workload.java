@@ -51,7 +51,7 @@ final class Workload {
       requests.add(
           new ModelRequests(
               model.modelName() + "/" + version,
-              ModelRequests.modelPath(model.modelName()) + "/versions/" + version + "/infer",
+              ModelRequests.modelPath(model.modelName(), "" + version) + "/infer",
               variants));
       answers.add(plainAnswers(DemoRepository.file(repository, model, version), inputs));
     }

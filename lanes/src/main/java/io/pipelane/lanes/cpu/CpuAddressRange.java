@@ -99,7 +99,7 @@ final class CpuAddressRange implements AddressRange {
 
   /** Pages are mapped at once. */
   @Override
-  public DeviceEvent settled() {
+  public DeviceEvent settled(int slots) {
     return Completion.DONE;
   }
 

@@ -18,8 +18,8 @@ sealed interface Command {
       CudaEvent event)
       implements Command {}
 
-  /** What is planned for one range is to be carried out. */
-  record SettleRange(CudaAddressRange range, CudaEvent event) implements Command {}
+  /** What is planned for a range's first slots is to be carried out. */
+  record SettleRange(CudaAddressRange range, int slots, CudaEvent event) implements Command {}
 
   /** Everything planned is to be carried out. */
   record Settle(Completion done) implements Command {}

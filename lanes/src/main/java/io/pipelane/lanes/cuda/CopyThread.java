@@ -81,7 +81,7 @@ final class CopyThread implements Runnable {
           note(plan.mappings());
         }
         case Command.Copy copy -> carryOut(copy);
-        case Command.SettleRange settle -> settle.event().complete(settleRange(settle.range()));
+        case Command.SettleRange settle -> settle.event().complete(settleRange(settle));
         case Command.Settle settle -> settle.done().complete(settleAll());
         case Command.Free free -> free(free.range());
         case Command.Stop stop -> stopped = true;
@@ -180,11 +180,12 @@ final class CopyThread implements Runnable {
     }
   }
 
-  private @Nullable Throwable settleRange(CudaAddressRange range) {
+  private @Nullable Throwable settleRange(Command.SettleRange settle) {
+    SlotMappings mappings = settle.range().mappings();
     try {
       requireOpen();
-      range.mappings().settle();
-      unsettled.remove(range.mappings());
+      mappings.settle(0, settle.slots());
+      note(mappings);
       return null;
     } catch (RuntimeException e) {
       return e;

@@ -94,9 +94,9 @@ final class CudaAddressRange implements AddressRange {
   }
 
   @Override
-  public synchronized DeviceEvent settled() {
+  public synchronized DeviceEvent settled(int first) {
     requireOpen();
-    return engine.settle(this);
+    return engine.settle(this, first);
   }
 
   @Override

@@ -129,10 +129,10 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     give(new Command.Plan(mappings, slot, handle));
   }
 
-  /** Happens once everything planned for a range is carried out. */
-  DeviceEvent settle(CudaAddressRange range) {
+  /** Happens once everything planned for a range's first slots is carried out. */
+  DeviceEvent settle(CudaAddressRange range, int slots) {
     CudaEvent event = new CudaEvent();
-    give(new Command.SettleRange(range, event));
+    give(new Command.SettleRange(range, slots, event));
     return event;
   }
 

@@ -242,6 +242,7 @@ class ModelSessionTest {
         plan.weightChecksum(),
         plan.constantBytes(),
         plan.batchPadding(),
+        plan.batching(),
         plan.channelsLast(),
         plan.broughtToHost(),
         plan.notes());

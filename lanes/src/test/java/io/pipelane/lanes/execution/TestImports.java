@@ -2,6 +2,7 @@ package io.pipelane.lanes.execution;
 
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Padding;
@@ -54,6 +55,29 @@ public final class TestImports {
     return imported;
   }
 
+  /** The same as if import had found that its requests may run together. */
+  public static ImportedModel batched(ImportedModel model) {
+    Plan plan = model.plan();
+    Plan batched =
+        new Plan(
+            plan.structureHash(),
+            plan.inputs(),
+            plan.outputs(),
+            plan.weights(),
+            plan.repacked(),
+            plan.inPlace(),
+            plan.segments(),
+            plan.weightBytes(),
+            plan.weightChecksum(),
+            plan.constantBytes(),
+            plan.batchPadding(),
+            new Batching(Batching.Verdict.AGREES, "so the test says"),
+            plan.channelsLast(),
+            plan.broughtToHost(),
+            plan.notes());
+    return new ImportedModel(model.version(), batched, model.gatedModel(), model.weights());
+  }
+
   private static void writeWeights(
       GatedGraph gated, Map<String, TensorProto> weights, Path folder, Path file)
       throws IOException {
@@ -97,6 +121,7 @@ public final class TestImports {
             .mapToLong(TensorProto::getSerializedSize)
             .sum(),
         Padding.notApplicable("nobody has tried"),
+        Batching.notApplicable("nobody has tried"),
         false,
         0,
         List.of());

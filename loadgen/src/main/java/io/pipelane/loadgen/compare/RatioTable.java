@@ -4,10 +4,13 @@ import io.pipelane.loadgen.experiment.Experiment;
 import io.pipelane.loadgen.experiment.MeasuredRun;
 import io.pipelane.loadgen.experiment.Step;
 import io.pipelane.loadgen.result.LoadReport;
+import io.pipelane.loadgen.result.Objective;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /** Every server's figures as multiples of the first one's. */
 public final class RatioTable {
@@ -17,8 +20,13 @@ public final class RatioTable {
    * Prints and flushes.
    *
    * @param names of the servers, in the experiments' order
+   * @param objective the response time that answers should come within; null without one
    */
-  public static void print(PrintWriter out, List<String> names, List<Experiment> experiments) {
+  public static void print(
+      PrintWriter out,
+      List<String> names,
+      List<Experiment> experiments,
+      @Nullable Duration objective) {
     out.printf(
         "%nMultiples of %s: geometric mean, 95 %% interval, smallest to largest round%n",
         names.getFirst());
@@ -29,6 +37,9 @@ public final class RatioTable {
         Step own = experiments.get(server).steps().get(step);
         out.printf("  %s%s%n", names.get(server), remark(base, own));
         line(out, "answers/s", own, base, report -> report.total().perSecond());
+        if (objective != null) {
+          line(out, "goodput/s", own, base, report -> Objective.of(report, objective).goodput());
+        }
         for (double percentile : new double[] {50, 90, 99}) {
           line(
               out,

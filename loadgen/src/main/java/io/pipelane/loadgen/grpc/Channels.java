@@ -1,7 +1,9 @@
 package io.pipelane.loadgen.grpc;
 
+import io.grpc.Metadata;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.MetadataUtils;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -22,6 +24,7 @@ final class Channels {
         NettyChannelBuilder.forAddress(new InetSocketAddress(endpoint.host(), endpoint.port()))
             .maxInboundMessageSize((int) MAXIMUM_MESSAGE.bytes())
             .disableRetry()
+            .intercept(MetadataUtils.newAttachHeadersInterceptor(metadata(endpoint)))
             .directExecutor();
     if (!endpoint.isSecured()) {
       return builder.usePlaintext();
@@ -32,5 +35,15 @@ final class Channels {
     } catch (SSLException e) {
       throw new StatusException(Status.INTERNAL, "cannot set up TLS: " + e, e);
     }
+  }
+
+  private static Metadata metadata(Endpoint endpoint) {
+    Metadata metadata = new Metadata();
+    endpoint
+        .headers()
+        .forEach(
+            (name, value) ->
+                metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
+    return metadata;
   }
 }

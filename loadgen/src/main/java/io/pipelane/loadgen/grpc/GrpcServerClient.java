@@ -43,12 +43,14 @@ public final class GrpcServerClient implements ServerClient {
   }
 
   @Override
-  public ModelMetadata model(String name) {
+  public ModelMetadata model(String name, String version) {
     try {
       ModelMetadataResponse answer =
-          stub().modelMetadata(ModelMetadataRequest.newBuilder().setName(name).build());
+          stub()
+              .modelMetadata(
+                  ModelMetadataRequest.newBuilder().setName(name).setVersion(version).build());
       return new ModelMetadata(
-          name, tensors(answer.getInputsList()), tensors(answer.getOutputsList()));
+          name, version, tensors(answer.getInputsList()), tensors(answer.getOutputsList()));
     } catch (StatusRuntimeException e) {
       Code code = e.getStatus().getCode();
       throw failure("the metadata of " + name, code == Code.NOT_FOUND ? Status.NOT_FOUND : null, e);

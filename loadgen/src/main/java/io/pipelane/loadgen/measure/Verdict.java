@@ -88,8 +88,13 @@ record Verdict(List<String> bottlenecks, List<String> warnings) {
     return times > TOLERATED_TIMES && times > of * TOLERATED_SHARE;
   }
 
-  /** Whether lateness is a good part of the response time at a percentile. */
+  /**
+   * Whether lateness is a good part of the response time at a percentile; never without answers.
+   */
   private static boolean spoils(WindowTally window, Histogram lateNanos, double percentile) {
+    if (window.completedNanos.getTotalCount() == 0) {
+      return false;
+    }
     long late = lateNanos.getValueAtPercentile(percentile);
     long response = window.completedNanos.getValueAtPercentile(percentile);
     return late > NEGLIGIBLE_LAG_NANOS && late > response * SPOILING_SHARE;

@@ -20,6 +20,7 @@ import java.util.Objects;
  */
 public final class HtmlReport {
   private static final String TEMPLATE = "report.html";
+  private static final String CHARTS = "charts.js";
   private static final String SCRIPT = "report.js";
   private static final String STYLE = "report.css";
 
@@ -31,7 +32,8 @@ public final class HtmlReport {
     String page =
         resource(TEMPLATE)
             .replace("/*STYLE*/", resource(STYLE))
-            .replace("/*SCRIPT*/", resource(SCRIPT))
+            .replace("/*CHARTS*/", resource(CHARTS))
+            .replace("/*REPORT*/", resource(SCRIPT))
             .replace("/*DATA*/", json.writeValueAsString(data).replace("</", "<\\/"));
     Files.writeString(file, page);
   }

@@ -2,11 +2,13 @@ package io.pipelane.loadgen.report;
 
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.ModelReport;
+import io.pipelane.loadgen.result.WarmthSplit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Models that are looked at together, such as online and offline ones.
@@ -49,7 +51,19 @@ public record ModelClasses(Map<String, String> byModel) {
         models.stream().mapToDouble(ModelReport::perSecond).sum(),
         response,
         service,
-        null,
+        warmth(models),
         errors);
+  }
+
+  /** Of the models that the server tells it of; null when there is none. */
+  private static @Nullable WarmthSplit warmth(List<ModelReport> models) {
+    WarmthSplit sum = null;
+    for (ModelReport model : models) {
+      WarmthSplit own = model.warmth();
+      if (own != null) {
+        sum = sum == null ? own : sum.plus(own);
+      }
+    }
+    return sum;
   }
 }

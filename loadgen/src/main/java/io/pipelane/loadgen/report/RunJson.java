@@ -7,6 +7,7 @@ import io.pipelane.loadgen.experiment.MeasuredRun;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.ModelReport;
+import io.pipelane.loadgen.result.Objective;
 import io.pipelane.loadgen.result.SendCounts;
 import io.pipelane.loadgen.result.Slice;
 import io.pipelane.loadgen.result.StabilityReport;

@@ -5,6 +5,7 @@ import io.pipelane.loadgen.experiment.MeasuredRun;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.ModelReport;
+import io.pipelane.loadgen.result.Objective;
 import io.pipelane.loadgen.result.Pauses;
 import io.pipelane.loadgen.result.StabilityReport;
 import io.pipelane.loadgen.result.WarmthSplit;
@@ -66,7 +67,7 @@ public final class TextReport {
           error.count(), error.kind(), error.firstMessage());
     }
     printServer(run);
-    printObjective(report);
+    printObjective(report, members);
     printStability(report.stability());
     printGenerator(report);
     report.warnings().forEach(warning -> out.println("warning: " + warning));
@@ -123,14 +124,21 @@ public final class TextReport {
     return time.count() < inferences ? mean + " × " + time.count() : mean;
   }
 
-  private void printObjective(LoadReport report) {
+  private void printObjective(LoadReport report, List<ModelReport> members) {
     Duration limit = objective;
     if (limit != null) {
-      Objective held = Objective.of(report.total(), limit, report.window());
-      print(
-          "objective    %.2f %% of all requests within %s ms, goodput %.1f/s%n",
-          100 * held.attainment(), millis(limit), held.goodput());
+      printObjective("all requests", Objective.of(report, limit), limit);
+      for (ModelReport model : members) {
+        printObjective(
+            "[" + model.model() + "]", Objective.of(model, limit, report.window()), limit);
+      }
     }
+  }
+
+  private void printObjective(String whose, Objective held, Duration limit) {
+    print(
+        "objective    %.2f %% of %s within %s ms, goodput %.1f/s%n",
+        100 * held.attainment(), whose, millis(limit), held.goodput());
   }
 
   private void printStability(@Nullable StabilityReport stability) {

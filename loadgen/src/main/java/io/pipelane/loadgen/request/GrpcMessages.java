@@ -19,8 +19,9 @@ import java.util.Map;
 final class GrpcMessages {
   private GrpcMessages() {}
 
-  static PreparedRequest request(String model, List<TensorValue> inputs) {
-    ModelInferRequest.Builder request = ModelInferRequest.newBuilder().setModelName(model);
+  static PreparedRequest request(ModelMetadata model, List<TensorValue> inputs) {
+    ModelInferRequest.Builder request =
+        ModelInferRequest.newBuilder().setModelName(model.name()).setModelVersion(model.version());
     for (TensorValue input : inputs) {
       request
           .addInputs(

@@ -52,8 +52,8 @@ public final class RequestGenerator {
     List<PreparedRequest> requests =
         examples.stream().map(example -> request(model, example)).toList();
     return switch (settings.format()) {
-      case BINARY, JSON, GRPC -> ModelRequests.infer(model.name(), requests);
-      case DJL -> ModelRequests.prediction(model.name(), requests);
+      case BINARY, JSON, GRPC -> ModelRequests.infer(model.name(), model.version(), requests);
+      case DJL -> ModelRequests.prediction(model.name(), model.version(), requests);
     };
   }
 
@@ -85,7 +85,7 @@ public final class RequestGenerator {
     return switch (settings.format()) {
       case BINARY -> encoder.binary(example.inputs());
       case JSON -> encoder.json(example.inputs());
-      case GRPC -> GrpcMessages.request(model.name(), example.inputs());
+      case GRPC -> GrpcMessages.request(model, example.inputs());
       case DJL -> NumpyArchive.request(example.inputs());
     };
   }

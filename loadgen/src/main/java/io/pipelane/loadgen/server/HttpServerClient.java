@@ -19,6 +19,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManager;
@@ -30,10 +31,12 @@ public final class HttpServerClient implements ServerClient {
   private final ObjectMapper json = new ObjectMapper();
   private final HttpClient client;
   private final String url;
+  private final Map<String, String> headers;
 
   /** Prepares to ask a server at an HTTP address. */
   public HttpServerClient(Endpoint endpoint) {
     this.url = endpoint.url().toString().replaceAll("/+$", "");
+    this.headers = endpoint.headers();
     HttpClient.Builder builder =
         HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT);
     if (endpoint.isSecured()) {
@@ -54,8 +57,8 @@ public final class HttpServerClient implements ServerClient {
   }
 
   @Override
-  public ModelMetadata model(String name) throws InterruptedException {
-    String path = ModelRequests.modelPath(name);
+  public ModelMetadata model(String name, String version) throws InterruptedException {
+    String path = ModelRequests.modelPath(name, version);
     HttpResponse<String> response = send(get(path));
     if (response.statusCode() != 200) {
       throw new StatusException(
@@ -63,7 +66,7 @@ public final class HttpServerClient implements ServerClient {
           "%s%s answers %d: %s".formatted(url, path, response.statusCode(), response.body()));
     }
     try {
-      return ServerAnswers.metadata(name, json.readTree(response.body()));
+      return ServerAnswers.metadata(name, version, json.readTree(response.body()));
     } catch (JsonProcessingException | IllegalArgumentException e) {
       throw nonsense(path, "model metadata", e);
     }
@@ -97,7 +100,7 @@ public final class HttpServerClient implements ServerClient {
 
   @Override
   public Optional<ModelStatistics> statistics(String model) throws InterruptedException {
-    return tree(ModelRequests.modelPath(model) + "/stats").flatMap(ServerAnswers::statistics);
+    return tree(ModelRequests.modelPath(model, "") + "/stats").flatMap(ServerAnswers::statistics);
   }
 
   @Override
@@ -121,6 +124,7 @@ public final class HttpServerClient implements ServerClient {
   }
 
   private HttpResponse<String> send(HttpRequest.Builder request) throws InterruptedException {
+    headers.forEach(request::setHeader);
     HttpRequest asked = request.timeout(TIMEOUT).build();
     try {
       return client.send(asked, BodyHandlers.ofString());

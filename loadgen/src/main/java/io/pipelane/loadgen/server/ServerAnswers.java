@@ -14,9 +14,9 @@ import java.util.TreeSet;
 final class ServerAnswers {
   private ServerAnswers() {}
 
-  static ModelMetadata metadata(String name, JsonNode answer) {
+  static ModelMetadata metadata(String name, String version, JsonNode answer) {
     return new ModelMetadata(
-        name, tensors(member(answer, "inputs")), tensors(answer.path("outputs")));
+        name, version, tensors(member(answer, "inputs")), tensors(answer.path("outputs")));
   }
 
   private static List<TensorMetadata> tensors(JsonNode declared) {

@@ -11,11 +11,12 @@ public interface ServerClient extends AutoCloseable {
   /**
    * Asks for one model's inputs.
    *
+   * @param version of it; empty for the one that the server picks
    * @throws StatusException {@link Status#UNAVAILABLE} when the server cannot be asked, {@link
    *     Status#NOT_FOUND} when it knows no such model, {@link Status#INTERNAL} when its answer
    *     makes no sense
    */
-  ModelMetadata model(String name) throws InterruptedException;
+  ModelMetadata model(String name, String version) throws InterruptedException;
 
   /**
    * Asks for the models that are ready, by the repository extension, in the order of their names.
@@ -27,7 +28,10 @@ public interface ServerClient extends AutoCloseable {
   /** Asks what the server is; it need not say. */
   ServerDescription description() throws InterruptedException;
 
-  /** Asks what a model's requests were spent on; empty where the server does not count that. */
+  /**
+   * Asks what requests to all of a model's versions were spent on; empty where the server does not
+   * count that.
+   */
   Optional<ModelStatistics> statistics(String model) throws InterruptedException;
 
   @Override

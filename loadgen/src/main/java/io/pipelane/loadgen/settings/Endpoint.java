@@ -9,12 +9,14 @@ import java.util.Map;
  * @param url its scheme says the protocol: {@code http}, {@code grpc}, or either with an {@code s}
  *     behind it for TLS; a path goes in front of every HTTP request's
  * @param trust whose certificates are accepted, where there is TLS
+ * @param headers that every request carries, in gRPC as metadata
  */
-public record Endpoint(URI url, Trust trust) {
+public record Endpoint(URI url, Trust trust, Map<String, String> headers) {
   private static final Map<String, Integer> PORTS =
       Map.of("http", 80, "https", 443, "grpc", 8001, "grpcs", 8001);
 
   public Endpoint {
+    headers = Map.copyOf(headers);
     if (url.getScheme() == null || !PORTS.containsKey(url.getScheme()) || url.getHost() == null) {
       throw new IllegalArgumentException(
           "\""
@@ -25,7 +27,7 @@ public record Endpoint(URI url, Trust trust) {
 
   /** A server whose certificate, if it has one, must be signed by an authority the JDK knows. */
   public static Endpoint of(URI url) {
-    return new Endpoint(url, new Trust.Known());
+    return new Endpoint(url, new Trust.Known(), Map.of());
   }
 
   public boolean isGrpc() {

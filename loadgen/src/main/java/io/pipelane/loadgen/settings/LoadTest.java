@@ -25,5 +25,8 @@ public record LoadTest(
       throw new IllegalArgumentException(
           "between 1 and " + MAXIMUM_MODELS + " models can be asked: " + models.size());
     }
+    if (choice instanceof ModelChoice.SwitchStorm && models.size() < 2) {
+      throw new IllegalArgumentException("a switch storm needs two models at least");
+    }
   }
 }

@@ -23,17 +23,26 @@ public record ModelRequests(String model, String path, List<PreparedRequest> var
 
   /** Requests to the version that the server picks. */
   public static ModelRequests infer(String model, List<PreparedRequest> variants) {
-    return new ModelRequests(model, modelPath(model) + "/infer", variants);
+    return infer(model, "", variants);
   }
 
-  /** Requests to DJL Serving's own route. */
-  public static ModelRequests prediction(String model, List<PreparedRequest> variants) {
-    return new ModelRequests(model, "/predictions/" + encoded(model), variants);
+  /** Requests to one version; an empty one leaves it to the server. */
+  public static ModelRequests infer(String model, String version, List<PreparedRequest> variants) {
+    return new ModelRequests(model, modelPath(model, version) + "/infer", variants);
   }
 
-  /** Where the protocol keeps a model. */
-  public static String modelPath(String model) {
-    return "/v2/models/" + encoded(model);
+  /** Requests to DJL Serving's own route; an empty version leaves it to the server. */
+  public static ModelRequests prediction(
+      String model, String version, List<PreparedRequest> variants) {
+    String path = "/predictions/" + encoded(model);
+    return new ModelRequests(
+        model, version.isEmpty() ? path : path + "/" + encoded(version), variants);
+  }
+
+  /** Where the protocol keeps a model, or one version of it if that is not empty. */
+  public static String modelPath(String model, String version) {
+    String path = "/v2/models/" + encoded(model);
+    return version.isEmpty() ? path : path + "/versions/" + encoded(version);
   }
 
   private static String encoded(String name) {

@@ -51,6 +51,14 @@ class VerdictTest {
   }
 
   @Test
+  void of_pausesWithoutAnyAnswer_nothingToSpoil() {
+    timers(90, 50_000);
+    timers(10, 40 * MILLI);
+
+    assertEquals(List.of(), verdict(Duration.ZERO).bottlenecks());
+  }
+
+  @Test
   void of_lateSendsThatAreLittleAgainstTheLatency_warning() {
     answers(100, 500 * MILLI);
     window.sent = 100;

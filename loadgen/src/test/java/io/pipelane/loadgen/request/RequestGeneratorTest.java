@@ -9,6 +9,7 @@ import io.pipelane.loadgen.request.InputSettings.Format;
 import io.pipelane.loadgen.request.InputSettings.Values;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;
+import io.pipelane.protocol.grpc.ModelInferRequest;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -33,6 +34,18 @@ class RequestGeneratorTest {
           "input_ids", List.of(1L, 3L),
           "attention_mask", List.of(1L, 3L),
           "encoder/token_type_ids", List.of(1L, 3L));
+
+  @Test
+  void generate_versionThatIsNamed_isAsked() throws Exception {
+    ModelMetadata second = new ModelMetadata("m", "2", ENCODER.inputs(), List.of());
+    InputSettings http = InputSettings.random(1);
+    InputSettings grpc = new InputSettings(Values.ZERO, null, Format.GRPC, Map.of(), 0, 0, 9, 1);
+
+    assertEquals(
+        "/v2/models/m/versions/2/infer", new RequestGenerator(http).generate(second).path());
+    PreparedRequest message = new RequestGenerator(grpc).generate(second).variants().getFirst();
+    assertEquals("2", ModelInferRequest.parseFrom(message.body()).getModelVersion());
+  }
 
   @Test
   void generate_binary_headerAndBytesInOrder() throws Exception {

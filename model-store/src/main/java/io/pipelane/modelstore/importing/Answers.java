@@ -2,6 +2,7 @@ package io.pipelane.modelstore.importing;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtEnvironment;
@@ -94,6 +95,13 @@ final class Answers {
     return known
         .map(it -> PaddingCheck.of(environment, plain, it.dimension(), target.tolerance()))
         .orElseGet(() -> Padding.notApplicable("its answers cannot be compared"));
+  }
+
+  /** Whether requests may run together, asked of the plain session. */
+  Batching batching(OrtSession plain) {
+    return known
+        .map(it -> BatchingCheck.of(environment, plain, it.dimension(), target.tolerance()))
+        .orElseGet(() -> Batching.notApplicable("its answers cannot be compared"));
   }
 
   /** Whether there are answers to compare with. */

@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
@@ -178,8 +179,10 @@ final class ImportJob {
           }
           Padding padding = answers.padding(plain);
           notes.add(padding.toString());
+          Batching batching = answers.batching(plain);
+          notes.add(batching.toString());
           PlanFile.write(
-              plan(layout, plain, padding, channelsLast, HostCopies.toHost(placed)),
+              plan(layout, plain, padding, batching, channelsLast, HostCopies.toHost(placed)),
               folder.resolve(PLAN));
           return;
         }
@@ -264,7 +267,12 @@ final class ImportJob {
   }
 
   private Plan plan(
-      Layout layout, OrtSession plain, Padding padding, boolean channelsLast, int broughtToHost)
+      Layout layout,
+      OrtSession plain,
+      Padding padding,
+      Batching batching,
+      boolean channelsLast,
+      int broughtToHost)
       throws IOException {
     ModelProto model = ModelFile.read(folder.resolve(GATED)).model();
     return new Plan(
@@ -279,6 +287,7 @@ final class ImportJob {
         layout.checksum(),
         ConstantBytes.of(model.getGraph()),
         padding,
+        batching,
         channelsLast,
         broughtToHost,
         notes);

@@ -22,7 +22,7 @@ import java.time.Clock;
  */
 public final class Importer {
   /** Raised whenever derived files change their form or meaning. */
-  private static final int FORMAT = 6;
+  private static final int FORMAT = 7;
 
   private final ImportCache cache;
   private final ContentHashes hashes;

@@ -82,6 +82,50 @@ final class MadeUpInputs {
     return inputs;
   }
 
+  /**
+   * Makes up a batch of rows, each larger than the one before where numbers have sizes: what is
+   * computed over all of them changes each.
+   *
+   * @param specs whose first dimension is open
+   * @param openDimension stands in for every other open dimension
+   * @throws StatusException when an input cannot be made up
+   */
+  Map<String, OrtTensor> batch(List<TensorSpec> specs, int rows, long openDimension) {
+    return slice(specs, rows, 0, rows, openDimension);
+  }
+
+  /** One row of such a batch, alone. */
+  Map<String, OrtTensor> rowOf(List<TensorSpec> specs, int rows, int row, long openDimension) {
+    return slice(specs, rows, row, 1, openDimension);
+  }
+
+  private Map<String, OrtTensor> slice(
+      List<TensorSpec> specs, int rows, int first, int count, long openDimension) {
+    Random random = new Random(SEED);
+    bytes = 0;
+    Map<String, OrtTensor> inputs = new LinkedHashMap<>();
+    for (TensorSpec spec : specs) {
+      long[] dimensions = closed(spec.shape(), openDimension).toArray();
+      dimensions[0] = rows;
+      MemorySegment data = allocate(spec, Shape.of(dimensions));
+      fill(spec.type(), data, random);
+      long rowBytes = data.byteSize() / rows;
+      for (int row = 0; row < rows; row++) {
+        enlarge(spec.type(), data.asSlice(row * rowBytes, rowBytes), row + 1);
+      }
+      dimensions[0] = count;
+      MemorySegment part = data.asSlice(first * rowBytes, count * rowBytes);
+      inputs.put(spec.name(), tensor(spec, Shape.of(dimensions), part));
+    }
+    return inputs;
+  }
+
+  private static void enlarge(TensorType type, MemorySegment row, int factor) {
+    for (long i = 0; type == TensorType.FP32 && i < row.byteSize() / Float.BYTES; i++) {
+      row.setAtIndex(JAVA_FLOAT, i, factor * row.getAtIndex(JAVA_FLOAT, i));
+    }
+  }
+
   private static Shape closed(Shape shape, long openDimension) {
     long[] dimensions = shape.toArray();
     for (int i = 0; i < dimensions.length; i++) {

@@ -22,6 +22,17 @@ record Outputs(List<Output> list) {
 
   /** An output's bytes. */
   record Output(TensorType type, Shape shape, MemorySegment data) {
+    /** Whether it has so many rows. */
+    boolean hasRows(long rows) {
+      return shape.rank() > 0 && shape.dimension(0) == rows;
+    }
+
+    /** The bytes of one row. */
+    MemorySegment row(int index) {
+      long bytes = data.byteSize() / shape.dimension(0);
+      return data.asSlice(index * bytes, bytes);
+    }
+
     /** The bytes of its first rows. */
     MemorySegment rows(long count) {
       return data.asSlice(0, data.byteSize() / shape.dimension(0) * count);

@@ -54,7 +54,7 @@ final class PaddingCheck {
     for (int i = 0; i < specs.size(); i++) {
       Outputs.Output expected = alone.list().get(i);
       Outputs.Output actual = padded.list().get(i);
-      if (!hasRows(expected, ROWS) || !hasRows(actual, PADDED_ROWS)) {
+      if (!expected.hasRows(ROWS) || !actual.hasRows(PADDED_ROWS)) {
         return Padding.notApplicable(
             "output \"%s\" has no row for each row of the inputs: %s for %d, %s for %d"
                 .formatted(
@@ -66,9 +66,5 @@ final class PaddingCheck {
     return new Padding(
         worst <= tolerance ? Verdict.HARMLESS : Verdict.CHANGES_ANSWERS,
         "relative error %.1e".formatted(worst));
-  }
-
-  private static boolean hasRows(Outputs.Output output, long rows) {
-    return output.shape().rank() > 0 && output.shape().dimension(0) == rows;
   }
 }

@@ -11,22 +11,29 @@ import java.util.Optional;
  * @param buckets batch sizes to specialise the structure to, ascending; empty leaves the choice
  * @param warmUp whether to make the model resident before it is READY
  * @param tenant whose model it is; empty for nobody's in particular
+ * @param priority the class of requests that name none
  */
 public record ModelOptions(
-    List<Integer> buckets, boolean warmUp, String tenant, Priority priority, Limits limits) {
+    List<Integer> buckets,
+    boolean warmUp,
+    String tenant,
+    Priority priority,
+    Limits limits,
+    BatchingOptions batching) {
   public static final ModelOptions DEFAULT =
       new ModelOptions(
           List.of(),
           false,
           "",
           Priority.ONLINE,
-          new Limits(Optional.empty(), Optional.empty(), Optional.empty()));
+          new Limits(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty()),
+          BatchingOptions.DEFAULT);
 
   public ModelOptions {
     buckets = List.copyOf(buckets);
   }
 
-  /** The class of a model's requests. */
+  /** The class of a request. */
   public enum Priority {
     /** Somebody waits for the answer. */
     ONLINE,
@@ -38,11 +45,14 @@ public record ModelOptions(
    * A model's own limits, inside the server's.
    *
    * @param queuedRequests how many of its requests may wait
+   * @param queuedSize bytes of input that may wait
    * @param requestSize the largest request it takes
-   * @param timeout the longest that one of its requests may take, waiting included
+   * @param timeout the longest that a request may take that names no time of its own, waiting
+   *     included: the model's service level objective
    */
   public record Limits(
       Optional<Integer> queuedRequests,
+      Optional<ByteSize> queuedSize,
       Optional<ByteSize> requestSize,
       Optional<Duration> timeout) {}
 }

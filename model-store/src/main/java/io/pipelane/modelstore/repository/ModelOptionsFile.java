@@ -27,9 +27,10 @@ final class ModelOptionsFile {
   static final String NAME = "pipelane.yaml";
 
   private static final int MAXIMUM_BYTES = 64 << 10;
-  private static final int MAXIMUM_BUCKETS = 64;
+  private static final int MAXIMUM_SIZES = 64;
   private static final int MAXIMUM_BATCH = 65_536;
-  private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(ms|s|m|h)");
+  private static final Duration LONGEST_DELAY = Duration.ofSeconds(1);
+  private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(us|ms|s|m|h)");
   private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
 
   private ModelOptionsFile() {}
@@ -59,22 +60,62 @@ final class ModelOptionsFile {
     if (root == null || root.isMissingNode() || root.isNull()) {
       return ModelOptions.DEFAULT;
     }
-    checkKeys(root, "", Set.of("buckets", "warm-up", "tenant", "priority", "limits"));
-    JsonNode limits = root.path("limits");
-    if (!limits.isMissingNode()) {
-      checkKeys(limits, "limits.", Set.of("queued-requests", "request-size", "timeout"));
-    }
+    checkKeys(root, "", Set.of("buckets", "warm-up", "tenant", "priority", "limits", "batching"));
     return new ModelOptions(
-        buckets(root.path("buckets")),
-        warmUp(root.path("warm-up")),
+        sizes("buckets", root.path("buckets")),
+        yesOrNo("warm-up", root.path("warm-up"), ModelOptions.DEFAULT.warmUp()),
         tenant(root.path("tenant")),
         priority(root.path("priority")),
-        new Limits(
-            Optional.of(limits.path("queued-requests"))
-                .filter(node -> !node.isMissingNode())
-                .map(node -> integer("limits.queued-requests", node, 1_000_000)),
-            value("limits.request-size", limits.path("request-size"), ByteSize::parse),
-            value("limits.timeout", limits.path("timeout"), ModelOptionsFile::duration)));
+        limits(root.path("limits")),
+        batching(root.path("batching")));
+  }
+
+  private static Limits limits(JsonNode node) {
+    if (node.isMissingNode()) {
+      return ModelOptions.DEFAULT.limits();
+    }
+    Set<String> keys = Set.of("queued-requests", "queued-size", "request-size", "timeout");
+    checkKeys(node, "limits.", keys);
+    return new Limits(
+        Optional.of(node.path("queued-requests"))
+            .filter(requests -> !requests.isMissingNode())
+            .map(requests -> integer("limits.queued-requests", requests, 1_000_000)),
+        value("limits.queued-size", node.path("queued-size"), ByteSize::parse),
+        value("limits.request-size", node.path("request-size"), ByteSize::parse),
+        value("limits.timeout", node.path("timeout"), ModelOptionsFile::duration));
+  }
+
+  private static BatchingOptions batching(JsonNode node) {
+    if (node.isMissingNode()) {
+      return BatchingOptions.DEFAULT;
+    }
+    Set<String> keys = Set.of("mode", "preferred-sizes", "max-queue-delay", "preserve-order");
+    checkKeys(node, "batching.", keys);
+    JsonNode delay = node.path("max-queue-delay");
+    Duration maximum =
+        value("batching.max-queue-delay", delay, ModelOptionsFile::duration)
+            .orElse(BatchingOptions.DEFAULT.maxQueueDelay());
+    if (maximum.compareTo(LONGEST_DELAY) > 0) {
+      throw refused(
+          "batching.max-queue-delay is \"%s\"; allowed are 0us to 1s".formatted(delay.asText()));
+    }
+    return new BatchingOptions(
+        mode(node.path("mode")),
+        sizes("batching.preferred-sizes", node.path("preferred-sizes")),
+        maximum,
+        yesOrNo("batching.preserve-order", node.path("preserve-order"), false));
+  }
+
+  private static BatchingOptions.Mode mode(JsonNode node) {
+    return switch (node.asText("auto").toLowerCase(Locale.ROOT)) {
+      case "auto", "" -> BatchingOptions.Mode.AUTO;
+      case "always" -> BatchingOptions.Mode.ALWAYS;
+      case "never" -> BatchingOptions.Mode.NEVER;
+      default ->
+          throw refused(
+              "batching.mode is \"%s\"; allowed are auto, always and never"
+                  .formatted(node.asText()));
+    };
   }
 
   private static void checkKeys(JsonNode node, String prefix, Set<String> allowed) {
@@ -90,29 +131,30 @@ final class ModelOptionsFile {
     }
   }
 
-  private static List<Integer> buckets(JsonNode node) {
-    List<Integer> buckets = new ArrayList<>();
+  /** Batch sizes, ascending. */
+  private static List<Integer> sizes(String key, JsonNode node) {
+    List<Integer> sizes = new ArrayList<>();
     if (node.isMissingNode()) {
-      return buckets;
+      return sizes;
     }
-    if (!node.isArray() || node.size() > MAXIMUM_BUCKETS) {
-      throw refused("buckets must be a list of at most " + MAXIMUM_BUCKETS + " batch sizes");
+    if (!node.isArray() || node.size() > MAXIMUM_SIZES) {
+      throw refused(key + " must be a list of at most " + MAXIMUM_SIZES + " batch sizes");
     }
-    for (JsonNode bucket : node) {
-      int size = integer("buckets", bucket, MAXIMUM_BATCH);
-      if (!buckets.isEmpty() && size <= buckets.getLast()) {
-        throw refused("buckets must ascend: " + size + " follows " + buckets.getLast());
+    for (JsonNode element : node) {
+      int size = integer(key, element, MAXIMUM_BATCH);
+      if (!sizes.isEmpty() && size <= sizes.getLast()) {
+        throw refused(key + " must ascend: " + size + " follows " + sizes.getLast());
       }
-      buckets.add(size);
+      sizes.add(size);
     }
-    return buckets;
+    return sizes;
   }
 
-  private static boolean warmUp(JsonNode node) {
+  private static boolean yesOrNo(String key, JsonNode node, boolean standard) {
     if (!node.isMissingNode() && !node.isBoolean()) {
-      throw refused("warm-up is \"" + node.asText() + "\"; allowed are true and false");
+      throw refused(key + " is \"" + node.asText() + "\"; allowed are true and false");
     }
-    return node.asBoolean(ModelOptions.DEFAULT.warmUp());
+    return node.asBoolean(standard);
   }
 
   private static String tenant(JsonNode node) {
@@ -158,10 +200,11 @@ final class ModelOptionsFile {
     Matcher matcher = DURATION.matcher(text.strip());
     if (!matcher.matches()) {
       throw new IllegalArgumentException(
-          "\"" + text + "\" is not a time; write a number and ms, s, m or h");
+          "\"" + text + "\" is not a time; write a number and us, ms, s, m or h");
     }
     long number = Long.parseLong(matcher.group(1));
     return switch (matcher.group(2)) {
+      case "us" -> Duration.ofNanos(1_000 * number);
       case "ms" -> Duration.ofMillis(number);
       case "s" -> Duration.ofSeconds(number);
       case "m" -> Duration.ofMinutes(number);

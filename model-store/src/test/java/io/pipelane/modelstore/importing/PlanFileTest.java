@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.Plan.Segment;
@@ -76,6 +77,7 @@ class PlanFileTest {
         0xffff_ffffL,
         12,
         new Padding(Padding.Verdict.CHANGES_ANSWERS, "relative error 2.0e-01"),
+        new Batching(Batching.Verdict.AGREES, "relative error 2.0e-07"),
         true,
         3,
         List.of("verified"));

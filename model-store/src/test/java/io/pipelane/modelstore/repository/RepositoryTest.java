@@ -86,7 +86,8 @@ class RepositoryTest {
         warm-up: true
         tenant: accounting
         priority: offline
-        limits: {queued-requests: 8, request-size: 1MiB, timeout: 250ms}
+        limits: {queued-requests: 8, queued-size: 2MiB, request-size: 1MiB, timeout: 250ms}
+        batching: {mode: always, preferred-sizes: [4, 8], max-queue-delay: 500us, preserve-order: true}
         """);
     ModelOptions options = scan().registered().getFirst().options();
     assertEquals(List.of(1, 4, 16), options.buckets());
@@ -96,9 +97,14 @@ class RepositoryTest {
     assertEquals(
         new ModelOptions.Limits(
             Optional.of(8),
+            Optional.of(ByteSize.ofMebibytes(2)),
             Optional.of(ByteSize.ofMebibytes(1)),
             Optional.of(Duration.ofMillis(250))),
         options.limits());
+    assertEquals(
+        new BatchingOptions(
+            BatchingOptions.Mode.ALWAYS, List.of(4, 8), Duration.ofNanos(500_000), true),
+        options.batching());
   }
 
   @ParameterizedTest
@@ -115,6 +121,11 @@ class RepositoryTest {
         "limits: {timeout: soon}",
         "limits: {request-size: 3 bananas}",
         "limits: 7",
+        "batching: fast",
+        "batching: {mode: sometimes}",
+        "batching: {preferred-sizes: [8, 4]}",
+        "batching: {max-queue-delay: 2s}",
+        "batching: {preserve-order: perhaps}",
         "[1, 2]",
         "a: b: c",
         "\"unclosed"

@@ -77,11 +77,7 @@ final class CatalogModel {
               served.put(
                   version,
                   new ServedModel(
-                      imported.version(),
-                      ready,
-                      plan.inputs(),
-                      plan.outputs(),
-                      options.limits().requestSize()));
+                      imported.version(), ready, plan.inputs(), plan.outputs(), options));
             }
           });
       ServedModel newest = ready.isEmpty() ? null : served.get(ready.getLast());

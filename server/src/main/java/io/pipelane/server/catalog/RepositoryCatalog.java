@@ -5,7 +5,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
-import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Problem;
@@ -18,7 +17,6 @@ import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.server.device.ServingDevices;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -95,7 +93,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                     Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
     problems.forEach(
         (name, reasons) -> exclusively(model(name), model -> model.problem(joined(reasons))));
-    scan.registered().forEach(RepositoryCatalog::warnOfOptions);
     scan.registered().forEach(found -> exclusively(model(found.version()), announce(found)));
     scanned = true;
     return CompletableFuture.allOf(
@@ -176,7 +173,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private void update(
       CatalogModel model, String name, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
-    found.forEach(RepositoryCatalog::warnOfOptions);
     found.forEach(version -> bringIn(model, version));
     if (!problems.isEmpty()) {
       return; // What cannot be read takes nothing out of service.
@@ -246,6 +242,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         serve(model, next);
       } else if (current.imported().equals(imported)) {
         devices.trust(version);
+        devices.agree(imported, found.options());
         model.put(version.version(), next); // Its options may have changed.
       } else {
         replace(model, current, next);
@@ -259,7 +256,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private void serve(CatalogModel model, Ready next) {
     ModelVersion version = next.imported().version();
-    devices.register(next.imported());
+    devices.register(next.imported(), next.options());
     if (next.options().warmUp()) {
       warmUp(version);
     }
@@ -292,28 +289,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           e.getMessage());
       serve(model, current);
       throw e;
-    }
-  }
-
-  /** Some options are checked, but requests are not treated by them. */
-  private static void warnOfOptions(Registered found) {
-    ModelOptions options = found.options();
-    List<String> idle = new ArrayList<>();
-    if (options.priority() != ModelOptions.DEFAULT.priority()) {
-      idle.add("priority");
-    }
-    if (options.limits().queuedRequests().isPresent()) {
-      idle.add("limits.queued-requests");
-    }
-    if (options.limits().timeout().isPresent()) {
-      idle.add("limits.timeout");
-    }
-    if (!idle.isEmpty()) {
-      LOG.log(
-          Level.WARNING,
-          "{0}: in its pipelane.yaml, {1} are valid but have no effect in this version",
-          found.version(),
-          idle);
     }
   }
 

@@ -7,6 +7,7 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
@@ -48,23 +49,34 @@ public final class ServingDevices implements InferenceService {
     this.placement = new DevicePlacement(places.size());
   }
 
+  /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
+  public void register(ImportedModel model) {
+    register(model, ModelOptions.DEFAULT);
+  }
+
   /**
    * Makes a model answerable; blocks.
    *
+   * @param options how its owner wants its requests to wait and to be run together
    * @throws StatusException as {@link Switcher#register}; nothing is left then
    */
-  public void register(ImportedModel model) {
+  public void register(ImportedModel model, ModelOptions options) {
     ModelVersion version = model.version();
     long bytes = model.plan().weightBytes();
     Switcher switcher = places.get(placement.place(version, bytes)).switcher;
     try {
       hostTier.prepare(model.weights(), bytes);
-      switcher.register(model);
+      switcher.register(model, options);
     } catch (RuntimeException | Error e) {
       placement.remove(version);
       throw e;
     }
     servedBy.put(version, switcher);
+  }
+
+  /** Has a registered model's requests be treated otherwise from now on. */
+  public void agree(ImportedModel model, ModelOptions options) {
+    switcher(model.version()).agree(model, options);
   }
 
   /**
@@ -168,7 +180,8 @@ public final class ServingDevices implements InferenceService {
           new DeviceState(
               switcher.memory(),
               switcher.transfers(),
-              switcher.waiting(),
+              switcher.queue(),
+              switcher.paddedRows(),
               switcher.estimateError(),
               switcher.preemptions()));
     }

@@ -86,7 +86,7 @@ final class GrpcInferRun implements ResultHandler {
       MessageCall decoded =
           InferMessageReader.read(model, message, parts.transfers(), parts.allocator());
       call = decoded;
-      opened.decoded();
+      opened.decoded(decoded.request().deadlineNanos());
       submit(decoded);
     } catch (StatusException e) {
       refuse(e);

@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.protocol.grpc.InferParameter;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferInputTensor;
@@ -17,6 +18,7 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.BinaryTensors;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.protocol.RequestPriority;
 import io.pipelane.server.protocol.TensorShapes;
 import io.pipelane.switcher.InferenceRequest;
 import java.lang.foreign.MemorySegment;
@@ -24,9 +26,8 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Checks one inference message against the model's declaration and copies its tensors to native
@@ -94,12 +95,30 @@ final class InferMessageReader {
               .formatted(message.getRawInputContentsCount(), message.getInputsCount()));
     }
     InferenceRequest request =
-        new InferenceRequest(model.version(), readInputs(raw), readOutputs(), deadline());
+        new InferenceRequest(
+            model.version(),
+            readInputs(raw),
+            readOutputs(),
+            model.deadlineNanos(timeoutMicros()),
+            model.priority(priority()));
     return new MessageCall(model, message.getId(), request, raw || mustBeRaw(request), buffers);
   }
 
-  /** When the caller no longer waits, as the parameter {@code timeout} says in microseconds. */
-  private OptionalLong deadline() {
+  /** The class that the parameter {@code priority} says; null where it is left to the model. */
+  private @Nullable Priority priority() {
+    InferParameter priority =
+        message.getParametersOrDefault("priority", InferParameter.getDefaultInstance());
+    return switch (priority.getParameterChoiceCase()) {
+      case PARAMETERCHOICE_NOT_SET -> null;
+      case INT64_PARAM -> RequestPriority.of(Long.toString(priority.getInt64Param()));
+      case UINT64_PARAM -> RequestPriority.of(Long.toUnsignedString(priority.getUint64Param()));
+      case STRING_PARAM -> RequestPriority.of(priority.getStringParam());
+      default -> throw invalid("parameter \"priority\" must be a string or an integer");
+    };
+  }
+
+  /** How long the caller waits, as the parameter {@code timeout} says; 0 where it does not. */
+  private long timeoutMicros() {
     InferParameter timeout =
         message.getParametersOrDefault("timeout", InferParameter.getDefaultInstance());
     long micros =
@@ -112,9 +131,7 @@ final class InferMessageReader {
     if (micros < 0) {
       throw invalid("parameter \"timeout\" must be an integer of microseconds, 0 or more");
     }
-    return micros == 0
-        ? OptionalLong.empty()
-        : OptionalLong.of(System.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros));
+    return micros;
   }
 
   /** Whether some output wanted has no typed form. */

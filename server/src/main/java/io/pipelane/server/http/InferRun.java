@@ -137,7 +137,7 @@ final class InferRun implements ResultHandler {
 
   private void submit(InferenceService service) {
     exchange.whenAbandoned(this::cancel);
-    account.decoded();
+    account.decoded(call.request().deadlineNanos());
     try {
       ticket = service.submit(call.request(), this);
     } catch (RuntimeException e) {

@@ -148,7 +148,7 @@ final class JobItem {
         model.checkRequestSize(item.text().length);
         JsonInference read = JsonInference.read(model, item.text());
         inference = read;
-        counted.decoded();
+        counted.decoded(OptionalLong.empty());
         InferenceRequest request = read.request();
         ticket =
             service.submit(

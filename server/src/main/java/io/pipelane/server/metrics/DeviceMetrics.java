@@ -25,6 +25,7 @@ final class DeviceMetrics {
   static List<MetricFamily> of(Map<String, DeviceState> devices) {
     DeviceMetrics metrics = new DeviceMetrics(devices);
     metrics.addMemory();
+    metrics.addQueue();
     metrics.addModels();
     metrics.addTransfers();
     metrics.addPreemptions();
@@ -45,11 +46,6 @@ final class DeviceMetrics {
           limits.add(memory.workingBytes(), "device", device, "kind", "working");
         });
     families.addAll(List.of(taken, limits));
-    gauge("pipelane_queue_requests", "Requests that wait for a lane", DeviceState::waiting);
-    gauge(
-        "pipelane_estimate_error",
-        "Median over the latest runs of how far their estimate was off, as a share",
-        DeviceState::estimateError);
     gauge(
         "pipelane_sessions",
         "Sessions that exist",
@@ -61,6 +57,42 @@ final class DeviceMetrics {
         "pipelane_sessions_evicted",
         "Sessions closed to make room",
         state -> state.memory().sessions().evicted());
+  }
+
+  private void addQueue() {
+    gauge(
+        "pipelane_queue_requests",
+        "Requests that wait for a lane",
+        state -> state.queue().requests());
+    gauge("pipelane_queue_bytes", "Bytes of their inputs", state -> state.queue().bytes());
+    Counter refused =
+        new Counter("pipelane_queue_refused", "Requests refused before they ran, by reason");
+    devices.forEach(
+        (device, state) ->
+            refused
+                .add(state.queue().refusedLate(), "device", device, "reason", "late")
+                .add(state.queue().refusedFull(), "device", device, "reason", "full"));
+    families.add(refused);
+    counter(
+        "pipelane_batches",
+        "Runs that answered several requests",
+        state -> state.queue().batches());
+    counter(
+        "pipelane_batched_requests",
+        "Requests that such runs answered",
+        state -> state.queue().batchedRequests());
+    counter(
+        "pipelane_batches_failed",
+        "Such runs after which each request ran alone",
+        state -> state.queue().failedBatches());
+    counter(
+        "pipelane_padded_rows",
+        "Rows that batches were filled up with to have a captured shape",
+        DeviceState::paddedRows);
+    gauge(
+        "pipelane_estimate_error",
+        "Median over the latest runs of how far their estimate was off, as a share",
+        DeviceState::estimateError);
   }
 
   private void addModels() {

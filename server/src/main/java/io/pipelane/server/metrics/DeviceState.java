@@ -3,17 +3,20 @@ package io.pipelane.server.metrics;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.QueueOverview;
 
 /**
  * What the metrics say of one device.
  *
- * @param waiting requests in its queue
+ * @param queue what waits
+ * @param paddedRows rows that batches were filled up with, since the start
  * @param estimateError the median of |estimate - actual| / actual over its latest runs
  * @param preemptions what its runs have given way to
  */
 public record DeviceState(
     MemoryOverview memory,
     TransferCounters transfers,
-    int waiting,
+    QueueOverview queue,
+    long paddedRows,
     double estimateError,
     Preemptions preemptions) {}

@@ -6,8 +6,10 @@ import io.pipelane.server.metrics.MetricFamily.Histogram;
 import io.pipelane.server.metrics.MetricFamily.Named;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.ModelCounters.Failure;
+import io.pipelane.server.statistics.ModelCounters.Objective;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /** What the metrics say of inferences: under Triton's names where it has one, and our own. */
@@ -26,6 +28,7 @@ final class InferenceMetrics {
     InferenceMetrics metrics = new InferenceMetrics(models);
     metrics.addTritons();
     metrics.addOurs();
+    metrics.addObjectives();
     return metrics.families;
   }
 
@@ -39,7 +42,7 @@ final class InferenceMetrics {
     }
     families.add(failures);
     named("count", "Inferences", model -> model.success().count());
-    named("exec_count", "Executions, each of one batch", model -> model.execute().count());
+    named("exec_count", "Executions, each of one batch", ModelCounters::executions);
     Gauge pending =
         new Gauge(
             "nv_inference_pending_request_count", "Requests that have begun and not been answered");
@@ -70,6 +73,28 @@ final class InferenceMetrics {
       stallDurations.add(model.stallDurations(), labels(model));
     }
     families.addAll(List.of(stalls, stallSeconds, durations, stallDurations));
+  }
+
+  private void addObjectives() {
+    Counter objectives =
+        new Counter(
+            "pipelane_slo_requests",
+            "Requests that had to be answered by a time, by what became of them");
+    Counter goodput =
+        new Counter("pipelane_goodput_requests", "Requests answered in time, or without any limit");
+    Gauge attainment =
+        new Gauge(
+            "pipelane_slo_attainment",
+            "Share of the admitted requests with a time that were answered by it");
+    for (ModelCounters model : models) {
+      for (Objective outcome : Objective.values()) {
+        String name = outcome.name().toLowerCase(Locale.ROOT);
+        objectives.add(model.objectives(outcome), labels(model, "outcome", name));
+      }
+      goodput.add(model.answeredInTime(), labels(model));
+      model.attainment().ifPresent(share -> attainment.add(share, labels(model)));
+    }
+    families.addAll(List.of(objectives, goodput, attainment));
   }
 
   private void micros(String name, String help, ToDoubleFunction<ModelCounters> nanos) {

@@ -75,6 +75,7 @@ final class DescriptionReader {
         wishes.names(),
         wishes.binary(model, binary),
         parameters.timeoutMicros(),
+        parameters.priority(),
         new LatestAnswer());
   }
 

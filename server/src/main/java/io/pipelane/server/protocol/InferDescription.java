@@ -1,5 +1,6 @@
 package io.pipelane.server.protocol;
 
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.protocol.InputReader.Input;
 import java.util.List;
@@ -12,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param inputs in the request's order
  * @param outputs names of the outputs wanted, in the order wanted
  * @param binaryOutputs by position in {@code outputs}, whether to answer it as binary data
- * @param timeoutMicros how long the caller waits for the answer, 0 for as long as it takes
+ * @param timeoutMicros how long the caller waits for the answer, 0 where it has not said
+ * @param priority the class of the request; null where the caller has not said
  * @param latestAnswer how it was answered before
  */
 record InferDescription(
@@ -22,6 +24,7 @@ record InferDescription(
     List<String> outputs,
     List<Boolean> binaryOutputs,
     long timeoutMicros,
+    @Nullable Priority priority,
     LatestAnswer latestAnswer) {
   InferDescription {
     inputs = List.copyOf(inputs);

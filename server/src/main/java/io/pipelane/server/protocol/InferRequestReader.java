@@ -9,8 +9,6 @@ import io.pipelane.server.protocol.InputReader.Input;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Decodes and checks one inference request: JSON, then the binary data of its inputs, which stays
@@ -100,15 +98,9 @@ public final class InferRequestReader {
             model.version(),
             bind(description.inputs()),
             description.outputs(),
-            deadline(description));
+            model.deadlineNanos(description.timeoutMicros()),
+            model.priority(description.priority()));
     return new InferCall(description, request, buffers);
-  }
-
-  private static OptionalLong deadline(InferDescription description) {
-    long micros = description.timeoutMicros();
-    return micros == 0
-        ? OptionalLong.empty()
-        : OptionalLong.of(System.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros));
   }
 
   /** Finds each input's bytes, and puts the inputs in the order of the model's declaration. */

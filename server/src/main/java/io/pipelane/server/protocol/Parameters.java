@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +31,11 @@ final class Parameters {
   /** Says for how many microseconds the caller waits for the answer of a request. */
   private static final String TIMEOUT = "timeout";
 
+  /** Says which class a request waits in. */
+  private static final String PRIORITY = "priority";
+
   private @Nullable Boolean binaryData;
+  private @Nullable Priority priority;
   private long timeoutMicros;
   private long binaryDataSize = -1;
 
@@ -44,6 +49,11 @@ final class Parameters {
   /** How long the caller waits, 0 where nothing was said. */
   long timeoutMicros() {
     return timeoutMicros;
+  }
+
+  /** The class of the request; null where nothing was said. */
+  @Nullable Priority priority() {
+    return priority;
   }
 
   /** Bytes of binary data that belong to an input, -1 where nothing was said. */
@@ -85,6 +95,11 @@ final class Parameters {
       case TIMEOUT -> {
         if (heeded.equals(OF_REQUEST)) {
           readTimeout(parser, owner, token);
+        }
+      }
+      case PRIORITY -> {
+        if (heeded.equals(OF_REQUEST)) {
+          priority = RequestPriority.of(parser.getText());
         }
       }
       case "shared_memory_region", "classification" ->

@@ -55,6 +55,7 @@ final class RawTensor {
         outputs,
         new ArrayList<>(Collections.nCopies(outputs.size(), true)),
         0,
+        null,
         new LatestAnswer());
   }
 

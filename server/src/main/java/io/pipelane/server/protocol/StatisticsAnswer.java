@@ -35,7 +35,7 @@ public final class StatisticsAnswer {
     json.writeStringField("version", Long.toString(model.version().version()));
     json.writeNumberField("last_inference", model.lastInferenceMillis());
     json.writeNumberField("inference_count", count);
-    json.writeNumberField("execution_count", count);
+    json.writeNumberField("execution_count", model.executions());
     json.writeObjectFieldStart("inference_stats");
     writeTotal(json, "success", model.success());
     writeTotal(json, "fail", model.failure());

@@ -6,6 +6,7 @@ import io.pipelane.switcher.InferenceTimings;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalDouble;
 import java.util.concurrent.atomic.LongAdder;
 
 /** What became of the requests for one model version, and where their time went. */
@@ -32,6 +33,18 @@ public final class ModelCounters {
     }
   }
 
+  /** What became of a request that had to be answered by a time, its caller's or its model's. */
+  public enum Objective {
+    /** It was answered in time. */
+    MET,
+    /** It was answered, too late. */
+    MISSED,
+    /** It was told at once that it would not be answered in time, or not at all. */
+    REFUSED,
+    /** It was admitted and failed. */
+    FAILED
+  }
+
   /** A count of events and the time they took together. */
   public record Total(long count, long nanos) {}
 
@@ -44,9 +57,11 @@ public final class ModelCounters {
   private final LongAdder queueNanos = new LongAdder();
   private final LongAdder executeNanos = new LongAdder();
   private final LongAdder encodeNanos = new LongAdder();
+  private final LongAdder executions = new LongAdder();
   private final LongAdder stalls = new LongAdder();
   private final LongAdder stallNanos = new LongAdder();
   private final Map<Failure, LongAdder> failed = new EnumMap<>(Failure.class);
+  private final Map<Objective, LongAdder> objectives = new EnumMap<>(Objective.class);
   private final DurationBuckets durations = new DurationBuckets();
   private final DurationBuckets stallDurations = new DurationBuckets();
   private volatile long lastInferenceMillis;
@@ -55,6 +70,9 @@ public final class ModelCounters {
     this.version = version;
     for (Failure reason : Failure.values()) {
       failed.put(reason, new LongAdder());
+    }
+    for (Objective outcome : Objective.values()) {
+      objectives.put(outcome, new LongAdder());
     }
   }
 
@@ -70,6 +88,9 @@ public final class ModelCounters {
     executeNanos.add(timings.executeNanos());
     encodeNanos.add(encode);
     durations.add(nanos);
+    if (timings.place() == 0) {
+      executions.increment();
+    }
     if (timings.stallNanos() > 0) {
       stalls.increment();
       stallNanos.add(timings.stallNanos());
@@ -81,6 +102,32 @@ public final class ModelCounters {
   void failed(Status status, long nanos) {
     adder(Failure.of(status)).increment();
     failureNanos.add(nanos);
+  }
+
+  void objective(Objective outcome) {
+    Objects.requireNonNull(objectives.get(outcome)).increment();
+  }
+
+  /** Requests that had to be answered by a time, by what became of them. */
+  public long objectives(Objective outcome) {
+    return Objects.requireNonNull(objectives.get(outcome)).sum();
+  }
+
+  /** Requests answered in time, or whose caller waits for as long as it takes. */
+  public long answeredInTime() {
+    return Math.max(0, succeeded.sum() - objectives(Objective.MISSED));
+  }
+
+  /** Of the requests with a time that were not refused, the share that was answered in time. */
+  public OptionalDouble attainment() {
+    long met = objectives(Objective.MET);
+    long admitted = met + objectives(Objective.MISSED) + objectives(Objective.FAILED);
+    return admitted == 0 ? OptionalDouble.empty() : OptionalDouble.of(met / (double) admitted);
+  }
+
+  /** Runs, each of one request or of several together. */
+  public long executions() {
+    return executions.sum();
   }
 
   public ModelVersion version() {

@@ -1,7 +1,9 @@
 package io.pipelane.server.statistics;
 
 import io.pipelane.config.Status;
+import io.pipelane.server.statistics.ModelCounters.Objective;
 import io.pipelane.switcher.InferenceTimings;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,6 +14,7 @@ public final class RequestAccount {
   private final ModelCounters counters;
   private final long beganNanos = System.nanoTime();
   private long decodedNanos;
+  private OptionalLong deadlineNanos = OptionalLong.empty();
   private @Nullable InferenceTimings timings;
   private boolean ended;
 
@@ -20,9 +23,14 @@ public final class RequestAccount {
     counters.begin();
   }
 
-  /** The request is decoded and about to be queued. */
-  public void decoded() {
+  /**
+   * The request is decoded and about to be queued.
+   *
+   * @param deadline when it must be answered, by {@link System#nanoTime}
+   */
+  public void decoded(OptionalLong deadline) {
     decodedNanos = System.nanoTime();
+    deadlineNanos = deadline;
   }
 
   /** Its run has ended well. */
@@ -41,10 +49,14 @@ public final class RequestAccount {
       return;
     }
     ended = true;
-    long total = System.nanoTime() - beganNanos;
+    long now = System.nanoTime();
+    long total = now - beganNanos;
     long decode = decodedNanos - beganNanos;
     long encode = total - decode - timings.queueNanos() - timings.executeNanos();
     counters.succeeded(total, decode, timings, Math.max(0, encode));
+    if (deadlineNanos.isPresent()) {
+      counters.objective(deadlineNanos.getAsLong() - now >= 0 ? Objective.MET : Objective.MISSED);
+    }
   }
 
   /** It ended without an answer. */
@@ -52,6 +64,9 @@ public final class RequestAccount {
     if (!ended) {
       ended = true;
       counters.failed(status, System.nanoTime() - beganNanos);
+      if (deadlineNanos.isPresent() && status != Status.CANCELLED) {
+        counters.objective(status == Status.UNAVAILABLE ? Objective.REFUSED : Objective.FAILED);
+      }
     }
   }
 }

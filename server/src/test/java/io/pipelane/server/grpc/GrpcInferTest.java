@@ -189,6 +189,11 @@ class GrpcInferTest {
             .build(),
         "timeout");
     assertRefused(
+        raw("echo", 1, 2, 3, 4).toBuilder()
+            .putParameters("priority", InferParameter.newBuilder().setStringParam("low").build())
+            .build(),
+        "allowed are online, offline");
+    assertRefused(
         raw("echo", 1, 2, 3, 4).toBuilder().addRawInputContents(four).build(), "2 raw_input");
   }
 

@@ -4,6 +4,10 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.BatchingOptions;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Limits;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -35,8 +39,27 @@ public final class FakeCatalog implements ModelCatalog {
     }
     catalog.add("scalar", spec("x", TensorType.FP32));
     catalog.add("cube", spec("x", TensorType.INT32, 2, -1, 2));
-    catalog.add("limited", Optional.of(new ByteSize(64)), spec("x", TensorType.FP32, -1, 4));
+    Optional<ByteSize> size = Optional.of(new ByteSize(64));
+    catalog.add(
+        "limited",
+        options(Priority.ONLINE, size, Optional.empty()),
+        spec("x", TensorType.FP32, -1, 4));
+    catalog.add(
+        "background",
+        options(Priority.OFFLINE, Optional.empty(), Optional.of(Duration.ofHours(1))),
+        spec("x", TensorType.FP32, -1, 4));
     return catalog;
+  }
+
+  private static ModelOptions options(
+      Priority priority, Optional<ByteSize> requestSize, Optional<Duration> timeout) {
+    return new ModelOptions(
+        List.of(),
+        false,
+        "",
+        priority,
+        new Limits(Optional.empty(), Optional.empty(), requestSize, timeout),
+        BatchingOptions.DEFAULT);
   }
 
   static TensorSpec spec(String name, TensorType type, long... shape) {
@@ -44,10 +67,10 @@ public final class FakeCatalog implements ModelCatalog {
   }
 
   void add(String name, TensorSpec... inputs) {
-    add(name, Optional.empty(), inputs);
+    add(name, ModelOptions.DEFAULT, inputs);
   }
 
-  void add(String name, Optional<ByteSize> requestSize, TensorSpec... inputs) {
+  void add(String name, ModelOptions options, TensorSpec... inputs) {
     List<TensorSpec> outputs =
         Arrays.stream(inputs)
             .map(input -> new TensorSpec("y_" + input.name(), input.type(), input.shape()))
@@ -55,7 +78,7 @@ public final class FakeCatalog implements ModelCatalog {
     models.put(
         name,
         new ServedModel(
-            new ModelVersion(name, 2), List.of(1L, 2L), List.of(inputs), outputs, requestSize));
+            new ModelVersion(name, 2), List.of(1L, 2L), List.of(inputs), outputs, options));
   }
 
   @Override

@@ -59,6 +59,9 @@ class InferErrorTest {
             "echo", "{\"parameters\":{\"binary_data_output\":1}}", "must be true or false, not 1"),
         Arguments.of(
             "echo", "{\"parameters\":{\"timeout\":-1}}", "microseconds within 0 to 86400000000"),
+        Arguments.of(
+            "echo", "{\"parameters\":{\"priority\":\"urgent\"}}", "allowed are online, offline"),
+        Arguments.of("echo", "{\"parameters\":{\"priority\":-1}}", "'priority' is '-1'"),
         Arguments.of("echo", input(DATA), "inputs[0] has no name"),
         Arguments.of("echo", input("\"name\":\"z\""), "has no input 'z'; its inputs are [x]"),
         Arguments.of("echo", input("\"name\":\"x\""), "has no datatype; the model declares FP32"),

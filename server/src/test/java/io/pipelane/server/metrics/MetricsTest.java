@@ -13,12 +13,14 @@ import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class MetricsTest {
@@ -32,7 +34,8 @@ class MetricsTest {
     return new DeviceState(
         new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
         new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
-        9,
+        new QueueOverview(9, 90, 2, 3, 4, 10, 1),
+        6,
         0.25,
         new Preemptions(23, 24, 1_500_000_000, 250_000_000));
   }
@@ -55,7 +58,7 @@ class MetricsTest {
   @Test
   void inferences_areCountedUnderTheUsualNames() throws IOException {
     RequestAccount answered = statistics.begin(MODEL);
-    answered.decoded();
+    answered.decoded(OptionalLong.empty());
     answered.ran(new InferenceTimings(5_000, 2_000_000, 9_000_000));
     answered.answered();
     answered.answered();
@@ -96,6 +99,9 @@ class MetricsTest {
     assertLine(lines, "pipelane_bytes_moved_total{device=\"cpu\"} 12.0");
     assertLine(lines, "pipelane_pages_evicted_total{device=\"cpu\"} 15.0");
     assertLine(lines, "pipelane_queue_requests{device=\"cpu\"} 9.0");
+    assertLine(lines, "pipelane_queue_refused_total{device=\"cpu\",reason=\"late\"} 2.0");
+    assertLine(lines, "pipelane_batched_requests_total{device=\"cpu\"} 10.0");
+    assertLine(lines, "pipelane_padded_rows_total{device=\"cpu\"} 6.0");
     assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
     assertLine(lines, "pipelane_job_rows 30.0");
     assertLine(lines, "pipelane_preemptions_total{device=\"cpu\"} 23.0");
@@ -103,6 +109,40 @@ class MetricsTest {
     assertLine(lines, "pipelane_preempting_wait_seconds_total{device=\"cpu\"} 1.5");
     assertLine(lines, "pipelane_preempting_longest_wait_seconds{device=\"cpu\"} 0.25");
     assertLine(lines, "pipelane_workers_lost_total 2.0");
+  }
+
+  @Test
+  void objectives_areCountedByWhatBecameOfThem() throws IOException {
+    answer(Long.MAX_VALUE / 2, new InferenceTimings(1, 0, 1, 2, 0));
+    answer(Long.MAX_VALUE / 2, new InferenceTimings(1, 0, 1, 2, 1));
+    answer(-1_000_000, new InferenceTimings(1, 0, 1));
+    refuse(Status.UNAVAILABLE);
+    refuse(Status.INTERNAL);
+    refuse(Status.CANCELLED);
+    List<String> lines = scrape();
+
+    String model = "{model=\"a \\\"b\\\"\",";
+    String slo = "pipelane_slo_requests_total" + model + "outcome=";
+    assertLine(lines, slo + "\"met\",version=\"3\"} 2.0");
+    assertLine(lines, slo + "\"missed\",version=\"3\"} 1.0");
+    assertLine(lines, slo + "\"refused\",version=\"3\"} 1.0");
+    assertLine(lines, slo + "\"failed\",version=\"3\"} 1.0");
+    assertLine(lines, "pipelane_goodput_requests_total" + model + "version=\"3\"} 2.0");
+    assertLine(lines, "pipelane_slo_attainment" + model + "version=\"3\"} 0.5");
+    assertLine(lines, "nv_inference_exec_count" + model + "version=\"3\"} 2.0");
+  }
+
+  private void answer(long leftNanos, InferenceTimings timings) {
+    RequestAccount account = statistics.begin(MODEL);
+    account.decoded(OptionalLong.of(System.nanoTime() + leftNanos));
+    account.ran(timings);
+    account.answered();
+  }
+
+  private void refuse(Status status) {
+    RequestAccount account = statistics.begin(MODEL);
+    account.decoded(OptionalLong.of(System.nanoTime() + Long.MAX_VALUE / 2));
+    account.failed(status);
   }
 
   @Test

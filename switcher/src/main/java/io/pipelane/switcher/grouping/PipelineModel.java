@@ -87,12 +87,34 @@ public record PipelineModel(
    *     on the device
    */
   public Prediction predict(List<Group> missing) {
+    return predict(missing, List.of());
+  }
+
+  /**
+   * Weights that a run cannot read before some time.
+   *
+   * @param offset from this byte on
+   * @param nanos since the run's begin
+   */
+  public record Ready(long offset, long nanos) {}
+
+  /**
+   * A run for which the copies of some groups begin with it, and what is there can be read later.
+   *
+   * @param missing see {@link #predict(List)}
+   * @param ready in ascending order
+   */
+  public Prediction predict(List<Group> missing, List<Ready> ready) {
     long computed = 0;
     long arrived = leadNanos;
     long end = 0;
     int next = 0;
+    int mapped = 0;
     for (Segment segment : segments) {
       end += segment.bytes;
+      for (; mapped < ready.size() && ready.get(mapped).offset < end; mapped++) {
+        computed = Math.max(computed, ready.get(mapped).nanos);
+      }
       for (; next < missing.size() && missing.get(next).offset() < end; next++) {
         arrived += link.copyNanos(missing.get(next).byteSize());
         computed = Math.max(computed, arrived) + waitNanos;

@@ -1,9 +1,10 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.lanes.AddressRange;
-import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.lanes.completion.Completion;
 import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.residency.RemapSteps;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,20 +45,19 @@ public final class StructureRange {
 
   /**
    * Puts the pages that a variant has under the empty range, and shows what it reads in place;
-   * nothing is changed when that fails. On a device that maps later pages arrive like copies.
+   * nothing is changed when that fails. On a device that maps later pages arrive like copies, in
+   * {@link RemapSteps}: the first segments run while the last pages are being mapped.
    *
    * @param whenSettled called once they lie there
    */
   void mount(Residency residency, Runnable whenSettled) {
     int slot = 0;
-    DeviceEvent settled = Completion.DONE;
+    List<Arrival> arriving;
     try {
       for (; slot < residency.pages.size(); slot++) {
         addresses.map(slot, residency.pages.get(slot));
       }
-      if (slot > 0) {
-        settled = addresses.settled();
-      }
+      arriving = arriving(residency);
       residency.inPlace.showIn(addresses);
     } catch (RuntimeException e) {
       while (slot-- > 0) {
@@ -67,17 +67,26 @@ public final class StructureRange {
     }
     mounted = residency;
     residency.mountedIn = this;
-    arrive(residency, settled, whenSettled);
+    residency.arrivals.addAll(0, arriving); // A page fetched ahead may be on its way.
+    if (!arriving.isEmpty()) {
+      arriving.getLast().event().whenDone(whenSettled);
+    }
   }
 
-  private void arrive(Residency residency, DeviceEvent settled, Runnable whenSettled) {
-    long end = addresses.byteSize() / addresses.slots() * residency.pages.size();
+  private List<Arrival> arriving(Residency residency) {
+    long pageBytes = addresses.byteSize() / addresses.slots();
     long weightBytes = residency.model.plan().weightBytes();
-    Arrival arrival = new Arrival(0, Math.min(end, weightBytes), settled);
-    if (!settled.isDone() || arrival.hasFailed()) {
-      residency.arrivals.addFirst(arrival); // A page fetched ahead may be on its way.
-      settled.whenDone(whenSettled);
+    List<Arrival> arriving = new ArrayList<>();
+    long begin = 0;
+    for (int slots : RemapSteps.ends(residency.pages.size())) {
+      long end = Math.min(slots * pageBytes, weightBytes);
+      Arrival arrival = new Arrival(begin, end, addresses.settled(slots));
+      if (!arrival.event().isDone() || arrival.hasFailed()) {
+        arriving.add(arrival);
+      }
+      begin = end;
     }
+    return arriving;
   }
 
   /** Takes the variant's pages from under the range; it keeps them. */

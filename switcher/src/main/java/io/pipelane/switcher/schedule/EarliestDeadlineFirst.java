@@ -52,4 +52,9 @@ final class EarliestDeadlineFirst implements SchedulingPolicy {
   public List<QueuedRequest> first(int count, long nowNanos) {
     return line.stream().limit(count).map(Due::request).toList();
   }
+
+  @Override
+  public List<QueuedRequest> alike(QueuedRequest request, int count) {
+    return request.alikeIn(line.stream().map(Due::request), count);
+  }
 }

@@ -18,6 +18,7 @@ public final class Estimates {
   private final ToLongFunction<ModelVersion> stallNanos;
   private final RunTimes times = new RunTimes();
   private final EstimateErrors errors = new EstimateErrors();
+  private final EphemeralProfile ephemeral = new EphemeralProfile();
 
   /**
    * Knows nothing of runs yet.
@@ -37,6 +38,21 @@ public final class Estimates {
   /** The usual time of a run, without its stall; 0 for one that is not known. */
   long executionNanos(RunKey key) {
     return times.usualNanos(key);
+  }
+
+  /** The best time of a run, without its stall; 0 until a few have been seen. */
+  long leastNanos(RunKey key) {
+    return times.leastNanos(key);
+  }
+
+  /** What a run is known to take of its lane; 0 for one that is not known. */
+  long ephemeralBytes(RunKey key) {
+    return ephemeral.expected(key);
+  }
+
+  /** Where lanes note what runs took. */
+  EphemeralProfile ephemeral() {
+    return ephemeral;
   }
 
   /** Stall and run. */

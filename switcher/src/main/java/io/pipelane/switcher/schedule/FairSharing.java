@@ -1,90 +1,200 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.SchedulingConfig.FairMeasure;
 import io.pipelane.modelstore.ModelVersion;
-import java.util.ArrayDeque;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Models share the device's time evenly: of those that wait, the model runs next that has been
- * served least (Salus, MLSys version, §4.3). Its requests run in the order in which they came.
+ * Models share the device evenly: of those that wait, the model runs next that has used least. Its
+ * requests run in the order in which they came. What counts is the time that it was served (Salus,
+ * MLSys version, §4.3), or the memory that it held over time (short paper, §3).
  */
 final class FairSharing implements SchedulingPolicy {
   /*
-   * Service is charged when a request is taken, as estimated. A model that had nothing to do does
-   * not save up: it comes back with no less than the model that was served last had before. So a
-   * waiting model is served once those that were served less have caught up with it, whatever comes
-   * meanwhile. Accounts below that mark mean nothing any more, and are dropped.
+   * Use is charged when a request is taken, as estimated, and put right when it has ended.
+   *
+   * Time served: a model that had nothing to do does not save up. It comes back with no less than
+   * the mark, which is what the model that had used least had used when the last request was taken.
+   * So while a request waits at the head of its model's line, another model is served for no longer
+   * than the waiting one is ahead of the mark, and one run: that is one charge of the waiting
+   * model's, about, and one run of the other's.
+   *
+   * Memory over time: whenever a job arrives all begin at nothing again, and of equals the one goes
+   * first that has waited longest. So between two arrivals others are served as above, counted from
+   * nothing; and each arrival brings the request that has waited longest to the front. A model is a
+   * job that arrives when it has had nothing to do for GONE_NANOS.
+   *
+   * A request that does not fit beside those that run keeps its place. Others go ahead
+   * `mostSkips` times at most, then all wait until it fits.
    */
+  private static final long GONE_NANOS = 10_000_000_000L;
   private static final long LEAST_CHARGE_NANOS = 1_000;
   private static final int MOST_ACCOUNTS = 4_096;
 
-  private final Estimates estimates;
-  private final Map<ModelVersion, Deque<QueuedRequest>> lines = new HashMap<>();
-  private final Map<ModelVersion, Double> servedNanos = new HashMap<>();
-  private double markNanos;
+  private static final Comparator<Job> TURNS =
+      Comparator.<Job>comparingDouble(job -> job.used)
+          .thenComparingLong(job -> job.line.getFirst().submittedNanos());
 
-  FairSharing(Estimates estimates) {
+  private final Estimates estimates;
+  private final Room room;
+  private final FairMeasure measure;
+  private final int mostSkips;
+  private final Map<ModelVersion, Job> jobs = new HashMap<>();
+  private final Map<QueuedRequest, Charge> charges = new HashMap<>();
+  private double mark;
+  private @Nullable QueuedRequest skipped;
+  private int skips;
+
+  /** A model that has requests, or had some. */
+  private static final class Job {
+    final LinkedHashSet<QueuedRequest> line = new LinkedHashSet<>();
+    double used;
+    int running;
+    long idleSinceNanos;
+
+    boolean isIdle() {
+      return running == 0 && line.isEmpty();
+    }
+  }
+
+  private record Charge(Job job, double perNano, long nanos, long beganNanos) {}
+
+  /**
+   * Empty lines.
+   *
+   * @param mostSkips how often others may go ahead of a request that does not fit; 0 for a policy
+   *     that is not work-conserving
+   */
+  FairSharing(Estimates estimates, Room room, FairMeasure measure, int mostSkips) {
     this.estimates = estimates;
+    this.room = room;
+    this.measure = measure;
+    this.mostSkips = mostSkips;
   }
 
   @Override
   public void add(QueuedRequest request) {
-    ModelVersion model = request.key().model();
-    lines
-        .computeIfAbsent(
-            model,
-            _ -> {
-              servedNanos.merge(model, markNanos, Math::max);
-              return new ArrayDeque<>();
-            })
-        .addLast(request);
+    @Nullable Job known = jobs.get(request.request().model());
+    Job job = known == null ? new Job() : known;
+    if (known == null) {
+      dropAccounts();
+      jobs.put(request.request().model(), job);
+    }
+    switch (measure) {
+      case SERVICE -> job.used = job.line.isEmpty() ? Math.max(job.used, mark) : job.used;
+      case MEMORY -> {
+        long now = request.submittedNanos();
+        if (known == null || (job.isIdle() && now - job.idleSinceNanos > GONE_NANOS)) {
+          jobs.values().forEach(each -> each.used = 0);
+        }
+      }
+    }
+    job.line.add(request);
+  }
+
+  private void dropAccounts() {
+    if (jobs.size() >= MOST_ACCOUNTS) {
+      jobs.values().removeIf(Job::isIdle);
+    }
   }
 
   @Override
   public @Nullable QueuedRequest poll(long nowNanos) {
-    if (lines.isEmpty()) {
+    @Nullable Job least = waiting().min(TURNS).orElse(null);
+    if (least == null) {
       return null;
     }
-    QueuedRequest next = lines.values().stream().min(turns()).orElseThrow().getFirst();
-    ModelVersion model = next.key().model();
-    markNanos = served(model);
-    long charge = Math.max(LEAST_CHARGE_NANOS, estimates.remainingNanos(next.key()));
-    servedNanos.put(model, markNanos + charge);
-    remove(next);
-    if (servedNanos.size() > MOST_ACCOUNTS) {
-      servedNanos.entrySet().removeIf(account -> account.getValue() <= markNanos);
+    mark = Math.max(mark, least.used);
+    QueuedRequest head = least.line.getFirst();
+    if (room.fits(head)) {
+      return take(least, nowNanos);
     }
+    skips = head == skipped ? skips : 0;
+    skipped = head;
+    if (skips == mostSkips) {
+      return null;
+    }
+    @Nullable Job fitting =
+        waiting()
+            .sorted(TURNS)
+            .filter(job -> room.fits(job.line.getFirst()))
+            .findFirst()
+            .orElse(null);
+    if (fitting == null) {
+      return null;
+    }
+    skips++;
+    return take(fitting, nowNanos);
+  }
+
+  private Stream<Job> waiting() {
+    return jobs.values().stream().filter(job -> !job.line.isEmpty());
+  }
+
+  private QueuedRequest take(Job job, long nowNanos) {
+    QueuedRequest next = job.line.getFirst();
+    take(next, nowNanos);
     return next;
   }
 
-  private double served(ModelVersion model) {
-    return servedNanos.getOrDefault(model, markNanos);
+  @Override
+  public void take(QueuedRequest next, long nowNanos) {
+    @Nullable Job job = jobs.get(next.request().model());
+    if (job == null || !job.line.remove(next)) {
+      return;
+    }
+    long nanos = Math.max(LEAST_CHARGE_NANOS, estimates.remainingNanos(next.key()));
+    double perNano =
+        switch (measure) {
+          case SERVICE -> 1;
+          case MEMORY -> Math.max(1, room.bytes(next));
+        };
+    job.used += perNano * nanos;
+    job.running++;
+    charges.put(next, new Charge(job, perNano, nanos, nowNanos));
+    room.take(next);
   }
 
-  private Comparator<Deque<QueuedRequest>> turns() {
-    return Comparator.<Deque<QueuedRequest>>comparingDouble(
-            line -> served(line.getFirst().key().model()))
-        .thenComparingLong(line -> line.getFirst().submittedNanos());
+  @Override
+  public boolean heedsEnds() {
+    return true;
+  }
+
+  @Override
+  public void ended(QueuedRequest request, long nowNanos) {
+    room.giveBack(request);
+    @Nullable Charge charge = charges.remove(request);
+    if (charge != null) {
+      Job job = charge.job;
+      long ran = nowNanos - charge.beganNanos;
+      job.used = Math.max(0, job.used + charge.perNano * (ran - charge.nanos));
+      job.running--;
+      job.idleSinceNanos = nowNanos;
+    }
   }
 
   @Override
   public void remove(QueuedRequest request) {
-    @Nullable Deque<QueuedRequest> line = lines.get(request.key().model());
-    if (line != null) {
-      line.remove(request);
-      if (line.isEmpty()) {
-        lines.remove(request.key().model());
-      }
+    @Nullable Job job = jobs.get(request.request().model());
+    if (job != null) {
+      job.line.remove(request);
     }
   }
 
   @Override
   public List<QueuedRequest> first(int count, long nowNanos) {
-    return lines.values().stream().sorted(turns()).limit(count).map(Deque::getFirst).toList();
+    return waiting().sorted(TURNS).limit(count).map(job -> job.line.getFirst()).toList();
+  }
+
+  @Override
+  public List<QueuedRequest> alike(QueuedRequest request, int count) {
+    @Nullable Job job = jobs.get(request.request().model());
+    return job == null ? List.of() : request.alikeIn(job.line.stream(), count);
   }
 }

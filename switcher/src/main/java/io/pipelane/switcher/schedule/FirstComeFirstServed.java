@@ -1,27 +1,31 @@
 package io.pipelane.switcher.schedule;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Requests run in the order in which they came; no request waits for one that came later. */
 public final class FirstComeFirstServed implements SchedulingPolicy {
-  private final Deque<QueuedRequest> requests = new ArrayDeque<>();
+  private final LinkedHashSet<QueuedRequest> requests = new LinkedHashSet<>();
 
   @Override
   public void add(QueuedRequest request) {
-    requests.addLast(request);
+    requests.add(request);
   }
 
   @Override
   public @Nullable QueuedRequest poll(long nowNanos) {
-    return requests.pollFirst();
+    return requests.isEmpty() ? null : requests.removeFirst();
   }
 
   @Override
   public List<QueuedRequest> first(int count, long nowNanos) {
     return requests.stream().limit(count).toList();
+  }
+
+  @Override
+  public List<QueuedRequest> alike(QueuedRequest request, int count) {
+    return request.alikeIn(requests.stream(), count);
   }
 
   @Override

@@ -23,11 +23,17 @@ final class LaneRuns {
    */
   private final Lanes lanes;
   private final Worker worker;
-  private final EphemeralProfile profile = new EphemeralProfile();
+  private final EphemeralProfile profile;
 
-  LaneRuns(Lanes lanes, Worker worker) {
+  /**
+   * Runs nothing yet.
+   *
+   * @param profile told what runs take
+   */
+  LaneRuns(Lanes lanes, Worker worker, EphemeralProfile profile) {
     this.lanes = lanes;
     this.worker = worker;
+    this.profile = profile;
   }
 
   /** What a run like this is known to take of a lane. */

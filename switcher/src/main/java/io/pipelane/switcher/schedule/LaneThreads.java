@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 public final class LaneThreads {
   private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
 
+  private final RequestQueue queue;
   private final Turns turns;
   private final Estimates estimates;
   private final MemoryDaemon daemon;
@@ -50,9 +51,10 @@ public final class LaneThreads {
       Lanes lanes,
       Worker worker,
       LongSupplier nanoClock) {
+    this.queue = queue;
     this.estimates = estimates;
     this.daemon = daemon;
-    this.runs = new LaneRuns(lanes, worker);
+    this.runs = new LaneRuns(lanes, worker, estimates.ephemeral());
     this.nanoClock = nanoClock;
     this.turns =
         new Turns(
@@ -103,6 +105,7 @@ public final class LaneThreads {
     @Nullable QueuedRequest next = turn.next();
     while (next != null) {
       answer(next, turn);
+      queue.ended(next);
       next = turn.next();
     }
   }

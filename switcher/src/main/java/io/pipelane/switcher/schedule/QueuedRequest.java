@@ -5,21 +5,31 @@ import io.pipelane.config.StatusException;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.ResultHandler;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 
-/** A request on its way through the queue. Safe for any thread. */
+/** A request on its way through the queue, or several that run as one. Safe for any thread. */
 public final class QueuedRequest implements Ticket {
+  /* `handler` and `polled` are written before others see the request, or under the queue's lock. */
+
+  /** How many requests are looked at to find some that are alike. */
+  private static final int LOOKED_AT = 512;
+
   private final AtomicReference<State> state = new AtomicReference<>(State.QUEUED);
   private final RequestQueue queue;
+  private final ModelLine line;
   private final InferenceRequest request;
   private final RunKey key;
-  private final ResultHandler handler;
   private final long inputBytes;
   private final long submittedNanos;
+  private ResultHandler handler;
+  private QueuedRequest polled = this;
 
   QueuedRequest(
       RequestQueue queue, InferenceRequest request, ResultHandler handler, long submittedNanos) {
     this.queue = queue;
+    this.line = queue.line(request.model());
     this.request = request;
     this.key = RunKey.of(request);
     this.handler = handler;
@@ -46,6 +56,11 @@ public final class QueuedRequest implements Ticket {
     return handler;
   }
 
+  /** What waits of its model. */
+  ModelLine line() {
+    return line;
+  }
+
   long inputBytes() {
     return inputBytes;
   }
@@ -54,9 +69,39 @@ public final class QueuedRequest implements Ticket {
     return submittedNanos;
   }
 
+  /** Has its end be told behind those of its model that came before, where the owner wants that. */
+  void keepOrder() {
+    if (line.batching().preserveOrder()) {
+      handler = line.answers().inOrder(handler);
+    }
+  }
+
+  /** The one that a policy has given for it: itself, or one that runs with it. */
+  QueuedRequest polled() {
+    return polled;
+  }
+
+  /** Runs with another one, or for it. */
+  void joins(QueuedRequest first) {
+    polled = first;
+  }
+
   /** Claims the request for running; false when it was withdrawn before. */
   boolean start() {
     return state.compareAndSet(State.QUEUED, State.STARTED);
+  }
+
+  /** Those of some that could run together with this one, in their order. */
+  List<QueuedRequest> alikeIn(Stream<QueuedRequest> waiting, int count) {
+    return waiting.limit(LOOKED_AT).filter(this::isAlike).limit(count).toList();
+  }
+
+  private boolean isAlike(QueuedRequest other) {
+    return other != this
+        && other.line == line
+        && other.request.priority() == request.priority()
+        && other.key.equals(key)
+        && other.request.outputs().equals(request.outputs());
   }
 
   @Override

@@ -1,76 +1,113 @@
 package io.pipelane.switcher.schedule;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that wait for a lane, bounded by number and bytes. One queue serves all lanes, so a
- * request never waits behind one lane while another is idle. Safe for any thread.
+ * The requests that wait for a lane, bounded by number and bytes, of each model and of all. One
+ * queue serves all lanes, so a request never waits behind one lane while another is idle. Requests
+ * that may run together are handed out as one. Safe for any thread.
  */
 public final class RequestQueue {
+  /*
+   * One lock guards the policy, the lines of models and the counts. A request that leaves is
+   * STARTED under it, so it is handed out once. `again` holds requests whose batch failed: they are
+   * claimed already, count no longer, and go first.
+   */
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition filled = lock.newCondition();
   private final SchedulingPolicy policy;
+  private final boolean policyHeedsEnds;
   private final Estimates estimates;
-  private final int maximumRequests;
-  private final long maximumBytes;
+  private final BatchGathering gathering;
+  private final QueueBounds bounds;
   private final LongSupplier nanoClock;
-  private int requests;
-  private volatile boolean isEmpty = true;
-  private long bytes;
+  private final Map<ModelVersion, ModelLine> lines = new ConcurrentHashMap<>();
+  private final Deque<QueuedRequest> again = new ArrayDeque<>();
+  private final QueueCounters counters = new QueueCounters();
+  private int idle;
   private boolean closed;
 
   /**
    * An empty queue.
    *
    * @param estimates tell which requests cannot be answered in time
+   * @param lanes how many threads take requests
    * @param nanoClock as the requests' deadlines are
    */
   public RequestQueue(
       SchedulingPolicy policy,
       Estimates estimates,
+      int lanes,
       int maximumRequests,
       long maximumBytes,
       LongSupplier nanoClock) {
     this.policy = policy;
+    this.policyHeedsEnds = policy.heedsEnds();
     this.estimates = estimates;
-    this.maximumRequests = maximumRequests;
-    this.maximumBytes = maximumBytes;
+    this.bounds = new QueueBounds(maximumRequests, maximumBytes);
     this.nanoClock = nanoClock;
+    this.gathering =
+        new BatchGathering(
+            lock.newCondition(), policy, bounds, new BatchSizing(estimates, lanes), nanoClock);
+  }
+
+  /** Has a model's requests wait on other terms from now on. */
+  public void agree(ModelVersion model, Terms terms) {
+    lock.lock();
+    try {
+      line(model).agreeOn(terms);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Forgets a model's terms. */
+  public void forget(ModelVersion model) {
+    lines.remove(model);
+  }
+
+  ModelLine line(ModelVersion model) {
+    @Nullable ModelLine line = lines.get(model);
+    return line == null ? lines.computeIfAbsent(model, ModelLine::new) : line;
   }
 
   /**
    * Puts a request in line.
    *
-   * @throws StatusException {@link Status#UNAVAILABLE} when the queue is full or closed, or the
-   *     request's deadline cannot be met
+   * @throws StatusException {@link Status#UNAVAILABLE} when the queue, or that of its model, is
+   *     full or closed, or the request's deadline cannot be met
    */
   public QueuedRequest submit(InferenceRequest request, ResultHandler handler) {
     long now = nanoClock.getAsLong();
     QueuedRequest queued = new QueuedRequest(this, request, handler, now);
     if (estimates.isTooLate(queued, now)) {
+      counters.late();
       throw estimates.tooLate(queued, now);
     }
     lock.lock();
     try {
       admit(queued);
-      requests++;
-      isEmpty = false;
-      bytes += queued.inputBytes();
+      queued.keepOrder();
       policy.add(queued);
       filled.signal();
+      gathering.wake();
       return queued;
     } finally {
       lock.unlock();
@@ -81,54 +118,118 @@ public final class RequestQueue {
     if (closed) {
       throw StatusException.unavailable("the server is shutting down", RETRY_AFTER);
     }
-    if (requests >= maximumRequests) {
-      throw StatusException.unavailable(
-          "the queue is full: queue.max-requests is " + maximumRequests, RETRY_AFTER);
-    }
-    if (bytes + request.inputBytes() > maximumBytes) {
-      throw StatusException.unavailable(
-          "the queue is full: it holds "
-              + new ByteSize(bytes)
-              + ", the request has "
-              + new ByteSize(request.inputBytes())
-              + ", queue.max-bytes is "
-              + new ByteSize(maximumBytes),
-          RETRY_AFTER);
+    try {
+      bounds.admit(request);
+    } catch (StatusException e) {
+      counters.full();
+      throw e;
     }
   }
 
   /**
-   * Takes the request that runs next, claimed for running; blocks while there is none. Those that
-   * cannot be answered in time any more are refused when their turn comes.
+   * Takes what runs next, claimed for running: a request, or several as one; blocks while there is
+   * none. Those that cannot be answered in time any more are refused when their turn comes.
    *
    * @return null once the queue is closed and empty
    */
   @Nullable QueuedRequest take() {
     while (true) {
-      @Nullable QueuedRequest next = claim();
-      long now = nanoClock.getAsLong();
-      if (next == null || !estimates.isTooLate(next, now)) {
-        return next;
+      List<QueuedRequest> claimed = claim();
+      if (claimed.isEmpty()) {
+        return null;
       }
-      next.handler().failed(estimates.tooLate(next, now));
+      List<QueuedRequest> inTime = new ArrayList<>(claimed.size());
+      long now = nanoClock.getAsLong();
+      for (QueuedRequest request : claimed) {
+        if (!refuseIfLate(request, now)) {
+          inTime.add(request);
+        }
+      }
+      if (!inTime.isEmpty()) {
+        return inTime.size() == 1 ? inTime.getFirst() : joined(inTime);
+      }
+      ended(claimed.getFirst());
     }
   }
 
-  private @Nullable QueuedRequest claim() {
+  private boolean refuseIfLate(QueuedRequest request, long now) {
+    if (!estimates.isTooLate(request, now)) {
+      return false;
+    }
+    counters.late();
+    request.handler().failed(estimates.tooLate(request, now));
+    return true;
+  }
+
+  /** Several as one, or the first of them where there is no memory for all together. */
+  private QueuedRequest joined(List<QueuedRequest> members) {
+    try {
+      QueuedRequest batch = Batch.of(this, members);
+      counters.batch(members.size());
+      return batch;
+    } catch (OutOfMemoryError e) {
+      again(members.subList(1, members.size()));
+      return members.getFirst();
+    }
+  }
+
+  private List<QueuedRequest> claim() {
+    boolean hasIdled = false;
     lock.lock();
     try {
       while (true) {
-        QueuedRequest next = policy.poll(nanoClock.getAsLong());
+        if (!again.isEmpty()) {
+          return List.of(again.removeFirst());
+        }
+        long now = nanoClock.getAsLong();
+        QueuedRequest next = policy.poll(now);
         if (next == null) {
-          if (closed) {
-            return null;
+          if (closed && bounds.requests() == 0) {
+            return List.of();
           }
+          hasIdled = true;
+          idle++;
+          gathering.wake();
           filled.awaitUninterruptibly();
+          idle--;
         } else if (next.start()) {
-          left(next);
-          return next;
+          bounds.left(next);
+          return idle > 0 ? List.of(next) : gathering.with(next, !hasIdled, this::mayHold);
+        } else {
+          policy.ended(next, now);
         }
       }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether a lane may wait for more requests: no other one does, and more will come. */
+  private boolean mayHold() {
+    return idle == 0 && !closed;
+  }
+
+  /** What was taken has ended. */
+  void ended(QueuedRequest request) {
+    if (!policyHeedsEnds) {
+      return;
+    }
+    lock.lock();
+    try {
+      policy.ended(request.polled(), nanoClock.getAsLong());
+      filled.signalAll(); // What did not fit beside it may fit now.
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Requests that failed as a batch run before all others, each alone. */
+  void again(List<QueuedRequest> claimed) {
+    lock.lock();
+    try {
+      again.addAll(claimed);
+      counters.batchFailed();
+      filled.signalAll();
     } finally {
       lock.unlock();
     }
@@ -152,26 +253,29 @@ public final class RequestQueue {
   @Nullable QueuedRequest takeBefore(QueuedRequest run, long remainingNanos) {
     while (true) {
       @Nullable QueuedRequest next = claimBefore(run, remainingNanos);
-      long now = nanoClock.getAsLong();
-      if (next == null || !estimates.isTooLate(next, now)) {
+      if (next == null || !refuseIfLate(next, nanoClock.getAsLong())) {
         return next;
       }
-      next.handler().failed(estimates.tooLate(next, now));
+      ended(next);
     }
   }
 
   private @Nullable QueuedRequest claimBefore(QueuedRequest run, long remainingNanos) {
     lock.lock();
     try {
-      @Nullable QueuedRequest next =
-          policy.interrupting(run, remainingNanos, nanoClock.getAsLong());
+      if (!again.isEmpty()) {
+        return again.removeFirst();
+      }
+      long now = nanoClock.getAsLong();
+      @Nullable QueuedRequest next = policy.interrupting(run, remainingNanos, now);
       while (next != null) {
-        policy.remove(next);
+        policy.take(next, now);
         if (next.start()) {
-          left(next);
+          bounds.left(next);
           return next;
         }
-        next = policy.interrupting(run, remainingNanos, nanoClock.getAsLong());
+        policy.ended(next, now);
+        next = policy.interrupting(run, remainingNanos, now);
       }
       return null;
     } finally {
@@ -181,7 +285,7 @@ public final class RequestQueue {
 
   /** Whether nothing waits; for any thread, and at once. */
   boolean isEmpty() {
-    return isEmpty;
+    return bounds.isEmpty();
   }
 
   /** A request was withdrawn and waits no longer. */
@@ -189,16 +293,13 @@ public final class RequestQueue {
     lock.lock();
     try {
       policy.remove(request);
-      left(request);
+      bounds.left(request);
+      if (closed || policyHeedsEnds) {
+        filled.signalAll(); // It may have been what others waited for.
+      }
     } finally {
       lock.unlock();
     }
-  }
-
-  private void left(QueuedRequest request) {
-    requests--;
-    isEmpty = requests == 0;
-    bytes -= request.inputBytes();
   }
 
   /** Takes no more requests; those in line still run. */
@@ -207,6 +308,7 @@ public final class RequestQueue {
     try {
       closed = true;
       filled.signalAll();
+      gathering.wake();
     } finally {
       lock.unlock();
     }
@@ -224,11 +326,31 @@ public final class RequestQueue {
     }
   }
 
+  /** Threads that wait for requests. */
+  int idle() {
+    lock.lock();
+    try {
+      return idle;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Requests in line. */
   public int waiting() {
     lock.lock();
     try {
-      return requests;
+      return bounds.requests();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What waits, and what has become of requests before they ran. */
+  public QueueOverview overview() {
+    lock.lock();
+    try {
+      return counters.overview(bounds.requests(), bounds.bytes());
     } finally {
       lock.unlock();
     }

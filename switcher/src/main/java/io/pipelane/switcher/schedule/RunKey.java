@@ -51,4 +51,28 @@ final class RunKey {
   public String toString() {
     return model + " " + shapes;
   }
+
+  /** Rows that all inputs have along their first axis; 0 where they have none in common. */
+  long rows() {
+    long rows = 0;
+    for (Shape shape : shapes) {
+      if (shape.rank() == 0 || (rows != 0 && shape.dimension(0) != rows)) {
+        return 0;
+      }
+      rows = shape.dimension(0);
+    }
+    return rows;
+  }
+
+  /** The key of a batch of so many. */
+  RunKey times(int count) {
+    return new RunKey(
+        model, shapes.stream().map(shape -> withRows(shape, count * shape.dimension(0))).toList());
+  }
+
+  static Shape withRows(Shape shape, long rows) {
+    long[] dimensions = shape.toArray();
+    dimensions[0] = rows;
+    return Shape.of(dimensions);
+  }
 }

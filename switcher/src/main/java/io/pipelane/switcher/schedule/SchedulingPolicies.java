@@ -6,18 +6,33 @@ import io.pipelane.config.SchedulingConfig;
 public final class SchedulingPolicies {
   private static final double PERCENT = 100;
 
+  /** How often a request that does not fit into memory is passed by others that do. */
+  private static final int MOST_SKIPS = 64;
+
   private SchedulingPolicies() {}
 
-  /** A policy with an empty line. */
-  public static SchedulingPolicy of(SchedulingConfig config, Estimates estimates) {
-    return new OnlineFirst(line(config, estimates), line(config, estimates));
+  /**
+   * A policy with empty lines, one for each class of requests.
+   *
+   * @param room what is left of the device's memory
+   */
+  public static SchedulingPolicy of(SchedulingConfig config, Estimates estimates, Room room) {
+    return new PriorityClasses(
+        ofOneClass(config, estimates, room),
+        ofOneClass(config, estimates, room),
+        estimates,
+        config.offlineSharePercent() / PERCENT);
   }
 
-  private static SchedulingPolicy line(SchedulingConfig config, Estimates estimates) {
+  private static SchedulingPolicy ofOneClass(
+      SchedulingConfig config, Estimates estimates, Room room) {
     return switch (config.policy()) {
       case SRTF -> new ShortestRemainingFirst(estimates, config.ageingPercent() / PERCENT);
       case EDF -> new EarliestDeadlineFirst();
-      case FAIR -> new FairSharing(estimates);
+      case FAIR ->
+          new FairSharing(
+              estimates, room, config.fairMeasure(), config.fairWorkConserving() ? MOST_SKIPS : 0);
+      case PACK -> new FirstThatFits(room, MOST_SKIPS);
       case FIFO -> new FirstComeFirstServed();
     };
   }

@@ -7,7 +7,10 @@ import org.jspecify.annotations.Nullable;
 public interface SchedulingPolicy {
   void add(QueuedRequest request);
 
-  /** Takes the request that runs next; null when there is none. */
+  /**
+   * Takes the request that runs next; null when there is none, or none that may run before another
+   * has ended.
+   */
   @Nullable QueuedRequest poll(long nowNanos);
 
   /** Forgets a request that was withdrawn; it may have been polled already. */
@@ -15,6 +18,25 @@ public interface SchedulingPolicy {
 
   /** The first {@code count} requests or fewer, about in the order in which they would run now. */
   List<QueuedRequest> first(int count, long nowNanos);
+
+  /**
+   * Requests of the same key and class as another that wait, the oldest first, at most {@code
+   * count}.
+   */
+  List<QueuedRequest> alike(QueuedRequest request, int count);
+
+  /** Takes a request that {@link #interrupting} has named. */
+  default void take(QueuedRequest request, long nowNanos) {
+    remove(request);
+  }
+
+  /** Whether {@link #ended} has to be called. */
+  default boolean heedsEnds() {
+    return false;
+  }
+
+  /** A request that was taken has ended, or was not run; for others nothing happens. */
+  default void ended(QueuedRequest request, long nowNanos) {}
 
   /**
    * The request for which a run gives way at its next gate, if there is one; it stays in line. Most

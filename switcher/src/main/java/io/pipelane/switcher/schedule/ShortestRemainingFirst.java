@@ -152,4 +152,10 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
         .map(Ranked::request)
         .toList();
   }
+
+  @Override
+  public List<QueuedRequest> alike(QueuedRequest request, int count) {
+    @Nullable Deque<QueuedRequest> line = lines.get(request.key());
+    return line == null ? List.of() : request.alikeIn(line.stream(), count);
+  }
 }

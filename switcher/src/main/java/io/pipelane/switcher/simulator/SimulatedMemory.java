@@ -4,10 +4,12 @@ import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineModel;
 import io.pipelane.switcher.grouping.PipelineModel.Prediction;
+import io.pipelane.switcher.grouping.PipelineModel.Ready;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Policies;
+import io.pipelane.switcher.residency.RemapSteps;
 import io.pipelane.switcher.residency.StallCurves;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -126,13 +128,17 @@ final class SimulatedMemory {
     Resident resident = residents.get(index);
     SimulatedModel model = resident.model;
     List<Group> sent = missingGroups(resident);
-    long remap = remapNanos(resident);
+    List<Ready> remap = remap(resident);
     setPages(resident, resident.holding.curve().pages());
     resident.runs++;
     List<Group> awaited = new ArrayList<>(sent);
     PipelineModel pipeline = model.pipeline();
     long begin = Math.max(now + pipeline.leadNanos(), linkFree);
     long lead = begin - now;
+    if (!remap.isEmpty()) {
+      lead =
+          Math.max(lead, remap.getLast().nanos() + pipeline.leadNanos()); // One thread does both.
+    }
     if (resident.arrives > now) { // A page that was brought in ahead is on its way.
       long offset = sent.isEmpty() ? model.plan().weightBytes() : sent.getFirst().offset();
       Group page = new Group(Math.max(0, offset - settings.pageBytes()), offset);
@@ -157,20 +163,29 @@ final class SimulatedMemory {
             .groups(resident.model.plan(), resident.holding.pages() * settings.pageBytes());
   }
 
-  /** Mounts a model; what that takes, which its first segment waits for. */
-  private long remapNanos(Resident resident) {
+  /** Mounts a model; when its pages lie where they should, if they do not. */
+  private List<Ready> remap(Resident resident) {
     Resident former = mounted.put(resident.model.plan().structureHash(), resident);
-    boolean there = former == resident || former == null;
-    return there ? 0 : resident.holding.pages() * resident.model.remapPageNanos();
+    List<Ready> ready = new ArrayList<>();
+    if (former != resident && former != null && resident.model.remapPageNanos() > 0) {
+      long offset = 0;
+      for (int pages : RemapSteps.ends(resident.holding.pages())) {
+        ready.add(new Ready(offset, pages * resident.model.remapPageNanos()));
+        offset = pages * settings.pageBytes();
+      }
+    }
+    return ready;
   }
 
   private static Prediction predict(
-      SimulatedModel model, List<Group> awaited, long leadNanos, long remapNanos, long lostNanos) {
+      SimulatedModel model,
+      List<Group> awaited,
+      long leadNanos,
+      List<Ready> ready,
+      long lostNanos) {
     PipelineModel own = model.pipeline();
-    List<PipelineModel.Segment> segments = new ArrayList<>(own.segments());
-    segments.addFirst(new PipelineModel.Segment(0, remapNanos));
-    PipelineModel late = new PipelineModel(own.link(), segments, leadNanos, own.waitNanos());
-    long total = late.predict(awaited).totalNanos();
+    PipelineModel late = new PipelineModel(own.link(), own.segments(), leadNanos, own.waitNanos());
+    long total = late.predict(awaited, ready).totalNanos();
     return new Prediction(total + lostNanos, own.warmNanos());
   }
 

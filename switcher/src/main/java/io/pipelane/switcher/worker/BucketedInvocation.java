@@ -59,6 +59,11 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
         .map(bucket -> new BucketedInvocation(request, rows, bucket));
   }
 
+  /** Rows that nobody has asked for. */
+  long addedRows() {
+    return bucket - rows;
+  }
+
   private static boolean isString(TensorSpec spec) {
     return spec.type() == TensorType.BYTES;
   }

@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 
@@ -42,6 +43,7 @@ public final class SessionWorker implements Worker {
   private final LongSupplier nanoClock;
   private final SegmentProfiles profiles;
   private final Retries retries = new Retries();
+  private final LongAdder paddedRows = new LongAdder();
   private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
 
   /**
@@ -169,6 +171,7 @@ public final class SessionWorker implements Worker {
       return;
     }
     try (BucketedInvocation filledUp = bucketed.get()) {
+      paddedRows.add(filledUp.addedRows());
       run(session, filledUp, lane, request, lease);
       filledUp.cut();
     }
@@ -257,6 +260,11 @@ public final class SessionWorker implements Worker {
   @Override
   public SessionOverview sessions() {
     return table.overview();
+  }
+
+  @Override
+  public long paddedRows() {
+    return paddedRows.sum();
   }
 
   @Override

@@ -80,6 +80,9 @@ public interface Worker extends AutoCloseable {
   /** The sessions that exist now. */
   SessionOverview sessions();
 
+  /** Rows that batches were filled up with, since the start; for any thread, and at once. */
+  long paddedRows();
+
   /** Room kept free for one session, which the next of its structure to be built uses. */
   interface SessionRoom extends AutoCloseable {
     @Override

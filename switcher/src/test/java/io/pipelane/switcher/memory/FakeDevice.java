@@ -69,15 +69,27 @@ final class FakeDevice implements Device {
 
   /** Ranges that somebody waits for to be mapped. */
   synchronized int pendingMappings() {
-    return settling.size();
+    return (int) settling.stream().map(Settling::range).distinct().count();
   }
 
-  /** Does, or fails to do, what the oldest wait for a mapping is about. */
+  /** Does, or fails to do, all that is to be mapped in the range that has waited longest. */
   void completeMapping(@Nullable StatusException failure) {
+    Range range;
+    synchronized (this) {
+      range = settling.getFirst().range;
+    }
+    while (range.steps.get() > 0) {
+      completeMappingStep(failure);
+    }
+  }
+
+  /** Does, or fails to do, the oldest step of all that is to be mapped. */
+  void completeMappingStep(@Nullable StatusException failure) {
     Settling oldest;
     synchronized (this) {
       oldest = settling.removeFirst();
-      oldest.range.settlings.decrementAndGet();
+      boolean last = oldest.range.steps.decrementAndGet() == 0;
+      oldest.range.settledSlots.set(last ? Integer.MAX_VALUE : oldest.slots);
     }
     oldest.event.complete(failure);
   }
@@ -222,7 +234,8 @@ final class FakeDevice implements Device {
     private final PagePool.@Nullable Page[] slots;
     private final long address;
     private int copies;
-    private final AtomicInteger settlings = new AtomicInteger();
+    private final AtomicInteger steps = new AtomicInteger();
+    private final AtomicInteger settledSlots = new AtomicInteger(Integer.MAX_VALUE);
     private boolean closed;
 
     /** What the window shows. */
@@ -235,7 +248,7 @@ final class FakeDevice implements Device {
 
     /** Not locked: who may read and who may write is the daemon's to order. */
     byte get(long offset) {
-      require(settlings.get() == 0, "byte " + offset + " is not mapped yet");
+      require(offset / PAGE_BYTES < settledSlots.get(), "byte " + offset + " is not mapped yet");
       return memory[place(offset)];
     }
 
@@ -305,7 +318,7 @@ final class FakeDevice implements Device {
     }
 
     @Override
-    public DeviceEvent settled() {
+    public DeviceEvent settled(int first) {
       synchronized (FakeDevice.this) {
         if (lateFailure != null) {
           FakeEvent failed = new FakeEvent();
@@ -316,8 +329,10 @@ final class FakeDevice implements Device {
         if (!mapsLater) {
           return Completion.DONE;
         }
-        settlings.incrementAndGet();
-        Settling wait = new Settling(this, new FakeEvent());
+        if (steps.getAndIncrement() == 0) {
+          settledSlots.set(0);
+        }
+        Settling wait = new Settling(this, first, new FakeEvent());
         settling.addLast(wait);
         return wait.event;
       }
@@ -356,7 +371,7 @@ final class FakeDevice implements Device {
   }
 
   /** A wait for a range's mapping. */
-  private record Settling(Range range, FakeEvent event) {}
+  private record Settling(Range range, int slots, FakeEvent event) {}
 
   private static final class Copy {
     final WeightSource source;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Padding;
@@ -81,6 +82,7 @@ public final class FakeModels implements HostWeights {
             0,
             0,
             Padding.notApplicable("there is nothing to pad"),
+            Batching.notApplicable("there is nothing to run together"),
             false,
             0,
             List.of()),

@@ -28,16 +28,31 @@ class LateMappingTest extends DaemonTest {
     bothResident();
     try (Lease lease = daemon.acquire(one.version())) {
       assertTrue(entry(one).arriving());
-      assertEquals(1, lease.before(0).size());
-      assertEquals(0, lease.before(1).size(), "each arrival is told once");
+      assertEquals(2, lease.before(0).size(), "a page, then two");
+      assertEquals(1, lease.before(1).size(), "each arrival is told once");
       lease.begin();
-      assertEquals(1, lease.before(0).size(), "another stream has to wait for it as well");
+      assertEquals(2, lease.before(0).size(), "another stream has to wait for it as well");
       device.completeMapping(null);
       requireContent(lease, one);
     }
     assertFalse(entry(one).arriving());
     assertEquals(2, daemon.counters().loads());
     assertEquals(0, device.pending());
+  }
+
+  @Test
+  void await_theFirstSegmentsPagesLieThere_itRunsWhileTheOthersAreMapped() {
+    bothResident();
+    try (Lease lease = daemon.acquire(one.version())) {
+      device.completeMappingStep(null);
+      device.completeMappingStep(null);
+      lease.await(0);
+      requireContent(one, 0);
+      assertTrue(entry(one).arriving());
+      device.completeMappingStep(null);
+      requireContent(lease, one);
+    }
+    assertFalse(entry(one).arriving());
   }
 
   @Test
@@ -127,7 +142,7 @@ class LateMappingTest extends DaemonTest {
     daemon.evict(one.version(), 2 * PAGE);
     try (Lease lease = daemon.acquire(one.version())) {
       assertEquals(1, device.pending(), "the second segment");
-      assertEquals(1, lease.before(0).size());
+      assertEquals(2, lease.before(0).size(), "a page, then the other");
       assertEquals(1, lease.before(1).size());
       device.completeAll();
       assertTrue(entry(one).arriving(), "the mapping is still to come");

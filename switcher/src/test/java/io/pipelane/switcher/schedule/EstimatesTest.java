@@ -17,7 +17,7 @@ class EstimatesTest {
   private final Estimates estimates = new Estimates(_ -> stall.get());
   private final FirstComeFirstServed policy = new FirstComeFirstServed();
   private final Requests requests = new Requests(policy, estimates);
-  private final RequestQueue queue = new RequestQueue(policy, estimates, 10, 100, now::get);
+  private final RequestQueue queue = new RequestQueue(policy, estimates, 1, 10, 100, now::get);
 
   private QueuedRequest due(long deadlineNanos) {
     return requests.submitted("m", 0, OptionalLong.of(deadlineNanos));

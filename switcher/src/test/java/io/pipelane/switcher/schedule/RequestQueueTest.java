@@ -32,7 +32,7 @@ class RequestQueueTest {
 
   private final FirstComeFirstServed policy = new FirstComeFirstServed();
   private final RequestQueue queue =
-      new RequestQueue(policy, new Estimates(_ -> 0), 3, 100, () -> 42);
+      new RequestQueue(policy, new Estimates(_ -> 0), 1, 3, 100, () -> 42);
 
   /** Counts the answers of one request. */
   private static final class Answers implements ResultHandler {

@@ -3,6 +3,8 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -23,7 +25,7 @@ final class Requests {
 
   Requests(SchedulingPolicy policy, Estimates estimates) {
     this.estimates = estimates;
-    this.queue = new RequestQueue(policy, estimates, 1_000_000, Long.MAX_VALUE, () -> 0);
+    this.queue = new RequestQueue(policy, estimates, 1, 1_000_000, Long.MAX_VALUE, () -> 0);
   }
 
   /** Has runs of a model be known to take so long. */
@@ -43,13 +45,34 @@ final class Requests {
     return submitted(model, nowNanos, OptionalLong.empty());
   }
 
+  /** An offline request that is in no line yet. */
+  QueuedRequest offline(String model, long nowNanos) {
+    InferenceRequest online = request(model, OptionalLong.empty());
+    InferenceRequest request =
+        new InferenceRequest(
+            online.model(),
+            online.inputs(),
+            online.outputs(),
+            online.deadlineNanos(),
+            Priority.OFFLINE);
+    return new QueuedRequest(queue, request, new Answer(), nowNanos);
+  }
+
+  /** Has requests of a model take so much of the device's memory for its weights. */
+  void agree(String model, long weightBytes) {
+    queue.agree(
+        new ModelVersion(model, 1),
+        new Terms(ModelOptions.DEFAULT.limits(), BatchRules.NONE, weightBytes));
+  }
+
   static InferenceRequest request(String model, OptionalLong deadlineNanos) {
     MemorySegment data = MemorySegment.ofArray(new byte[1]);
     return new InferenceRequest(
         new ModelVersion(model, 1),
         List.of(new InputTensor("x", TensorType.UINT8, Shape.of(1), data)),
         List.of(),
-        deadlineNanos);
+        deadlineNanos,
+        Priority.ONLINE);
   }
 
   private final class Answer implements ResultHandler {

@@ -24,7 +24,9 @@ class SchedulingPoliciesTest {
 
   private SchedulingPolicy policy(SchedulingConfig.Policy name) {
     return SchedulingPolicies.of(
-        PipelaneConfig.of(Map.of("scheduling.policy", name.toString())).scheduling(), estimates);
+        PipelaneConfig.of(Map.of("scheduling.policy", name.toString())).scheduling(),
+        estimates,
+        new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE));
   }
 
   @ParameterizedTest

@@ -35,8 +35,11 @@ class TurnsTest {
   private final RequestQueue queue =
       new RequestQueue(
           SchedulingPolicies.of(
-              PipelaneConfig.of(Map.of("scheduling.policy", "srtf")).scheduling(), estimates),
+              PipelaneConfig.of(Map.of("scheduling.policy", "srtf")).scheduling(),
+              estimates,
+              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE)),
           estimates,
+          1,
           1_000_000,
           Long.MAX_VALUE,
           now::get);

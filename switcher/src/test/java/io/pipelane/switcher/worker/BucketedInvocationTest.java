@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.execution.FloatInvocation;
+import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Padding;
@@ -40,6 +41,7 @@ class BucketedInvocationTest {
             0,
             0,
             padding,
+            Batching.notApplicable("nobody has tried"),
             false,
             0,
             List.of());

@@ -4,25 +4,32 @@ import io.pipelane.loadgen.experiment.Experiment;
 import io.pipelane.loadgen.report.Context;
 import io.pipelane.loadgen.report.CsvReport;
 import io.pipelane.loadgen.report.HtmlReport;
-import io.pipelane.loadgen.report.ModelClasses;
+import io.pipelane.loadgen.report.IntervalFile;
 import io.pipelane.loadgen.report.PercentileFile;
 import io.pipelane.loadgen.report.ResultJson;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Options that say what is written besides the tables. */
-final class OutputOptions {
-  private static final Set<String> FILES =
-      Set.of("--json", "--profile-export-file", "-f", "--csv", "--hgrm", "--html");
+/** Options that name files to write besides the tables. */
+final class FileOptions {
+  /** What results do not keep: where they were written, and secrets. */
+  private static final Set<String> LEFT_OUT =
+      Set.of(
+          "-H",
+          "--header",
+          "--json",
+          "--profile-export-file",
+          "-f",
+          "--csv",
+          "--hgrm",
+          "--hlog",
+          "--html");
 
   @Option(
       names = {"--json", "--profile-export-file"},
@@ -46,32 +53,16 @@ final class OutputOptions {
   @Nullable Path hgrm;
 
   @Option(
+      names = "--hlog",
+      paramLabel = "FILE",
+      description = "Write the last run over time, as HdrHistogram's log analysers read it.")
+  @Nullable Path hlog;
+
+  @Option(
       names = "--html",
       paramLabel = "FILE",
       description = "Write a page with charts, in one file.")
   @Nullable Path html;
-
-  @Option(
-      names = "--name",
-      paramLabel = "TEXT",
-      description = "What reports call this (the server's address).")
-  @Nullable String name;
-
-  @Option(
-      names = "--slo",
-      paramLabel = "TIME",
-      description = "Count the answers within this response time: attainment and goodput.")
-  @Nullable Duration objective;
-
-  @Option(
-      names = "--class",
-      paramLabel = "MODEL=CLASS",
-      description = "Models of a class, like online or offline, get figures of their own together.")
-  Map<String, String> classes = new LinkedHashMap<>();
-
-  ModelClasses classes() {
-    return new ModelClasses(classes);
-  }
 
   /** Writes what was asked for. */
   void write(Context context, Experiment experiment) throws IOException {
@@ -84,17 +75,21 @@ final class OutputOptions {
     if (hgrm != null) {
       PercentileFile.write(parent(hgrm), experiment);
     }
+    if (hlog != null) {
+      IntervalFile.write(parent(hlog), context.started(), experiment);
+    }
     if (html != null) {
       new HtmlReport().write(parent(html), List.of(new ResultJson().tree(context, experiment)));
     }
   }
 
   /** The options that name files to write, as they would be given. */
-  List<String> fileArguments() {
+  List<String> arguments() {
     List<String> arguments = new ArrayList<>();
     add(arguments, "--json", json);
     add(arguments, "--csv", csv);
     add(arguments, "--hgrm", hgrm);
+    add(arguments, "--hlog", hlog);
     add(arguments, "--html", html);
     return arguments;
   }
@@ -105,18 +100,25 @@ final class OutputOptions {
     }
   }
 
-  /** A command line without its options that name files to write. */
-  static List<String> withoutFiles(List<String> arguments) {
+  /** A command line as results keep it: without files to write, and without headers. */
+  static List<String> kept(List<String> arguments) {
     List<String> kept = new ArrayList<>();
     for (int i = 0; i < arguments.size(); i++) {
       String argument = arguments.get(i);
-      if (FILES.contains(argument)) {
+      if (LEFT_OUT.contains(argument)) {
         i++;
-      } else if (FILES.stream().noneMatch(file -> argument.startsWith(file + "="))) {
+      } else if (LEFT_OUT.stream().noneMatch(name -> isWithValue(argument, name))) {
         kept.add(argument);
       }
     }
     return kept;
+  }
+
+  /**
+   * Whether an argument is an option and its value in one: {@code -fFILE} or {@code --csv=FILE}.
+   */
+  private static boolean isWithValue(String argument, String option) {
+    return argument.startsWith(option.startsWith("--") ? option + "=" : option);
   }
 
   /** The file, its folder made. */

@@ -1,6 +1,5 @@
-package io.pipelane.loadgen.report;
+package io.pipelane.loadgen.result;
 
-import io.pipelane.loadgen.result.ModelReport;
 import java.time.Duration;
 
 /**
@@ -9,8 +8,18 @@ import java.time.Duration;
  * @param attainment share of all requests that were answered well within it; errors have missed it
  * @param goodput such answers per second
  */
-record Objective(double attainment, double goodput) {
-  static Objective of(ModelReport report, Duration limit, Duration window) {
+public record Objective(double attainment, double goodput) {
+  /** Of all models together. */
+  public static Objective of(LoadReport report, Duration limit) {
+    return of(report.total(), limit, report.window());
+  }
+
+  /**
+   * Of one model, or of some.
+   *
+   * @param window the time that was measured
+   */
+  public static Objective of(ModelReport report, Duration limit, Duration window) {
     long within = report.responseNanos().getCountBetweenValues(0, limit.toNanos());
     long all = report.answered() + report.errorCount();
     return new Objective(

@@ -1,0 +1,61 @@
+package io.pipelane.bench.report;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Option;
+
+/** The options that say where a benchmark program's files go. */
+public final class ReportOptions {
+  @Option(
+      names = "--work",
+      paramLabel = "DIR",
+      description = "Where models and derived files go; .pipelane/bench unless told otherwise.")
+  private Path work = Path.of(".pipelane", "bench");
+
+  @Option(
+      names = "--json",
+      paramLabel = "FILE",
+      description = "Write every round's values to a file, too.")
+  private @Nullable Path json;
+
+  @Option(
+      names = "--markdown",
+      paramLabel = "FILE",
+      description = "Write the table as a page for docs/results, too.")
+  private @Nullable Path markdown;
+
+  /** Where models and derived files go, made when it is not there. */
+  public Path work() throws IOException {
+    return Files.createDirectories(work.toAbsolutePath().normalize());
+  }
+
+  /**
+   * Prints the results and writes the files that were asked for.
+   *
+   * @param device what is to be known of it, by name
+   */
+  public void publish(
+      CommandSpec spec, Results results, String runtimeVersion, Map<String, String> device)
+      throws IOException {
+    Map<String, String> flags = new TreeMap<>();
+    for (OptionSpec option : spec.options()) {
+      if (!option.usageHelp() && !option.versionHelp() && option.getValue() != null) {
+        flags.put(option.longestName().substring(2), option.getValue().toString());
+      }
+    }
+    Report report = new Report(results, runtimeVersion, device, flags);
+    report.print(spec.commandLine().getOut());
+    if (json != null) {
+      report.writeJson(json);
+    }
+    if (markdown != null) {
+      report.writeMarkdown(markdown);
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pipelane.bench.stall;
+
+import org.jspecify.annotations.NullMarked;

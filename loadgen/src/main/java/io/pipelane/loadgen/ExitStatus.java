@@ -1,0 +1,77 @@
+package io.pipelane.loadgen;
+
+import io.pipelane.loadgen.experiment.Experiment;
+import io.pipelane.loadgen.experiment.Step;
+import java.util.Arrays;
+import java.util.List;
+
+/** How a load test ended, as the program's exit status tells it. */
+public enum ExitStatus {
+  OK(0, "every request was answered well, and the figures are the server's, not the generator's"),
+  ERRORS(
+      1, "answers were errors, or not even the lowest load held the limit that was searched for"),
+  UNSTABLE(2, "the last three windows of a load did not agree in throughput and latency"),
+  WRONG_OPTION(3, "an option is wrong"),
+  BOTTLENECK(
+      4,
+      "at some load the load generator itself held requests up; figures of that load are not the"
+          + " server's"),
+  OTHER(99, "nothing could be measured");
+
+  private final int code;
+  private final String meaning;
+
+  ExitStatus(int code, String meaning) {
+    this.code = code;
+    this.meaning = meaning;
+  }
+
+  /** The number that the program exits with. */
+  public int code() {
+    return code;
+  }
+
+  /** What it means, in words. */
+  public String meaning() {
+    return meaning;
+  }
+
+  /**
+   * The status of a number.
+   *
+   * @throws IllegalArgumentException when there is none
+   */
+  public static ExitStatus of(int code) {
+    return Arrays.stream(values())
+        .filter(status -> status.code == code)
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("no exit status: " + code));
+  }
+
+  /** A search that has found a load is well, whatever became of those it tried in vain. */
+  static ExitStatus of(Experiment experiment) {
+    if (experiment.highest().orElse(0) > 0) {
+      return OK;
+    }
+    if (experiment.highest().isPresent() && !experiment.steps().getFirst().isBottlenecked()) {
+      return ERRORS;
+    }
+    return of(experiment.steps());
+  }
+
+  static ExitStatus of(List<Step> steps) {
+    if (steps.stream().anyMatch(Step::isBottlenecked)) {
+      return BOTTLENECK;
+    }
+    if (steps.stream().anyMatch(step -> step.errorCount() > 0)) {
+      return ERRORS;
+    }
+    return steps.stream().allMatch(Step::isStable) ? OK : UNSTABLE;
+  }
+
+  /** A line for people. */
+  @Override
+  public String toString() {
+    return "exit status " + code + ": " + meaning;
+  }
+}

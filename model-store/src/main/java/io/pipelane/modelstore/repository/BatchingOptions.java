@@ -1,0 +1,30 @@
+package io.pipelane.modelstore.repository;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * How an owner wants a model's requests to be run together.
+ *
+ * @param preferredSizes batch sizes that are worth running, ascending; empty leaves the choice
+ * @param maxQueueDelay how long a request may be held for others to come, while every lane is busy
+ * @param preserveOrder whether requests are answered in the order in which they came
+ */
+public record BatchingOptions(
+    Mode mode, List<Integer> preferredSizes, Duration maxQueueDelay, boolean preserveOrder) {
+  public static final BatchingOptions DEFAULT =
+      new BatchingOptions(Mode.AUTO, List.of(), Duration.ZERO, false);
+
+  public BatchingOptions {
+    preferredSizes = List.copyOf(preferredSizes);
+  }
+
+  /** When requests may be run together. */
+  public enum Mode {
+    /** Where import has found that this leaves their answers as they are. */
+    AUTO,
+    /** Wherever it can be done: the owner accepts other answers. */
+    ALWAYS,
+    NEVER
+  }
+}

@@ -1,0 +1,51 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.repository.BatchingOptions;
+import io.pipelane.runtime.TensorType;
+import java.util.List;
+
+/**
+ * Which requests of a model may run together, and how.
+ *
+ * @param sizes rows that batches may have, ascending, none below 2; empty lets nothing run together
+ * @param maxDelayNanos how long a request may be held for others while every lane is busy
+ * @param preserveOrder whether answers come in the order of requests
+ */
+public record BatchRules(List<Integer> sizes, long maxDelayNanos, boolean preserveOrder) {
+  static final BatchRules NONE = new BatchRules(List.of(), 0, false);
+
+  private static final List<Integer> USUAL_SIZES = List.of(2, 4, 8);
+
+  public BatchRules {
+    sizes = List.copyOf(sizes);
+  }
+
+  /** What the owner wants where import has found that answers stay as they are. */
+  static BatchRules of(ImportedModel model, BatchingOptions options) {
+    Plan plan = model.plan();
+    boolean allowed =
+        switch (options.mode()) {
+          case AUTO -> plan.batching().agrees();
+          case ALWAYS -> plan.batching().possible();
+          case NEVER -> false;
+        };
+    boolean strings =
+        plan.inputs().stream().anyMatch(spec -> spec.type() == TensorType.BYTES)
+            || plan.outputs().stream().anyMatch(spec -> spec.type() == TensorType.BYTES);
+    List<Integer> sizes = allowed && !strings ? sizes(model, options) : List.of();
+    return new BatchRules(sizes, options.maxQueueDelay().toNanos(), options.preserveOrder());
+  }
+
+  private static List<Integer> sizes(ImportedModel model, BatchingOptions options) {
+    List<Integer> wanted =
+        options.preferredSizes().isEmpty() ? model.buckets() : options.preferredSizes();
+    List<Integer> sizes = wanted.isEmpty() ? USUAL_SIZES : wanted;
+    return sizes.stream().filter(size -> size > 1).toList();
+  }
+
+  boolean any() {
+    return !sizes.isEmpty();
+  }
+}

@@ -1,0 +1,86 @@
+package io.pipelane.switcher.schedule;
+
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Requests run in the order in which they came, but one that does not fit beside those that run is
+ * skipped (Salus' PACK: MLSys version §4.1, short paper §3).
+ */
+final class FirstThatFits implements SchedulingPolicy {
+  /*
+   * Nobody starves: whoever skips a request skips the oldest one, too, or is the oldest one; the
+   * oldest is skipped `mostSkips` times, then nothing else starts before it. So a request before
+   * which k others have come sees at most (k + 1) * mostSkips that came later start before it. The
+   * oldest fits once the runs under way have ended, as anything fits when nothing runs.
+   */
+  private final Room room;
+  private final int mostSkips;
+  private final LinkedHashSet<QueuedRequest> requests = new LinkedHashSet<>();
+  private int skips;
+
+  FirstThatFits(Room room, int mostSkips) {
+    this.room = room;
+    this.mostSkips = mostSkips;
+  }
+
+  @Override
+  public void add(QueuedRequest request) {
+    requests.add(request);
+  }
+
+  @Override
+  public @Nullable QueuedRequest poll(long nowNanos) {
+    Iterator<QueuedRequest> line = requests.iterator();
+    boolean oldest = true;
+    while (line.hasNext()) {
+      QueuedRequest next = line.next();
+      if (room.fits(next)) {
+        line.remove();
+        skips = oldest ? 0 : skips + 1;
+        room.take(next);
+        return next;
+      }
+      if (skips == mostSkips) {
+        return null;
+      }
+      oldest = false;
+    }
+    return null;
+  }
+
+  @Override
+  public void take(QueuedRequest request, long nowNanos) {
+    remove(request);
+    room.take(request);
+  }
+
+  @Override
+  public void remove(QueuedRequest request) {
+    boolean oldest = !requests.isEmpty() && requests.getFirst() == request;
+    requests.remove(request);
+    skips = oldest ? 0 : skips;
+  }
+
+  @Override
+  public List<QueuedRequest> first(int count, long nowNanos) {
+    return requests.stream().limit(count).toList();
+  }
+
+  @Override
+  public List<QueuedRequest> alike(QueuedRequest request, int count) {
+    return request.alikeIn(requests.stream(), count);
+  }
+
+  @Override
+  public boolean heedsEnds() {
+    return true;
+  }
+
+  @Override
+  public void ended(QueuedRequest request, long nowNanos) {
+    room.giveBack(request);
+  }
+}

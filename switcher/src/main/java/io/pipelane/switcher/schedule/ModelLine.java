@@ -1,0 +1,88 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import java.time.Duration;
+import java.util.Optional;
+
+/** What waits of one model, within its owner's bounds. Guarded by the queue's lock. */
+final class ModelLine {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
+  private final ModelVersion model;
+  private final AnswersInOrder answers = new AnswersInOrder();
+  private volatile Terms terms = Terms.DEFAULT;
+  private int requests;
+  private long bytes;
+  private int largestBatch = Integer.MAX_VALUE;
+
+  ModelLine(ModelVersion model) {
+    this.model = model;
+  }
+
+  void agreeOn(Terms newTerms) {
+    terms = newTerms;
+    largestBatch = Integer.MAX_VALUE;
+  }
+
+  BatchRules batching() {
+    return terms.batching();
+  }
+
+  /** Where answers wait for those before them. */
+  AnswersInOrder answers() {
+    return answers;
+  }
+
+  /** What its weights take on the device. */
+  long weightBytes() {
+    return terms.weightBytes();
+  }
+
+  /** Requests in line. */
+  int requests() {
+    return requests;
+  }
+
+  /**
+   * Lets a request in.
+   *
+   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when too much of its
+   *     model waits already
+   */
+  void admit(QueuedRequest request) {
+    int mostRequests = terms.limits().queuedRequests().orElse(Integer.MAX_VALUE);
+    if (requests >= mostRequests) {
+      throw full("limits.queued-requests is " + mostRequests);
+    }
+    Optional<ByteSize> most = terms.limits().queuedSize();
+    if (most.isPresent() && bytes + request.inputBytes() > most.get().bytes()) {
+      throw full(
+          "it holds %s, the request has %s, limits.queued-size is %s"
+              .formatted(new ByteSize(bytes), new ByteSize(request.inputBytes()), most.get()));
+    }
+    requests++;
+    bytes += request.inputBytes();
+  }
+
+  private StatusException full(String reason) {
+    return StatusException.unavailable(
+        "the queue of model %s is full: %s".formatted(model, reason), RETRY_AFTER);
+  }
+
+  void left(QueuedRequest request) {
+    requests--;
+    bytes -= request.inputBytes();
+  }
+
+  /** The largest batch that has not failed for want of memory. */
+  int largestBatch() {
+    return largestBatch;
+  }
+
+  /** A batch was too large: half of it is tried next. */
+  void outgrown(int batch) {
+    largestBatch = Math.min(largestBatch, Math.max(1, batch / 2));
+  }
+}

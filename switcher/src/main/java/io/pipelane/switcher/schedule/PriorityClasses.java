@@ -1,0 +1,162 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Online requests run before offline ones, each class in the order of a policy of its own. Offline
+ * ones take what is left over, and a share of the device's time where too little is left.
+ */
+final class PriorityClasses implements SchedulingPolicy {
+  /*
+   * Offline requests do not starve, if their share is above 0: while one waits, each online run
+   * earns credit of its time * share / (1 - share), and once that is what the next offline request
+   * needs, it runs. So the next one, of remaining time R, begins after online runs of
+   * R * (1 - share) / share and one more; those behind it in their class one after another. An
+   * offline run that has given way at a gate goes on, and gives way no more, on the same terms.
+   */
+  private static final long LEAST_CHARGE_NANOS = 1_000;
+
+  private final SchedulingPolicy online;
+  private final SchedulingPolicy offline;
+  private final Estimates estimates;
+  private final double earned;
+  private final Set<QueuedRequest> offlineWaiting = new HashSet<>();
+  private @Nullable QueuedRequest onCredit;
+  private boolean heldUp;
+  private double creditNanos;
+
+  /**
+   * Empty lines.
+   *
+   * @param offlineShare of the device's time that offline requests have at least while they wait,
+   *     below 1
+   */
+  PriorityClasses(
+      SchedulingPolicy online, SchedulingPolicy offline, Estimates estimates, double offlineShare) {
+    this.online = online;
+    this.offline = offline;
+    this.estimates = estimates;
+    this.earned = offlineShare / (1 - offlineShare);
+  }
+
+  @Override
+  public void add(QueuedRequest request) {
+    if (request.request().priority() == Priority.OFFLINE) {
+      offlineWaiting.add(request);
+    }
+    classOf(request).add(request);
+  }
+
+  private SchedulingPolicy classOf(QueuedRequest request) {
+    return switch (request.request().priority()) {
+      case ONLINE -> online;
+      case OFFLINE -> offline;
+    };
+  }
+
+  @Override
+  public @Nullable QueuedRequest poll(long nowNanos) {
+    if (offlineWaiting.isEmpty()) {
+      return online.poll(nowNanos);
+    }
+    if (earned > 0 && creditNanos >= charge(offline.first(1, nowNanos).getFirst())) {
+      return pollOffline(nowNanos, true);
+    }
+    @Nullable QueuedRequest next = online.poll(nowNanos);
+    if (next != null) {
+      earn(next);
+      return next;
+    }
+    boolean onlineWaits = !online.first(1, nowNanos).isEmpty();
+    return onlineWaits ? null : pollOffline(nowNanos, false);
+  }
+
+  private @Nullable QueuedRequest pollOffline(long nowNanos, boolean isOnCredit) {
+    @Nullable QueuedRequest next = offline.poll(nowNanos);
+    if (next != null) {
+      offlineWaiting.remove(next);
+      if (isOnCredit) {
+        spend(next, charge(next));
+      }
+    }
+    return next;
+  }
+
+  private void earn(QueuedRequest onlineRun) {
+    creditNanos += earned * charge(onlineRun);
+  }
+
+  private void spend(QueuedRequest offlineRun, long nanos) {
+    creditNanos = Math.max(0, creditNanos - nanos);
+    onCredit = offlineRun;
+  }
+
+  @Override
+  public @Nullable QueuedRequest interrupting(
+      QueuedRequest run, long remainingNanos, long nowNanos) {
+    if (run.request().priority() == Priority.ONLINE) {
+      return online.interrupting(run, remainingNanos, nowNanos);
+    }
+    if (run != onCredit) {
+      List<QueuedRequest> first = online.first(1, nowNanos);
+      if (!first.isEmpty()
+          && (earned == 0 || creditNanos < Math.max(LEAST_CHARGE_NANOS, remainingNanos))) {
+        heldUp = true;
+        return first.getFirst();
+      }
+      if (!first.isEmpty()) {
+        spend(run, remainingNanos);
+      }
+    }
+    return offline.interrupting(run, remainingNanos, nowNanos);
+  }
+
+  @Override
+  public void take(QueuedRequest request, long nowNanos) {
+    offlineWaiting.remove(request);
+    if (request.request().priority() == Priority.ONLINE && (heldUp || !offlineWaiting.isEmpty())) {
+      earn(request);
+    }
+    heldUp = false;
+    classOf(request).take(request, nowNanos);
+  }
+
+  private long charge(QueuedRequest request) {
+    return Math.max(LEAST_CHARGE_NANOS, estimates.remainingNanos(request.key()));
+  }
+
+  @Override
+  public void remove(QueuedRequest request) {
+    offlineWaiting.remove(request);
+    classOf(request).remove(request);
+  }
+
+  @Override
+  public List<QueuedRequest> first(int count, long nowNanos) {
+    List<QueuedRequest> first = online.first(count, nowNanos);
+    return first.size() == count || offlineWaiting.isEmpty()
+        ? first
+        : Stream.concat(first.stream(), offline.first(count - first.size(), nowNanos).stream())
+            .toList();
+  }
+
+  @Override
+  public List<QueuedRequest> alike(QueuedRequest request, int count) {
+    return classOf(request).alike(request, count);
+  }
+
+  @Override
+  public boolean heedsEnds() {
+    return online.heedsEnds();
+  }
+
+  @Override
+  public void ended(QueuedRequest request, long nowNanos) {
+    classOf(request).ended(request, nowNanos);
+  }
+}

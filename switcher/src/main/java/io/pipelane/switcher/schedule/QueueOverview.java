@@ -1,0 +1,21 @@
+package io.pipelane.switcher.schedule;
+
+/**
+ * What waits for lanes, and what has become of requests before they ran, since the start.
+ *
+ * @param requests that wait
+ * @param bytes of their inputs
+ * @param refusedLate requests that could not have been answered in time
+ * @param refusedFull requests for which the queue, or that of their model, had no room
+ * @param batches runs that answered several requests
+ * @param batchedRequests requests that such runs have answered
+ * @param failedBatches of the runs, those whose requests had to run alone again
+ */
+public record QueueOverview(
+    int requests,
+    long bytes,
+    long refusedLate,
+    long refusedFull,
+    long batches,
+    long batchedRequests,
+    long failedBatches) {}

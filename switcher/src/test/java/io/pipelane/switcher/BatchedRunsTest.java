@@ -1,0 +1,161 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.Semaphore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Requests that wait for the only lane, and run as one. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class BatchedRunsTest {
+  private static final int WIDTH = 64;
+  private static final long MODEL_BYTES = 8L * WIDTH * WIDTH * Float.BYTES;
+
+  @TempDir Path folder;
+  private final Semaphore begun = new Semaphore(0);
+  private final Semaphore goOn = new Semaphore(0);
+  private volatile boolean stops;
+
+  private Switcher open(Device device) {
+    SwitcherSettings settings =
+        new SwitcherSettings(
+            2 * MODEL_BYTES,
+            64 << 20,
+            1,
+            100,
+            1 << 20,
+            new EqualBytesGrouping(4, 1),
+            SegmentProfiles.inMemory(),
+            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+            PipelaneConfig.of(Map.of("scheduling.preemption", "false")).scheduling());
+    DeviceMemory memory = new DeviceMemory(device.persistent());
+    CpuSessionFactory sessions =
+        new CpuSessionFactory((CpuDevice) device, TestDevices.library(), memory, 1);
+    return new Switcher(
+        device,
+        memory,
+        new WatchedSegments(sessions, this::before),
+        settings,
+        BatchedRunsTest::weights);
+  }
+
+  private static WeightSource weights(ImportedModel model) {
+    try {
+      return new BytesSource(Files.readAllBytes(model.weights()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Keeps the lane with the other model's run until the test says so. */
+  private void before(String model, int segment) {
+    if (stops && model.equals("other") && segment == 1) {
+      begun.release();
+      goOn.acquireUninterruptibly();
+    }
+  }
+
+  /** {@code y = table[x]}: an index beyond its 64 rows fails while the model runs. */
+  private static ModelProto lookup() {
+    return TestModels.model(
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.INT64, -1))
+            .addInitializer(TestModels.weight("table", new Random(1), WIDTH, WIDTH))
+            .addNode(TestModels.node("Gather", List.of("table", "x"), "y"))
+            .addOutput(TestModels.value("y", TensorType.FP32, -1, WIDTH)));
+  }
+
+  private static Call look(Switcher switcher, ImportedModel model, long index) {
+    MemorySegment data = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, index);
+    InputTensor input = new InputTensor("x", TensorType.INT64, Shape.of(1), data);
+    Call call = new Call();
+    switcher.submit(new InferenceRequest(model.version(), List.of(input), List.of("y")), call);
+    return call;
+  }
+
+  @Test
+  void requestsThatWait_runAsOneAndEachHasItsOwnAnswer() throws Exception {
+    try (Device device =
+            CpuDevice.open(
+                new ByteSize(2 * MODEL_BYTES), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+        Switcher switcher = open(device)) {
+      ImportedModel model = TestImports.batched(TestImports.of(lookup(), "lookup", folder));
+      switcher.register(model);
+      ImportedModel other = TestImports.of(TestModels.chain(8, WIDTH, 1), "other", folder);
+      switcher.register(other);
+      List<float[]> alone = new ArrayList<>();
+      for (long index = 0; index < 4; index++) {
+        alone.add(look(switcher, model, index).await());
+      }
+      stops = true;
+
+      List<Call> calls = together(switcher, model, other, 0, 1, 2, 3);
+      for (int i = 0; i < calls.size(); i++) {
+        assertArrayEquals(alone.get(i), calls.get(i).await());
+        assertEquals(1, calls.get(i).answers());
+      }
+      assertEquals(2, switcher.queue().batches());
+      assertEquals(4, switcher.queue().batchedRequests());
+
+      calls = together(switcher, model, other, 0, WIDTH);
+      assertArrayEquals(alone.getFirst(), calls.getFirst().await());
+      StatusException failure = assertThrows(StatusException.class, calls.get(1)::await);
+      assertEquals(Status.INVALID_ARGUMENT, failure.status());
+      assertEquals(1, switcher.queue().failedBatches());
+    }
+  }
+
+  /** Submits requests while the lane is taken, and then lets them run. */
+  private List<Call> together(
+      Switcher switcher, ImportedModel model, ImportedModel other, long... indices) {
+    Call first = new Call();
+    switcher.submit(Call.request(other.version(), new float[WIDTH]), first);
+    begun.acquireUninterruptibly();
+    List<Call> calls = new ArrayList<>();
+    for (long index : indices) {
+      calls.add(look(switcher, model, index));
+    }
+    goOn.release();
+    first.await();
+    return calls;
+  }
+}
