@@ -2,6 +2,7 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -81,9 +82,17 @@ final class Admission {
     if (demand.isPublic()) {
       return Caller.ANYBODY;
     }
+    return caller(access, demand, head.headers());
+  }
+
+  /**
+   * Who asks for what is not public.
+   *
+   * @throws StatusException when that cannot be told, or he may not
+   */
+  static Caller caller(AccessControl access, Demand demand, HttpHeaders headers) {
     Caller caller =
-        access.identify(
-            head.headers().get(HttpHeaderNames.AUTHORIZATION), head.headers().get(API_KEY));
+        access.identify(headers.get(HttpHeaderNames.AUTHORIZATION), headers.get(API_KEY));
     caller.check(demand);
     return caller;
   }

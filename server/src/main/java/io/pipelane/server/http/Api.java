@@ -2,6 +2,7 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
@@ -11,6 +12,7 @@ import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Demand;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
@@ -25,6 +27,7 @@ import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.protocol.StatisticsAnswer;
+import io.pipelane.server.state.ServerState;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
@@ -194,6 +197,11 @@ final class Api {
     }
   }
 
+  /** What may be seen with a key as it is now: a stream may outlive it. */
+  private ServerState stateFor(Demand demand, HttpHeaders headers) {
+    return backend.state().read(Admission.caller(backend.access(), demand, headers)::sees);
+  }
+
   private void dispatch(Exchange exchange, Route route, ByteBuf body) {
     switch (route) {
       case Route.ServerMetadata _ -> answer(exchange, Answers::server);
@@ -234,8 +242,10 @@ final class Api {
               Content.JSON,
               target -> StateAnswer.write(target, backend.state().read(exchange.caller()::sees)),
               codecs);
-      case Route.Events _ ->
-          events.open(exchange, () -> backend.state().read(exchange.caller()::sees));
+      case Route.Events _ -> {
+        HttpHeaders headers = exchange.headers();
+        events.open(exchange, () -> stateFor(route.demand(), headers));
+      }
       case Route.Page(String file) -> page.answer(exchange, file);
       case Route.Index _ -> {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body), exchange.caller());

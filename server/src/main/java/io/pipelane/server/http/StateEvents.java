@@ -45,7 +45,7 @@ final class StateEvents {
   /**
    * Answers with a stream of states, which ends with the connection; on the exchange's event loop.
    *
-   * @param states makes the states that this listener may see
+   * @param states makes the states that this listener may see; one that throws ends the stream
    * @throws StatusException when there are too many listeners
    */
   void open(Exchange exchange, Supplier<ServerState> states) {
@@ -115,10 +115,13 @@ final class StateEvents {
         event.writeBytes(BEGIN);
         StateAnswer.write(event, states.get());
         event.writeBytes(END);
+      } catch (StatusException e) {
+        LOGGER.log(System.Logger.Level.DEBUG, "a listener is closed: its key is good no more", e);
+        end(event);
+        return;
       } catch (RuntimeException | OutOfMemoryError e) {
         LOGGER.log(System.Logger.Level.WARNING, "a listener is closed: its state failed", e);
-        event.release();
-        channel.close();
+        end(event);
         return;
       }
       try {
@@ -126,6 +129,11 @@ final class StateEvents {
       } catch (RejectedExecutionException e) {
         event.release();
       }
+    }
+
+    private void end(ByteBuf event) {
+      event.release();
+      channel.close();
     }
 
     private void send(ByteBuf event) {

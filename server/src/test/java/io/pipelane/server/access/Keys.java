@@ -3,6 +3,7 @@ package io.pipelane.server.access;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -26,6 +27,14 @@ public final class Keys {
   /** What lets in the keys of these entries. */
   public static AccessControl of(Path folder, String entries) throws IOException {
     return of(folder, entries, OptionalInt.empty());
+  }
+
+  /** Puts others in their place, and has them looked at. */
+  public static void replace(AccessControl access, Path folder, String entries) throws IOException {
+    Path file = folder.resolve("keys.yaml");
+    Files.writeString(file, "keys:\n" + entries);
+    Files.setLastModifiedTime(file, FileTime.fromMillis(1));
+    access.look();
   }
 
   public static AccessControl of(Path folder, String entries, OptionalInt managementPort)

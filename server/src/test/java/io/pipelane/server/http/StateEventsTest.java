@@ -4,13 +4,21 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Keys;
+import io.pipelane.server.net.Backends;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class StateEventsTest {
+  @TempDir Path folder;
+
   private static final String ASK = Requests.get("/v2/pipelane/events");
 
   private static int events(Conversation conversation) {
@@ -71,6 +79,22 @@ class StateEventsTest {
       assertTrue(refused.text().contains("32 listeners"), refused.text());
       listeners.conversations.getFirst().disconnect();
       assertEquals(1, events(listeners.open()));
+    }
+  }
+
+  @Test
+  void keyThatIsTakenBack_endsTheStream() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        Conversation conversation =
+            new Conversation(
+                Backends.of(FakeCatalog.usual(), EchoService.inline(), access), Runnable::run)) {
+      conversation.channel.freezeTime();
+      conversation.send("GET /v2/pipelane/events HTTP/1.1\r\nX-API-Key: observe\r\n\r\n");
+      assertEquals(1, events(conversation));
+      Keys.replace(access, folder, Keys.entry("other", "roles: [observe]"));
+      passSecond(conversation);
+      assertEquals(1, events(conversation));
+      assertFalse(conversation.channel.isOpen());
     }
   }
 
