@@ -79,6 +79,11 @@ public final class CompareCommand implements Subcommand {
     if (rounds < 1) {
       throw new IllegalArgumentException("--rounds must be positive: " + rounds);
     }
+    if (scenarioOptions.window.runs != 1 || scenarioOptions.load.latencyThreshold != null) {
+      throw new IllegalArgumentException(
+          "--runs, --latency-threshold and --binary-search are for one server; here --rounds says"
+              + " how often each has its turn");
+    }
     scenarioOptions.check();
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     Machine machine = Machine.current();

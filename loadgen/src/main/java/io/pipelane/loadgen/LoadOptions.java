@@ -121,6 +121,10 @@ final class LoadOptions {
       return new LoadPlan.Sweep(List.of(open(new ArrivalPattern.Replay(trace))), limit);
     }
     LoadRange range = range();
+    if (isClosed() && !range.isWhole()) {
+      throw new IllegalArgumentException(
+          "--concurrency-range: connections are whole numbers: " + loop.concurrencyRange);
+    }
     DoubleFunction<LoadMode> mode =
         isClosed()
             ? load -> new LoadMode.Closed((int) Math.round(load))
@@ -134,11 +138,20 @@ final class LoadOptions {
     return new LoadPlan.Sweep(range.loads().stream().map(mode::apply).toList(), limit);
   }
 
-  private void requireConsistent() {
+  /** Checks that no option contradicts another. */
+  void requireConsistent() {
     if (isClosed() && (connections != null || burst != null || variation != null)) {
       throw new IllegalArgumentException(
           "--connections belongs to --rate, as do --burst and --cv; a closed loop has as many"
               + " connections as its concurrency");
+    }
+    if (loop.trace != null && (burst != null || distribution == Distribution.GAMMA)) {
+      throw new IllegalArgumentException(
+          "--trace says when requests leave; leave out --burst and --distribution");
+    }
+    if (burst != null && distribution != Distribution.POISSON) {
+      throw new IllegalArgumentException(
+          "bursts are poisson within; leave out --distribution with --burst");
     }
     if ((distribution == Distribution.GAMMA) != (variation != null)) {
       throw new IllegalArgumentException("--distribution gamma and --cv belong together");

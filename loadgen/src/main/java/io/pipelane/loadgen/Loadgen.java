@@ -35,8 +35,9 @@ import picocli.CommandLine.Spec;
       "Measures throughput and tail latency of any server that speaks the Open Inference Protocol.",
       "Latency counts from the time a request was meant to leave, so a server that stalls looks"
           + " stalled.",
-      "Exit status: 0 all answered, 1 errors among the answers, 2 unstable, 3 wrong options, 4 the"
-          + " load generator was the bottleneck and the figures are worthless, 99 anything else."
+      "Exit status: 0 all answered, 1 errors among the answers or no load found that holds the"
+          + " limit, 2 unstable, 3 wrong options, 4 the load generator was the bottleneck and the"
+          + " figures are worthless, 99 anything else."
     },
     sortOptions = false)
 public final class Loadgen implements Callable<Integer> {

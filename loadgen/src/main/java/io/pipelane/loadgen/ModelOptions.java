@@ -45,6 +45,14 @@ final class ModelOptions {
     boolean switchStorm;
   }
 
+  /** Whether anything is said about which models are asked how often. */
+  boolean isGiven() {
+    return !models.isEmpty()
+        || popularity.zipf != null
+        || popularity.uniform
+        || popularity.switchStorm;
+  }
+
   ModelChoice choice() {
     if (popularity.switchStorm) {
       return new ModelChoice.SwitchStorm();

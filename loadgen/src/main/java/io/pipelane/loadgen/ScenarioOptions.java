@@ -10,12 +10,12 @@ import io.pipelane.loadgen.request.ModelMetadata;
 import io.pipelane.loadgen.request.RequestGenerator;
 import io.pipelane.loadgen.server.ServerClient;
 import io.pipelane.loadgen.settings.Endpoint;
+import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.ResponseCheck;
 import io.pipelane.loadgen.settings.Window;
 import io.pipelane.loadgen.trace.TraceFile;
 import io.pipelane.loadgen.trace.TracePlan;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,10 +35,12 @@ final class ScenarioOptions {
   record Prepared(Scenario scenario, LoadPlan plan) {}
 
   /** Reads the trace, if there is one, and checks what can be checked without a server. */
-  void check() throws IOException {
+  void check() {
+    load.requireConsistent();
     if (load.loop.trace != null) {
-      if (!model.models.isEmpty()) {
-        throw new IllegalArgumentException("--trace names the models; leave out --model");
+      if (model.isGiven()) {
+        throw new IllegalArgumentException(
+            "--trace names the models; leave out --model, --zipf, --uniform and --switch-storm");
       }
       trace = TracePlan.of(TraceFile.read(load.loop.trace));
     }
@@ -60,6 +62,7 @@ final class ScenarioOptions {
       throw new StatusException(
           Status.INVALID_ARGUMENT, "the server has no model that is ready; name one with --model");
     }
+    LoadTest.requireAdmissible(names.size());
     List<ModelMetadata> models = new ArrayList<>();
     for (String name : names) {
       models.add(client.model(name, model.version));

@@ -271,6 +271,10 @@ class LoadgenTest {
         "-m m --rate 5 --runs 0                           | runs must be between",
         "-m m --trace x.csv                               | leave out --model",
         "--trace /nowhere.csv                             | there is no trace",
+        "--trace x.csv --zipf 1                           | leave out --model",
+        "--trace x.csv --burst 1s:1s                      | leave out --burst",
+        "-m m --rate 5 --distribution constant --burst 1s:1s | poisson within",
+        "-m m --concurrency-range 1:4:0.5                 | whole numbers",
         "-m m --rate 5 --input-data /nowhere              | neither a file nor a folder",
         "-m m --rate 5 --check-outputs                    | expect no outputs",
         "-m m                                             | --concurrency",
@@ -300,6 +304,15 @@ class LoadgenTest {
     }
     assertTrue(err.toString().contains(message), err.toString());
     assertEquals(0, inferences.get());
+  }
+
+  @Test
+  void shouldRefuseAnAddressWithAPassword() {
+    assertEquals(
+        ExitStatus.WRONG_OPTION.code(),
+        execute("-u", "http://me:secret@127.0.0.1:1", "-m", "m", "--rate", "5"));
+    assertTrue(err.toString().contains("as a header"), err.toString());
+    assertFalse(err.toString().contains("secret"), err.toString());
   }
 
   @Test

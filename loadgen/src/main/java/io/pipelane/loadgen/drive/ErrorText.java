@@ -1,5 +1,6 @@
 package io.pipelane.loadgen.drive;
 
+import io.pipelane.loadgen.result.ServerText;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
@@ -11,7 +12,6 @@ final class ErrorText {
 
   static String of(ByteBuffer body) {
     ByteBuffer beginning = body.slice(body.position(), Math.min(body.remaining(), MAXIMUM_BYTES));
-    String text = StandardCharsets.UTF_8.decode(beginning).toString();
-    return text.replaceAll("\\p{Cntrl}+", " ").strip();
+    return ServerText.of(StandardCharsets.UTF_8.decode(beginning).toString());
   }
 }

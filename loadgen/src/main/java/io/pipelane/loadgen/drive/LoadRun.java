@@ -18,6 +18,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,7 @@ public final class LoadRun {
    * are used, no more is sent; the run ends when nothing is in flight and no arrival of the windows
    * is left, at the latest one response timeout later.
    */
+  private static final long OPENING_NANOS = 30_000_000_000L;
   private static final long SWEEP_NANOS = 100_000_000;
   private static final long PROBE_NANOS = 10_000_000;
 
@@ -80,7 +82,7 @@ public final class LoadRun {
 
   /**
    * Completes with the result, or with a {@link StatusException} when a connection cannot be opened
-   * at the beginning.
+   * at the beginning, or not all of them are open after half a minute.
    */
   public CompletableFuture<LoadReport> report() {
     return report;
@@ -94,6 +96,22 @@ public final class LoadRun {
   /** Opens the connections and begins when all are there; on the run's thread. */
   public void start() {
     clients.forEach(Client::open);
+    at(timeline.nanoTime() + OPENING_NANOS, this::requireBegun);
+  }
+
+  /** A server may take connections and close them again, or leave them without a word. */
+  private void requireBegun() {
+    if (arrivals == null) {
+      report.completeExceptionally(
+          new StatusException(
+              Status.UNAVAILABLE,
+              "only %d of %d connections to %s are open after %d s; ask for fewer"
+                  .formatted(
+                      free.size(),
+                      clients.size(),
+                      test.endpoint(),
+                      TimeUnit.NANOSECONDS.toSeconds(OPENING_NANOS))));
+    }
   }
 
   void ready(Client client) {

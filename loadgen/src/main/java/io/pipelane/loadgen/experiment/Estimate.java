@@ -16,7 +16,7 @@ public record Estimate(double mean, double halfWidth, int runs) {
     2.052, 2.048, 2.045, 2.042
   };
 
-  private static final double NORMAL = 1.960;
+  private static final double NORMAL = 1.959964;
 
   /** Estimates from one value per run. */
   public static Estimate of(double... values) {
@@ -27,7 +27,13 @@ public record Estimate(double mean, double halfWidth, int runs) {
     }
     double squares = Arrays.stream(values).map(value -> (value - mean) * (value - mean)).sum();
     double deviation = Math.sqrt(squares / (runs - 1));
-    double quantile = runs - 2 < STUDENT.length ? STUDENT[runs - 2] : NORMAL;
-    return new Estimate(mean, quantile * deviation / Math.sqrt(runs), runs);
+    return new Estimate(mean, quantile(runs - 1) * deviation / Math.sqrt(runs), runs);
+  }
+
+  /** Beyond the table by the first term of its expansion about the normal distribution's. */
+  private static double quantile(int degreesOfFreedom) {
+    return degreesOfFreedom <= STUDENT.length
+        ? STUDENT[degreesOfFreedom - 1]
+        : NORMAL + NORMAL * (NORMAL * NORMAL + 1) / (4 * degreesOfFreedom);
   }
 }

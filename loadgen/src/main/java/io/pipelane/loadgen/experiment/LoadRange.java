@@ -12,9 +12,9 @@ public record LoadRange(double start, double end, double step) {
   private static final int MAXIMUM_LOADS = 1_000;
 
   public LoadRange {
-    if (!(start > 0 && end >= start && step > 0 && end < Double.POSITIVE_INFINITY)) {
+    if (!(start > 0 && end >= start && step > 0 && Double.isFinite(end) && Double.isFinite(step))) {
       throw new IllegalArgumentException(
-          "a range needs 0 < start <= end and a positive step: %s:%s:%s"
+          "a range needs 0 < start <= end and a positive step, all finite: %s:%s:%s"
               .formatted(start, end, step));
     }
     if ((end - start) / step >= MAXIMUM_LOADS) {
@@ -38,6 +38,11 @@ public record LoadRange(double start, double end, double step) {
     }
     throw new IllegalArgumentException(
         "\"" + text + "\" is not a range; write START:END:STEP, like 100:1000:100");
+  }
+
+  /** Whether all loads are whole numbers, as connections are. */
+  public boolean isWhole() {
+    return start == Math.rint(start) && end == Math.rint(end) && step == Math.rint(step);
   }
 
   /** All loads, rising. */

@@ -5,7 +5,7 @@ import java.util.OptionalDouble;
 /**
  * A search for the highest load of a range that a server bears, by halving. It supposes that what
  * the server bears, it bears at every smaller load too. The lower end is tried first, then the
- * upper one. One thread at a time.
+ * upper one, then loads that are whole steps above the lower end. One thread at a time.
  */
 public final class RateSearch {
   private final LoadRange range;
@@ -24,9 +24,13 @@ public final class RateSearch {
     if (refused > range.end()) {
       return borne >= range.end() ? OptionalDouble.empty() : OptionalDouble.of(range.end());
     }
-    return refused - borne <= range.step()
-        ? OptionalDouble.empty()
-        : OptionalDouble.of((borne + refused) / 2);
+    return refused - borne <= range.step() ? OptionalDouble.empty() : OptionalDouble.of(middle());
+  }
+
+  /** Both ends are more than a step apart, and the lower one is whole steps above the range's. */
+  private double middle() {
+    double steps = Math.floor((refused - borne) / 2 / range.step());
+    return borne + Math.max(1, steps) * range.step();
   }
 
   /** What came of a load that was tried. */

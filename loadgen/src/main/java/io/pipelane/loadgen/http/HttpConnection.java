@@ -20,7 +20,8 @@ final class HttpConnection implements Connection {
   /*
    * `channel` is the one that counts; events of an earlier one are ignored, so giving one up is
    * forgetting and closing it. After every loss exactly one attempt to connect is under way or
-   * scheduled.
+   * scheduled; one that carried no request is replaced after a while only, lest a server that closes
+   * what it has accepted keeps both busy with nothing else.
    */
   private static final long RETRY_MILLIS = 100;
 
@@ -31,6 +32,7 @@ final class HttpConnection implements Connection {
   private final boolean keepBodies;
   private final Listener listener;
   private @Nullable Channel channel;
+  private boolean used;
   private boolean closed;
 
   /**
@@ -68,6 +70,7 @@ final class HttpConnection implements Connection {
     if (open == null) {
       throw new IllegalStateException("the connection is not open");
     }
+    used = true;
     open.writeAndFlush(requests.get(model, variant), open.voidPromise());
   }
 
@@ -104,12 +107,17 @@ final class HttpConnection implements Connection {
       attempt.close();
     } else if (failure == null) {
       channel = attempt;
+      used = false;
       listener.ready();
     } else {
       attempt.close();
       listener.refused(reason(failure));
-      attempt.eventLoop().schedule(this::open, RETRY_MILLIS, TimeUnit.MILLISECONDS);
+      openLater();
     }
+  }
+
+  private void openLater() {
+    bootstrap.config().group().schedule(this::open, RETRY_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   private void forget() {
@@ -123,7 +131,11 @@ final class HttpConnection implements Connection {
   private void lost(String reason) {
     forget();
     listener.lost(reason);
-    open();
+    if (used) {
+      open();
+    } else {
+      openLater();
+    }
   }
 
   private static String reason(Throwable cause) {

@@ -4,12 +4,18 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 
 /** What small programs of the system print. */
 final class CommandOutput {
+  private static final long TIMEOUT_SECONDS = 10;
+
   private CommandOutput() {}
 
-  /** A program's output without the line's end; empty when there is no such program or it fails. */
+  /**
+   * A program's output without the line's end; empty when there is no such program, it fails, or it
+   * takes too long, as a device's tool may when the device is ill.
+   */
   static Optional<String> of(String... command) {
     try {
       Process process =
@@ -17,8 +23,12 @@ final class CommandOutput {
               .redirectError(ProcessBuilder.Redirect.DISCARD)
               .start();
       process.getOutputStream().close();
+      if (!process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+        return Optional.empty();
+      }
       byte[] output = process.getInputStream().readAllBytes();
-      return process.waitFor() == 0
+      return process.exitValue() == 0
           ? Optional.of(new String(output, StandardCharsets.UTF_8).strip())
           : Optional.empty();
     } catch (IOException e) {

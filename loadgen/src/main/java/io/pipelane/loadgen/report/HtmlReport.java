@@ -1,8 +1,10 @@
 package io.pipelane.loadgen.report;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -34,7 +36,7 @@ public final class HtmlReport {
             .replace("/*STYLE*/", resource(STYLE))
             .replace("/*CHARTS*/", resource(CHARTS))
             .replace("/*REPORT*/", resource(SCRIPT))
-            .replace("/*DATA*/", json.writeValueAsString(data).replace("</", "<\\/"));
+            .replace("/*DATA*/", json.writeValueAsString(data).replace("<", "\\u003c"));
     Files.writeString(file, page);
   }
 
@@ -47,8 +49,7 @@ public final class HtmlReport {
     if (!Files.isRegularFile(file)) {
       throw new StatusException(Status.INVALID_ARGUMENT, "there is no file " + file);
     }
-    JsonNode tree = json.readTree(file.toFile());
-    if (tree instanceof ObjectNode result
+    if (parse(file) instanceof ObjectNode result
         && result.path("form").asText().equals(ResultJson.FORM)
         && result.path("form_version").asInt() == ResultJson.FORM_VERSION) {
       return result;
@@ -57,6 +58,14 @@ public final class HtmlReport {
         Status.INVALID_ARGUMENT,
         "%s is no result of form %s %d; write one with --json"
             .formatted(file, ResultJson.FORM, ResultJson.FORM_VERSION));
+  }
+
+  private JsonNode parse(Path file) throws IOException {
+    try {
+      return json.readTree(file.toFile());
+    } catch (JsonProcessingException e) {
+      return MissingNode.getInstance();
+    }
   }
 
   private static String resource(String name) throws IOException {

@@ -57,7 +57,7 @@ final class ExampleFiles {
   List<Example> read(ModelMetadata model) {
     Path path =
         MODEL_ENDINGS.stream()
-            .map(ending -> files.path().resolve(model.name() + ending))
+            .map(ending -> within(files.path(), model.name() + ending))
             .filter(Files::exists)
             .findFirst()
             .orElse(files.path());
@@ -94,7 +94,7 @@ final class ExampleFiles {
 
   private static boolean hasInput(ModelMetadata model, Path folder) {
     return model.inputs().stream()
-        .anyMatch(input -> Files.exists(folder.resolve(input.name() + ".npy")));
+        .anyMatch(input -> Files.exists(within(folder, input.name() + ".npy")));
   }
 
   private List<Example> readAll(ModelMetadata model, List<Path> pieces) throws IOException {
@@ -133,15 +133,27 @@ final class ExampleFiles {
     return new Example(inputs, expected);
   }
 
+  /** A file in a folder. The server chose its name, and must not get at others by it. */
+  private static Path within(Path folder, String name) {
+    Path root = folder.toAbsolutePath().normalize();
+    Path file = root.resolve(name).normalize();
+    if (!file.startsWith(root)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "--input-data: the server's name \"" + name + "\" leads out of " + folder);
+    }
+    return file;
+  }
+
   private Optional<TensorValue> readTensor(ModelMetadata model, TensorMetadata tensor, Path folder)
       throws IOException {
-    Path numpy = folder.resolve(tensor.name() + ".npy");
+    Path numpy = within(folder, tensor.name() + ".npy");
     if (Files.isRegularFile(numpy)) {
       TensorValue value = NumpyFile.read(tensor.name(), Files.readAllBytes(numpy));
       return Optional.of(InputShapes.requireFit(model.name(), tensor, value));
     }
     for (String name : List.of(tensor.name(), tensor.name() + ".bin")) {
-      Path raw = folder.resolve(name);
+      Path raw = within(folder, name);
       if (Files.isRegularFile(raw)) {
         List<Long> shape = InputShapes.concrete(shapes, model.name(), tensor, 0);
         ByteBuffer data = ByteBuffer.wrap(Files.readAllBytes(raw)).order(ByteOrder.LITTLE_ENDIAN);

@@ -11,15 +11,18 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 
 /** Makes requests for models from what a server says about them. One thread at a time. */
 public final class RequestGenerator {
   private static final ByteSize MAXIMUM_BODY = ByteSize.ofMebibytes(256);
+  private static final ByteSize MAXIMUM_TOTAL = ByteSize.ofMebibytes(1024);
 
   private final RequestEncoder encoder = new RequestEncoder();
   private final InputSettings settings;
   private final SplittableRandom random;
   private final List<List<List<TensorValue>>> expected = new ArrayList<>();
+  private long totalBytes;
 
   /** A generator whose requests depend on the settings and the order of models only. */
   public RequestGenerator(InputSettings settings) {
@@ -38,19 +41,19 @@ public final class RequestGenerator {
    *
    * @param batches size of the first dimension where it is open; 0 leaves it to the shapes
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when a shape that was asked for or a
-   *     file does not fit the model, {@link Status#TOO_LARGE} above 256 MiB
+   *     file does not fit the model, {@link Status#TOO_LARGE} above 256 MiB a request or 1 GiB for
+   *     all models
    */
   public ModelRequests generate(ModelMetadata model, List<Integer> batches) {
-    List<Example> examples = new ArrayList<>();
-    if (settings.files() != null) {
-      examples.addAll(new ExampleFiles(settings.files(), settings.shapes()).read(model));
-    } else {
-      ElementGenerator elements = new ElementGenerator(settings, random.split());
-      batches.forEach(batch -> examples.add(made(model, elements, batch)));
-    }
-    expected.add(examples.stream().map(Example::expected).toList());
-    List<PreparedRequest> requests =
-        examples.stream().map(example -> request(model, example)).toList();
+    List<List<TensorValue>> outputs = new ArrayList<>();
+    List<PreparedRequest> requests = new ArrayList<>();
+    examples(model, batches)
+        .forEach(
+            example -> {
+              outputs.add(example.expected());
+              requests.add(counted(model, request(model, example)));
+            });
+    expected.add(outputs);
     return switch (settings.format()) {
       case BINARY, JSON, GRPC -> ModelRequests.infer(model.name(), model.version(), requests);
       case DJL -> ModelRequests.prediction(model.name(), model.version(), requests);
@@ -79,6 +82,27 @@ public final class RequestGenerator {
                   Status.UNIMPLEMENTED, "--check-outputs needs a server that speaks the protocol");
         };
     return new ExpectedOutputs(List.copyOf(expected), tolerance, reader);
+  }
+
+  /** Those that are made up are made one by one. */
+  private Stream<Example> examples(ModelMetadata model, List<Integer> batches) {
+    if (settings.files() != null) {
+      return new ExampleFiles(settings.files(), settings.shapes()).read(model).stream();
+    }
+    ElementGenerator elements = new ElementGenerator(settings, random.split());
+    return batches.stream().map(batch -> made(model, elements, batch));
+  }
+
+  private PreparedRequest counted(ModelMetadata model, PreparedRequest request) {
+    totalBytes += request.body().remaining();
+    if (totalBytes > MAXIMUM_TOTAL.bytes()) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "the requests up to those for \"%s\" are larger than %s; ask fewer models, batches or"
+                  .formatted(model.name(), MAXIMUM_TOTAL)
+              + " examples");
+    }
+    return request;
   }
 
   private PreparedRequest request(ModelMetadata model, Example example) {

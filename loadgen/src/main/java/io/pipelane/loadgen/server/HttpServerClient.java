@@ -3,13 +3,14 @@ package io.pipelane.loadgen.server;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.network.TrustManagers;
 import io.pipelane.loadgen.request.ModelMetadata;
+import io.pipelane.loadgen.result.ServerText;
 import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.ModelRequests;
-import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -20,25 +21,40 @@ import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManager;
 
 /** Asks by the protocol's HTTP routes. */
 public final class HttpServerClient implements ServerClient {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
+  private static final ByteSize MAXIMUM_ANSWER = ByteSize.ofMebibytes(16);
 
   private final ObjectMapper json = new ObjectMapper();
   private final HttpClient client;
   private final String url;
   private final Map<String, String> headers;
+  private final Duration timeout;
 
   /** Prepares to ask a server at an HTTP address. */
   public HttpServerClient(Endpoint endpoint) {
+    this(endpoint, TIMEOUT);
+  }
+
+  /**
+   * @param timeout for each answer, down to its last byte
+   */
+  HttpServerClient(Endpoint endpoint, Duration timeout) {
+    this.timeout = timeout;
     this.url = endpoint.url().toString().replaceAll("/+$", "");
     this.headers = endpoint.headers();
     HttpClient.Builder builder =
-        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(TIMEOUT);
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(timeout);
     if (endpoint.isSecured()) {
       builder.sslContext(security(endpoint));
     }
@@ -63,7 +79,8 @@ public final class HttpServerClient implements ServerClient {
     if (response.statusCode() != 200) {
       throw new StatusException(
           response.statusCode() == 404 ? Status.NOT_FOUND : Status.UNAVAILABLE,
-          "%s%s answers %d: %s".formatted(url, path, response.statusCode(), response.body()));
+          "%s%s answers %d: %s"
+              .formatted(url, path, response.statusCode(), ServerText.of(response.body())));
     }
     try {
       return ServerAnswers.metadata(name, version, json.readTree(response.body()));
@@ -105,7 +122,7 @@ public final class HttpServerClient implements ServerClient {
 
   @Override
   public void close() {
-    client.close();
+    client.shutdownNow();
   }
 
   private Optional<JsonNode> tree(String path) throws InterruptedException {
@@ -125,13 +142,24 @@ public final class HttpServerClient implements ServerClient {
 
   private HttpResponse<String> send(HttpRequest.Builder request) throws InterruptedException {
     headers.forEach(request::setHeader);
-    HttpRequest asked = request.timeout(TIMEOUT).build();
+    HttpRequest asked = request.build();
+    CompletableFuture<HttpResponse<String>> answer =
+        client.sendAsync(
+            asked, BodyHandlers.limiting(BodyHandlers.ofString(), MAXIMUM_ANSWER.bytes()));
     try {
-      return client.send(asked, BodyHandlers.ofString());
-    } catch (IOException e) {
-      throw new StatusException(
-          Status.UNAVAILABLE, "cannot ask " + asked.uri() + ": " + e + "; does the server run?", e);
+      return answer.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException e) {
+      Throwable cause = Objects.requireNonNullElse(e.getCause(), e);
+      throw unavailable(asked, cause + "; does the server run?", cause);
+    } catch (TimeoutException e) {
+      throw unavailable(asked, "no whole answer within " + timeout, e);
+    } finally {
+      answer.cancel(true);
     }
+  }
+
+  private static StatusException unavailable(HttpRequest asked, String why, Throwable cause) {
+    return new StatusException(Status.UNAVAILABLE, "cannot ask " + asked.uri() + ": " + why, cause);
   }
 
   private StatusException nonsense(String path, String expected, Exception cause) {

@@ -1,5 +1,6 @@
 package io.pipelane.loadgen.server;
 
+import io.pipelane.loadgen.result.ServerText;
 import java.util.List;
 
 /** How a server calls itself, and which of the protocol's extensions it names. */
@@ -8,6 +9,8 @@ public record ServerDescription(String name, String version, List<String> extens
   public static final ServerDescription UNKNOWN = new ServerDescription("", "", List.of());
 
   public ServerDescription {
+    name = ServerText.of(name);
+    version = ServerText.of(version);
     extensions = List.copyOf(extensions);
   }
 

@@ -23,6 +23,10 @@ public record Endpoint(URI url, Trust trust, Map<String, String> headers) {
               + url
               + "\" is not a server's address; write http://host:port, https, grpc or grpcs");
     }
+    if (url.getRawUserInfo() != null) {
+      throw new IllegalArgumentException(
+          "results keep the address: give a user and a password as a header, not in it");
+    }
   }
 
   /** A server whose certificate, if it has one, must be signed by an authority the JDK knows. */

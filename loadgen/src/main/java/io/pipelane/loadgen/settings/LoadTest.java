@@ -21,12 +21,21 @@ public record LoadTest(
 
   public LoadTest {
     models = List.copyOf(models);
-    if (models.isEmpty() || models.size() > MAXIMUM_MODELS) {
-      throw new IllegalArgumentException(
-          "between 1 and " + MAXIMUM_MODELS + " models can be asked: " + models.size());
-    }
+    requireAdmissible(models.size());
     if (choice instanceof ModelChoice.SwitchStorm && models.size() < 2) {
       throw new IllegalArgumentException("a switch storm needs two models at least");
+    }
+  }
+
+  /**
+   * Checks a number of models.
+   *
+   * @throws IllegalArgumentException when no test can ask so many
+   */
+  public static void requireAdmissible(int models) {
+    if (models < 1 || models > MAXIMUM_MODELS) {
+      throw new IllegalArgumentException(
+          "between 1 and " + MAXIMUM_MODELS + " models can be asked: " + models);
     }
   }
 }

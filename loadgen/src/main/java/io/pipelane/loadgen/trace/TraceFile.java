@@ -11,13 +11,15 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /**
  * Traces as files of comma-separated lines {@code time,model[,batch]}, the time in seconds from the
- * beginning. The first line may name the columns; empty lines and those that begin with {@code #}
- * are passed over.
+ * beginning. A line that names the columns may come first; empty lines and those that begin with
+ * {@code #} are passed over.
  */
 public final class TraceFile {
   private static final String HEADER = "time,model,batch";
@@ -27,18 +29,19 @@ public final class TraceFile {
   /**
    * Reads a trace, sorted by time.
    *
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} when there is no such file, or a line
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when the file cannot be read, or a line
    *     of it is none of a trace; the message has the line's number
    */
-  public static List<TracedRequest> read(Path file) throws IOException {
+  public static List<TracedRequest> read(Path file) {
     List<TracedRequest> requests = new ArrayList<>();
+    Map<String, String> names = new HashMap<>();
     try (BufferedReader lines = Files.newBufferedReader(file)) {
       int number = 0;
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         number++;
-        boolean isHeader = number == 1 && line.strip().startsWith("time");
+        boolean isHeader = requests.isEmpty() && line.strip().startsWith("time");
         if (!line.isBlank() && !line.startsWith("#") && !isHeader) {
-          requests.add(parse(file, number, line));
+          requests.add(parse(file, number, line, names));
         }
         if (requests.size() > Trace.MAXIMUM_REQUESTS) {
           throw wrong(file + " holds more than " + Trace.MAXIMUM_REQUESTS + " requests");
@@ -46,6 +49,8 @@ public final class TraceFile {
       }
     } catch (NoSuchFileException e) {
       throw wrong("there is no trace " + file);
+    } catch (IOException e) {
+      throw wrong("cannot read the trace " + file + ": " + e);
     }
     if (requests.isEmpty()) {
       throw wrong(file + " holds no request; write lines like 0.25,resnet50,1");
@@ -68,13 +73,17 @@ public final class TraceFile {
     }
   }
 
-  private static TracedRequest parse(Path file, int number, String line) {
+  /**
+   * @param names of models so far, so that a long trace holds each of them once
+   */
+  private static TracedRequest parse(
+      Path file, int number, String line, Map<String, String> names) {
     String[] columns = line.strip().split(",", -1);
     try {
       if (columns.length == 2 || columns.length == 3) {
         return new TracedRequest(
             Double.parseDouble(columns[0].strip()),
-            columns[1].strip(),
+            names.computeIfAbsent(columns[1].strip(), name -> name),
             columns.length == 3 ? Integer.parseInt(columns[2].strip()) : 1);
       }
       throw new IllegalArgumentException("it has " + columns.length + " columns");

@@ -1,5 +1,7 @@
 package io.pipelane.loadgen.trace;
 
+import io.pipelane.loadgen.settings.Trace;
+import io.pipelane.loadgen.settings.Window;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -39,10 +41,19 @@ public final class TraceGenerator {
    *
    * @param requestsPerSecond of all models together, on the average
    * @param length one day of the trace, however short it is
+   * @throws IllegalArgumentException when that would not be between 1 and {@link
+   *     Trace#MAXIMUM_REQUESTS} requests within a week
    */
   public List<TracedRequest> generate(
       List<String> models, double requestsPerSecond, Duration length) {
     double seconds = length.toNanos() / 1e9;
+    double expected = requestsPerSecond * seconds;
+    if (!(expected >= 1 && expected <= Trace.MAXIMUM_REQUESTS)
+        || length.compareTo(Window.MAXIMUM) > 0) {
+      throw new IllegalArgumentException(
+          "a trace holds between 1 and %d requests, and lasts %s at most: %s requests/s for %s"
+              .formatted(Trace.MAXIMUM_REQUESTS, Window.MAXIMUM, requestsPerSecond, length));
+    }
     double[] weights = new double[models.size()];
     double sum = 0;
     for (int i = 0; i < weights.length; i++) {

@@ -14,6 +14,10 @@ public record TracedRequest(double seconds, String model, int batch) {
     if (model.isBlank()) {
       throw new IllegalArgumentException("a trace's model has no name");
     }
+    if (model.indexOf(',') >= 0 || model.indexOf('\n') >= 0) {
+      throw new IllegalArgumentException(
+          "names of a trace's models have neither commas nor line breaks: \"" + model + "\"");
+    }
     if (batch < 1 || batch > 65_536) {
       throw new IllegalArgumentException("a trace's batches lie between 1 and 65536: " + batch);
     }

@@ -193,6 +193,10 @@ function tiles() {
       : tile(percent(total.attainment), `within ${number(ms(item.result.objective_us), 0)} ms`));
 }
 
+/** An argument as a shell takes it. */
+const quoted = argument => /^[\w@%+=:,./-]+$/.test(argument) ? argument
+  : "'" + argument.replaceAll("'", "'\\''") + "'";
+
 function provenance() {
   const row = (name, get) => node("tr", {}, node("td", {}, name),
     ...results.map(r => node("td", {class: "text wrap"}, get(r))));
@@ -204,7 +208,7 @@ function provenance() {
     row("its machine", r => `${r.machine.processor}, ${r.machine.cores} cores, ${r.machine.operating_system}`),
     row("its GPUs", r => r.machine.gpus.join("; ") || "none seen"),
     row("seed", r => String(r.seed)),
-    row("repeat it", r => node("code", {}, "bin/loadgen " + r.arguments.join(" ")))));
+    row("repeat it", r => node("code", {}, "bin/loadgen " + r.arguments.map(quoted).join(" ")))));
 }
 
 function section(title, text, content) {

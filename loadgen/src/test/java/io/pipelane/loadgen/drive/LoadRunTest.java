@@ -2,8 +2,12 @@ package io.pipelane.loadgen.drive;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.drive.VirtualServer.Behaviour;
 import io.pipelane.loadgen.result.ClientCpu;
 import io.pipelane.loadgen.result.ErrorCount;
@@ -24,6 +28,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import java.util.stream.IntStream;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
@@ -167,6 +172,20 @@ class LoadRunTest {
     assertEquals(100, report.sends().sent() + report.sends().unsent());
     assertEquals(100, report.total().errorCount());
     assertTrue(report.sends().unsent() > 90, report.sends().toString());
+  }
+
+  @Test
+  void shouldGiveUpWhenTheServerLeavesConnectionsUnanswered() {
+    VirtualServer server = new VirtualServer(timeline, _ -> VirtualServer.ok(0));
+    server.mostReady = 3;
+    LoadTest test = test(new LoadMode.Closed(4), TEN_SECONDS, 1);
+
+    CompletionException refused =
+        assertThrows(CompletionException.class, () -> run(timeline, test, server));
+
+    assertEquals(
+        Status.UNAVAILABLE, assertInstanceOf(StatusException.class, refused.getCause()).status());
+    assertTrue(refused.toString().contains("3 of 4 connections"), refused.toString());
   }
 
   @Test

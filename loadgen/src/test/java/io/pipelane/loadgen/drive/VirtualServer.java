@@ -12,6 +12,7 @@ final class VirtualServer implements Connection.Factory {
   private final Behaviour behaviour;
   final List<Integer> modelsAsked = new ArrayList<>();
   int opened;
+  int mostReady = Integer.MAX_VALUE;
   private int requests;
 
   /** What becomes of a request. */
@@ -52,7 +53,9 @@ final class VirtualServer implements Connection.Factory {
     @Override
     public void open() {
       opened++;
-      timeline.at(timeline.nanoTime(), listener::ready);
+      if (opened <= mostReady) {
+        timeline.at(timeline.nanoTime(), listener::ready);
+      }
     }
 
     @Override

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class EstimateTest {
@@ -14,6 +15,21 @@ class EstimateTest {
 
     assertEquals(1.58, estimate.mean(), 1e-9);
     assertEquals(0.88, estimate.halfWidth(), 0.005);
+  }
+
+  /** Student's t for 40 and 120 degrees of freedom is 2.0211 and 1.9799 in published tables. */
+  @Test
+  void of_moreRunsThanTheTableHas_quantileStillOfStudents() {
+    assertEquals(2.0211, quantile(41), 0.002);
+    assertEquals(1.9799, quantile(121), 0.002);
+  }
+
+  /** The half width of an interval over values that are -1 and 1 in turn, without their scatter. */
+  private static double quantile(int runs) {
+    double[] values = IntStream.range(0, runs).mapToDouble(i -> i % 2 == 0 ? 1 : -1).toArray();
+    double mean = 1.0 / runs;
+    double deviation = Math.sqrt(runs * (1 - mean * mean) / (runs - 1));
+    return Estimate.of(values).halfWidth() / (deviation / Math.sqrt(runs));
   }
 
   @Test

@@ -38,6 +38,19 @@ class RateSearchTest {
     assertEquals(List.of(100.0), tried);
   }
 
+  /** A search for connections must not say that it has found half of one. */
+  @Test
+  void search_wholeRange_triesWholeLoadsOnlyAndFindsTheHighest() {
+    for (int capacity = 1; capacity < 17; capacity++) {
+      RateSearch search = new RateSearch(LoadRange.parse("1:17:1"));
+      for (OptionalDouble load = search.next(); load.isPresent(); load = search.next()) {
+        assertEquals(Math.rint(load.getAsDouble()), load.getAsDouble());
+        search.tried(load.getAsDouble(), load.getAsDouble() <= capacity);
+      }
+      assertEquals(capacity, search.highest());
+    }
+  }
+
   @Test
   void loads_range_includesBothEnds() {
     assertEquals(List.of(1.0, 3.0, 5.0), LoadRange.parse("1:5:2").loads());
@@ -47,7 +60,17 @@ class RateSearchTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"", "a:b", "5:1:1", "1:5:0", "0:5:1", "1:2:3:4", "1:Infinity:1", "1:1e9:1"})
+      strings = {
+        "",
+        "a:b",
+        "5:1:1",
+        "1:5:0",
+        "0:5:1",
+        "1:2:3:4",
+        "1:Infinity:1",
+        "1:9:Infinity",
+        "1:1e9:1"
+      })
   void parse_noRange_refused(String text) {
     assertThrows(IllegalArgumentException.class, () -> LoadRange.parse(text));
   }

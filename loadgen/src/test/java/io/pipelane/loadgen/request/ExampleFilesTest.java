@@ -60,6 +60,23 @@ class ExampleFilesTest {
     assertEquals(List.of(), examples.get(1).expected());
   }
 
+  /** A server that is not to be trusted would get any file of the right length otherwise. */
+  @Test
+  void read_inputNamedByTheServerLeadsOut_refused() throws Exception {
+    Path inputs = Files.createDirectory(folder.resolve("inputs"));
+    Files.write(folder.resolve("secret"), new byte[2]);
+    for (String name : List.of("../secret", folder.resolve("secret").toString())) {
+      ModelMetadata model =
+          new ModelMetadata(
+              "m", List.of(new TensorMetadata(name, "UINT8", List.of(2L))), List.of());
+      ExampleFiles files = new ExampleFiles(InputFiles.at(inputs), Map.of());
+
+      StatusException refused = assertThrows(StatusException.class, () -> files.read(model));
+
+      assertTrue(refused.toString().contains("leads out of"), refused.toString());
+    }
+  }
+
   @Test
   void read_folder_numpyAndBareBytes() throws Exception {
     TensorValue x = new TensorValue("x", Datatype.FP32, List.of(1L, 2L), floats(0.5f, -3));

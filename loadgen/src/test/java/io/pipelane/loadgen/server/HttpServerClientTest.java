@@ -14,6 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,9 +39,7 @@ class HttpServerClientTest {
           exchange.close();
         });
     server.start();
-    client =
-        new HttpServerClient(
-            Endpoint.of(URI.create("http://localhost:" + server.getAddress().getPort())));
+    client = new HttpServerClient(Endpoint.of(url()));
   }
 
   @AfterEach
@@ -130,6 +129,37 @@ class HttpServerClientTest {
     assertEquals(ServerDescription.UNKNOWN, client.description());
     answers.put("/v2", "{\"name\":\"triton\",\"version\":\"2.5\",\"extensions\":[\"statistics\"]}");
     assertEquals("triton 2.5", client.description().toString());
+  }
+
+  @Test
+  void model_answerThatDoesNotEnd_givenUp() {
+    server.createContext(
+        "/v2/models/stuck",
+        exchange -> {
+          exchange.sendResponseHeaders(200, 1_000);
+          exchange.getResponseBody().write('{');
+          exchange.getResponseBody().flush();
+        });
+    try (HttpServerClient impatient =
+        new HttpServerClient(Endpoint.of(url()), Duration.ofMillis(500))) {
+      StatusException refused =
+          assertThrows(StatusException.class, () -> impatient.model("stuck", ""));
+
+      assertEquals(Status.UNAVAILABLE, refused.status());
+    }
+  }
+
+  @Test
+  void model_answerOfAnySize_refused() {
+    answers.put("/v2/models/m", " ".repeat(17 << 20));
+
+    StatusException refused = assertThrows(StatusException.class, () -> client.model("m", ""));
+
+    assertEquals(Status.UNAVAILABLE, refused.status());
+  }
+
+  private URI url() {
+    return URI.create("http://localhost:" + server.getAddress().getPort());
   }
 
   private static String statistics(int inferences, int executions, int queueNanos) {

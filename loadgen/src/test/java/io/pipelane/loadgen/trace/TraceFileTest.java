@@ -26,7 +26,7 @@ class TraceFileTest {
 
   @Test
   void read_headerCommentsAndDisorder_sortedRequests() throws Exception {
-    Files.writeString(file, "time,model,batch\n# a comment\n2.5,b,4\n\n0.25, a \n2.5,b,1\n");
+    Files.writeString(file, "# a comment\ntime,model,batch\n2.5,b,4\n\n0.25, a \n2.5,b,1\n");
 
     List<TracedRequest> requests = TraceFile.read(file);
 
@@ -51,6 +51,15 @@ class TraceFileTest {
     TraceFile.write(file, requests);
 
     assertEquals(requests, TraceFile.read(file));
+  }
+
+  @Test
+  void read_noText_refused() throws Exception {
+    Files.write(file, new byte[] {'0', ',', (byte) 0xff, '\n'});
+
+    StatusException refused = assertThrows(StatusException.class, () -> TraceFile.read(file));
+
+    assertTrue(refused.toString().contains("cannot read the trace"), refused.toString());
   }
 
   @ParameterizedTest

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.trace;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
@@ -11,6 +12,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TraceGeneratorTest {
   private static final List<String> MODELS =
@@ -60,6 +63,22 @@ class TraceGeneratorTest {
 
     assertEquals(first, new TraceGenerator(1).generate(MODELS, 10, LENGTH));
     assertNotEquals(first, new TraceGenerator(2).generate(MODELS, 10, LENGTH));
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0, -5, 1e-9, 1e9, Double.NaN, Double.POSITIVE_INFINITY})
+  void generate_rateThatMakesNoTrace_refused(double rate) {
+    TraceGenerator generator = new TraceGenerator(1);
+
+    assertThrows(IllegalArgumentException.class, () -> generator.generate(MODELS, rate, LENGTH));
+  }
+
+  @Test
+  void generate_longerThanAWeek_refused() {
+    TraceGenerator generator = new TraceGenerator(1);
+
+    assertThrows(
+        IllegalArgumentException.class, () -> generator.generate(MODELS, 1, Duration.ofDays(8)));
   }
 
   private static boolean isRegular(List<Double> times) {
