@@ -6,4 +6,10 @@ public interface MappedRange {
 
   /** Maps what lies under the bytes {@code [begin, endByte)} of the range now. */
   void map(long begin, long endByte);
+
+  /**
+   * Begins to map what lies under the bytes {@code [0, endByte)}, while the caller goes on; whoever
+   * needs some of it calls {@link #map} nevertheless. Where mapping is fast nothing is done.
+   */
+  default void mapAhead(long endByte) {}
 }

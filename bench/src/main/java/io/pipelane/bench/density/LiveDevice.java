@@ -58,7 +58,9 @@ final class LiveDevice implements AutoCloseable {
     DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
     long weightBytes =
         accelerator.device().pages().total() * accelerator.device().pages().pageBytes();
-    SchedulingConfig fifo = PipelaneConfig.of(Map.of("scheduling.policy", "fifo")).scheduling();
+    SchedulingConfig fifo =
+        PipelaneConfig.of(Map.of("scheduling.policy", "fifo", "scheduling.preemption", "false"))
+            .scheduling();
     switcher =
         new Switcher(
             accelerator.device(),

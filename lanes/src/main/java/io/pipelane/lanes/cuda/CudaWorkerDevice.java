@@ -19,6 +19,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 
 /**
@@ -41,6 +43,8 @@ public final class CudaWorkerDevice implements SessionDevice {
   private final OwnedMemory persistent;
   private final Map<Long, CudaWorkerRange> ranges = new ConcurrentHashMap<>();
   private final Map<Integer, CudaEphemeralRegion> regions = new ConcurrentHashMap<>();
+  private final ExecutorService ahead =
+      Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("pages-ahead").factory());
   private volatile boolean lost;
 
   private CudaWorkerDevice(CudaExport export, CudaContext context) {
@@ -94,7 +98,7 @@ public final class CudaWorkerDevice implements SessionDevice {
 
   private CudaWorkerRange reserve(ExportedSlots slots) {
     return new CudaWorkerRange(
-        memory, forReading, pages, export.pageBytes(), slotTable.segment(), slots);
+        memory, forReading, pages, export.pageBytes(), slotTable.segment(), slots, ahead);
   }
 
   /** Gives a range back; its addresses go with its last user. */
@@ -150,6 +154,7 @@ public final class CudaWorkerDevice implements SessionDevice {
 
   /** Ends everything that this process has on the device; no thread may use it afterwards. */
   public void release() {
+    ahead.close(); // Mapping some pages takes a moment, and must not meet a context that is gone.
     context.destroy();
   }
 

@@ -10,9 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The weights of one run, which the server brings in: their pages are mapped just ahead of the
- * segment that needs them, and the device itself waits for what is in them. Belongs to the run's
- * thread.
+ * The weights of one run, which the server brings in: the pages of the first segment are mapped in
+ * front of it, the others while the device computes, and the device itself waits for what is in
+ * them. Belongs to the run's thread.
  */
 final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
   private final CudaWorkerDevice device;
@@ -44,6 +44,9 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
     if (needed > mappedBytes) {
       steps.reached(WorkerSteps.Step.MAPPING, session.plan().structureHash());
       session.range().map(mappedBytes, needed);
+      if (mappedBytes == 0) {
+        session.range().mapAhead(session.plan().weightBytes());
+      }
       mappedBytes = needed;
     }
     end.progress().step();
