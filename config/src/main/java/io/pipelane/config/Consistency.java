@@ -29,6 +29,13 @@ final class Consistency {
           "server.tls-certificate",
           config.server().tlsCertificate().isPresent());
     }
+    if (config.repository().upload() && config.repository().modelName().isPresent()) {
+      throw new ConfigException(
+          "%s is for a folder of models; leave %s out"
+              .formatted(
+                  effective.describe("repository.upload"),
+                  effective.describe("repository.model-name")));
+    }
     rules.atMost(
         "server.max-request-size",
         config.server().maxRequestSize(),

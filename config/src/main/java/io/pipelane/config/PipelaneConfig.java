@@ -5,6 +5,7 @@ import java.util.Map;
 /** Everything that can be set, one record per area; see {@link Settings} for the keys. */
 public record PipelaneConfig(
     @Section(name = "server", about = "The front ends, HTTP and gRPC") ServerConfig server,
+    @Section(name = "security", about = "Who may ask what") SecurityConfig security,
     @Section(name = "repository", about = "Where models and what is derived from them lie")
         RepositoryConfig repository,
     @Section(name = "import", about = "How model files are checked and prepared, in a process each")

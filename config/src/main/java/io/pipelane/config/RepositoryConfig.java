@@ -9,6 +9,18 @@ public record RepositoryConfig(
         Optional<Path> path,
     @Key(
             about =
+                "Name of the only model, whose own folder repository.path is: its versions, or"
+                    + " model.onnx itself, lie in it",
+            unset = "repository.path holds a folder for each model")
+        Optional<ModelName> modelName,
+    @Key(
+            about =
                 "Folder for what import derives from models; can be deleted while no server runs",
             standard = "${XDG_CACHE_HOME:-~/.cache}/pipelane")
-        Path cache) {}
+        Path cache,
+    @Key(
+            about = "Whether models may be uploaded over HTTP into repository.path, and deleted",
+            standard = "false")
+        boolean upload,
+    @Key(about = "Largest upload, packed or not", standard = "4GiB", min = "1KiB", max = "1024GiB")
+        ByteSize uploadLimit) {}

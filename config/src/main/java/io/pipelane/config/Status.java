@@ -8,6 +8,12 @@ package io.pipelane.config;
 public enum Status {
   /** The caller sent something malformed or contradictory; sending it again cannot help. */
   INVALID_ARGUMENT,
+  /** The caller has not shown who it is, where that is needed. */
+  UNAUTHENTICATED,
+  /** The caller may not do that. */
+  PERMISSION_DENIED,
+  /** The caller asks more often than it may; less often, it is answered. */
+  RATE_LIMITED,
   /** The named model, version or route does not exist or is out of service. */
   NOT_FOUND,
   /** The caller sent more than a stated limit allows. */

@@ -26,6 +26,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       unranged("a size per second like 2GB/s, or unlimited", Bandwidth::parse);
   private static final ValueType<DeviceSelection> DEVICE =
       unranged("cpu | cuda | cuda:0,1 | auto", DeviceSelection::parse);
+  private static final ValueType<ModelName> MODEL_NAME = unranged("a model's name", ModelName::new);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
   private static final ValueType<String> HOST = unranged("a host name or address", ValueType::host);
   private static final ValueType<Boolean> YES_OR_NO = unranged("true | false", ValueType::yesOrNo);
@@ -46,6 +47,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       case "Duration" -> DURATION;
       case "Bandwidth" -> BANDWIDTH;
       case "Path" -> PATH;
+      case "ModelName" -> MODEL_NAME;
       case "DeviceSelection" -> DEVICE;
       default -> throw new IllegalArgumentException("no written form for " + type);
     };

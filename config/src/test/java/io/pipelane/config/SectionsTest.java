@@ -103,6 +103,19 @@ class SectionsTest {
   }
 
   @Test
+  void security_defaults() {
+    assertEquals(new SecurityConfig(Optional.empty(), Optional.empty()), DEFAULTS.security());
+  }
+
+  @Test
+  void security_everyValueChanged() {
+    assertEquals(
+        new SecurityConfig(Optional.of(Path.of("keys.yaml")), Optional.of(8002)),
+        changed(Map.of("security.api-keys", "keys.yaml", "security.management-port", "8002"))
+            .security());
+  }
+
+  @Test
   void residency_defaults() {
     assertEquals(
         new ResidencyConfig(ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), true),
@@ -164,15 +177,38 @@ class SectionsTest {
   @Test
   void repository_defaults() {
     assertEquals(
-        new RepositoryConfig(Optional.empty(), Path.of("/home/someone/.cache/pipelane")),
+        new RepositoryConfig(
+            Optional.empty(),
+            Optional.empty(),
+            Path.of("/home/someone/.cache/pipelane"),
+            false,
+            size("4GiB")),
         DEFAULTS.repository());
   }
 
   @Test
   void repository_everyValueChanged() {
     assertEquals(
-        new RepositoryConfig(Optional.of(Path.of("models")), Path.of("/home/someone/derived")),
-        changed(Map.of("repository.path", "models", "repository.cache", "~/derived")).repository());
+        new RepositoryConfig(
+            Optional.of(Path.of("models")),
+            Optional.of(new ModelName("my model")),
+            Path.of("/home/someone/derived"),
+            false,
+            size("1MiB")),
+        changed(
+                Map.of(
+                    "repository.path", "models",
+                    "repository.model-name", "my model",
+                    "repository.cache", "~/derived",
+                    "repository.upload-limit", "1MiB"))
+            .repository());
+  }
+
+  @Test
+  void upload_isForFoldersOfModels() {
+    assertTrue(changed(Map.of("repository.upload", "true")).repository().upload());
+    Map<String, String> both = Map.of("repository.upload", "true", "repository.model-name", "m");
+    assertThrows(ConfigException.class, () -> changed(both));
   }
 
   @Test

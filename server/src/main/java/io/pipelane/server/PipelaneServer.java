@@ -2,6 +2,8 @@ package io.pipelane.server;
 
 import io.pipelane.config.ImportConfig;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.RepositoryConfig;
+import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -9,9 +11,11 @@ import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
@@ -28,6 +32,7 @@ import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.Switcher;
 import java.io.IOException;
@@ -39,7 +44,9 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
@@ -74,7 +81,9 @@ public final class PipelaneServer implements AutoCloseable {
       catalog =
           opened.add(
               new RepositoryCatalog(
-                  new Repository(config.repository().path().orElseThrow()),
+                  new Repository(
+                      config.repository().path().orElseThrow(), config.repository().modelName()),
+                  repositoryWriter(config.repository()),
                   importer,
                   devices,
                   config.imports().concurrency()));
@@ -86,8 +95,18 @@ public final class PipelaneServer implements AutoCloseable {
               devices::states,
               devices::workers,
               () -> jobs == null ? JobCounts.NONE : jobs.counts());
+      StateSource state =
+          new StateSource(
+              catalog, statistics, devices::states, devices::workers, InstantSource.system());
       Backend backend =
-          new Backend(catalog, devices, statistics, metrics, Optional.ofNullable(jobs));
+          new Backend(
+              catalog,
+              devices,
+              statistics,
+              metrics,
+              state,
+              access(config.security()),
+              Optional.ofNullable(jobs));
       Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
@@ -169,6 +188,8 @@ public final class PipelaneServer implements AutoCloseable {
 
   private void announce(PrintStream out) {
     out.println("Listening on " + url());
+    http.managementAddress()
+        .ifPresent(address -> out.println("Listening for management on " + text(address)));
     grpcAddress().ifPresent(address -> out.println("Listening for gRPC on " + address));
   }
 
@@ -200,9 +221,11 @@ public final class PipelaneServer implements AutoCloseable {
 
   /** Where gRPC clients connect, such as {@code 127.0.0.1:8001}; empty without gRPC. */
   public Optional<String> grpcAddress() {
-    return Optional.ofNullable(grpc)
-        .map(GrpcServer::address)
-        .map(address -> address.getAddress().getHostAddress() + ":" + address.getPort());
+    return Optional.ofNullable(grpc).map(GrpcServer::address).map(PipelaneServer::text);
+  }
+
+  private static String text(InetSocketAddress address) {
+    return address.getAddress().getHostAddress() + ":" + address.getPort();
   }
 
   public ModelCatalog catalog() {
@@ -288,6 +311,20 @@ public final class PipelaneServer implements AutoCloseable {
         settings.memory(),
         settings.maxFileSize(),
         target);
+  }
+
+  private static Optional<RepositoryWriter> repositoryWriter(RepositoryConfig repository) {
+    return repository.upload()
+        ? Optional.of(
+            new RepositoryWriter(
+                repository.path().orElseThrow(), repository.uploadLimit(), new SecureRandom()))
+        : Optional.empty();
+  }
+
+  private AccessControl access(SecurityConfig security) {
+    OptionalInt managementPort =
+        security.managementPort().map(OptionalInt::of).orElse(OptionalInt.empty());
+    return opened.add(AccessControl.of(security.apiKeys(), managementPort));
   }
 
   private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {

@@ -41,7 +41,7 @@ class ArchitectureTest {
           .whereLayer("runtime")
           .mayOnlyAccessLayers("config")
           .whereLayer("model-store")
-          .mayOnlyAccessLayers("config", "runtime")
+          .mayOnlyAccessLayers("config", "protocol", "runtime")
           .whereLayer("lanes")
           .mayOnlyAccessLayers("config", "runtime", "model-store")
           .whereLayer("switcher")

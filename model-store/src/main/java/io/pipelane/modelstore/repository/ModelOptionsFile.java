@@ -31,7 +31,10 @@ final class ModelOptionsFile {
   private static final int MAXIMUM_SIZES = 64;
   private static final int MAXIMUM_STATES = 1024;
   private static final int MAXIMUM_BATCH = 65_536;
-  private static final Duration LONGEST_DELAY = Duration.ofSeconds(1);
+
+  /** How long a request may be held for others to come. */
+  static final Duration LONGEST_DELAY = Duration.ofSeconds(1);
+
   private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(us|ms|s|m|h)");
   private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
 

@@ -1,5 +1,6 @@
 package io.pipelane.modelstore.repository;
 
+import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
@@ -10,23 +11,37 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A folder of models in Triton's layout, {@code <model>/<version>/model.onnx}; nothing is ever
- * written to it.
+ * A folder of models in Triton's layout, {@code <model>/<version>/model.onnx}, or a single model's;
+ * nothing is ever written to it here.
  */
 public final class Repository {
-  private static final Pattern MODEL_NAME = Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._ -]{0,127}");
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
-  private static final String MODEL_FILE = "model.onnx";
   private static final int MAXIMUM_ENTRIES = 100_000;
 
-  private final Path root;
+  /** The version of a single model's file that lies in no version's folder. */
+  private static final long ONLY_VERSION = 1;
 
+  private final Path root;
+  private final Optional<ModelName> onlyModel;
+
+  /** A folder of models. */
   public Repository(Path root) {
+    this(root, Optional.empty());
+  }
+
+  /**
+   * A folder of models, or of one.
+   *
+   * @param onlyModel what the model is called whose folder it is; empty for a folder of models
+   */
+  public Repository(Path root, Optional<ModelName> onlyModel) {
     this.root = root.toAbsolutePath();
+    this.onlyModel = onlyModel;
   }
 
   /**
@@ -42,9 +57,13 @@ public final class Repository {
     List<Registered> registered = new ArrayList<>();
     List<Problem> problems = new ArrayList<>();
     try {
+      if (onlyModel.isPresent()) {
+        scan(onlyModel.get().text(), root, registered, problems);
+        return new RepositoryScan(registered, problems);
+      }
       for (Path folder : list(root)) {
         if (Files.isDirectory(folder) && !name(folder).startsWith(".")) {
-          scan(folder, registered, problems);
+          scan(name(folder), folder, registered, problems);
         }
       }
     } catch (IOException e) {
@@ -55,26 +74,44 @@ public final class Repository {
     return new RepositoryScan(registered, problems);
   }
 
-  private void scan(Path folder, List<Registered> registered, List<Problem> problems) {
-    String model = name(folder);
+  private void scan(
+      String model, Path folder, List<Registered> registered, List<Problem> problems) {
     try {
-      if (!MODEL_NAME.matcher(model).matches()) {
-        throw new StatusException(
-            Status.INVALID_ARGUMENT,
-            "model names have 1 to 128 letters, digits and . _ - or space");
+      if (!ModelName.isOne(model)) {
+        throw new StatusException(Status.INVALID_ARGUMENT, "model names have " + ModelName.FORM);
       }
       requireInside(folder);
-      requireInside(folder.resolve(ModelOptionsFile.NAME));
-      ModelOptions options = ModelOptionsFile.read(folder.resolve(ModelOptionsFile.NAME));
-      List<Path> versions =
+      Path ours = folder.resolve(ModelOptionsFile.NAME);
+      Path tritons = folder.resolve(TritonConfigFile.NAME);
+      requireInside(ours);
+      requireInside(tritons);
+      TritonConfig declared = TritonConfigFile.read(tritons, model);
+      ModelOptions options =
+          Files.exists(ours) ? ModelOptionsFile.read(ours) : TritonOptions.of(declared);
+      List<Long> versions =
           list(folder).stream()
               .filter(path -> VERSION.matcher(name(path)).matches() && Files.isDirectory(path))
+              .map(path -> Long.parseLong(name(path)))
               .toList();
-      if (versions.isEmpty()) {
-        problems.add(new Problem(model, "it has no version folder (a positive integer)"));
+      Path single = folder.resolve(declared.modelFile());
+      if (versions.isEmpty() && onlyModel.isPresent() && Files.isRegularFile(single)) {
+        ModelVersion version = new ModelVersion(model, ONLY_VERSION);
+        register(new Registered(version, single, options, declared), registered, problems);
+        return;
       }
-      for (Path version : versions) {
-        register(model, version, options, registered, problems);
+      List<Long> served = declared.served(versions);
+      if (served.isEmpty()) {
+        problems.add(
+            new Problem(
+                model,
+                versions.isEmpty()
+                    ? "it has no version folder (a positive integer)"
+                    : "its version_policy names none of its versions, " + versions));
+      }
+      for (long version : served) {
+        Path file = folder.resolve(Long.toString(version)).resolve(declared.modelFile());
+        ModelVersion found = new ModelVersion(model, version);
+        register(new Registered(found, file, options, declared), registered, problems);
       }
     } catch (StatusException e) {
       problems.add(new Problem(model, String.valueOf(e.getMessage())));
@@ -83,23 +120,19 @@ public final class Repository {
     }
   }
 
-  private void register(
-      String model,
-      Path folder,
-      ModelOptions options,
-      List<Registered> registered,
-      List<Problem> problems) {
-    Path file = folder.resolve(MODEL_FILE);
+  private void register(Registered found, List<Registered> registered, List<Problem> problems) {
+    Path file = found.modelFile();
     try {
-      requireInside(folder);
       requireInside(file);
       if (!Files.isRegularFile(file)) {
-        throw new StatusException(Status.NOT_FOUND, "it has no " + MODEL_FILE);
+        throw new StatusException(Status.NOT_FOUND, "it has no " + name(file));
       }
-      ModelVersion version = new ModelVersion(model, Long.parseLong(name(folder)));
-      registered.add(new Registered(version, file, options));
+      registered.add(found);
     } catch (StatusException | IOException e) {
-      problems.add(new Problem(model, "version " + name(folder) + ": " + e.getMessage()));
+      problems.add(
+          new Problem(
+              found.version().model(),
+              "version " + found.version().version() + ": " + e.getMessage()));
     }
   }
 

@@ -16,8 +16,13 @@ public record RepositoryScan(List<Registered> registered, List<Problem> problems
     problems = List.copyOf(problems);
   }
 
-  /** A model version that may be imported. */
-  public record Registered(ModelVersion version, Path modelFile, ModelOptions options) {}
+  /**
+   * A model version that may be imported.
+   *
+   * @param declared what its owner has written for Triton
+   */
+  public record Registered(
+      ModelVersion version, Path modelFile, ModelOptions options, TritonConfig declared) {}
 
   /** Why a model, or one of its versions, cannot be registered. */
   public record Problem(String model, String reason) {}

@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Ready;
@@ -74,7 +75,7 @@ final class CatalogModel {
       Map<Long, ServedModel> served = new HashMap<>();
       versions.forEach(
           (version, entry) -> {
-            if (entry instanceof Ready(var imported, var options)) {
+            if (entry instanceof Ready(var imported, var options, var _)) {
               Plan plan = imported.plan();
               served.put(
                   version,
@@ -168,6 +169,13 @@ final class CatalogModel {
           "model \"" + name + "\" has no version " + version + "; it has " + now.versions.keySet());
     }
     throw unanswerable(new ModelVersion(name, version).toString(), entry);
+  }
+
+  /** What the owner of a version in service has written for Triton. */
+  TritonConfig declared(long version) {
+    return snapshot.versions.get(version) instanceof Ready ready
+        ? ready.declared()
+        : TritonConfig.NONE;
   }
 
   private ServedModel trusted(ServedModel served) {

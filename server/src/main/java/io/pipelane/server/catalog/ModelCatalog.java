@@ -1,7 +1,11 @@
 package io.pipelane.server.catalog;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.IncomingVersion;
+import io.pipelane.modelstore.repository.TritonConfig;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -26,6 +30,11 @@ public interface ModelCatalog {
    */
   ServedModel resolve(String name, @Nullable String version);
 
+  /** What the owner of a version has written for Triton. */
+  default TritonConfig declared(ModelVersion version) {
+    return TritonConfig.NONE;
+  }
+
   /**
    * Puts a model's versions in service, importing what is new or changed on disk, and has the
    * weights of the one that answers brought onto its device soon, before they are asked for.
@@ -46,6 +55,36 @@ public interface ModelCatalog {
    * @return completes when it is out of service; fails with a {@link StatusException}
    */
   CompletableFuture<Void> unload(String name);
+
+  /**
+   * The largest version that may be put into the repository.
+   *
+   * @throws StatusException {@link Status#UNIMPLEMENTED} where nothing may
+   */
+  default ByteSize uploadLimit() {
+    throw new StatusException(
+        Status.UNIMPLEMENTED,
+        "models are neither uploaded nor deleted here; start the server with repository.upload");
+  }
+
+  /**
+   * Begins to put a version into the repository; it is not in service before it is loaded. Blocks.
+   *
+   * @throws StatusException when it is there already, its name is none, or nothing may be put there
+   */
+  default IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
+    throw new StatusException(Status.UNIMPLEMENTED, "nothing may be put into this repository");
+  }
+
+  /**
+   * Takes a version out of service and deletes it; running requests finish.
+   *
+   * @return completes when it is gone; fails with a {@link StatusException}
+   */
+  default CompletableFuture<Void> delete(String name, String version) {
+    return CompletableFuture.failedFuture(
+        new StatusException(Status.UNIMPLEMENTED, "nothing may be deleted in this repository"));
+  }
 
   /** The state of a version, named as in the protocol's repository extension. */
   enum State {

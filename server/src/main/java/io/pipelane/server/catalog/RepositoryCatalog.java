@@ -1,14 +1,18 @@
 package io.pipelane.server.catalog;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Problem;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
+import io.pipelane.modelstore.repository.RepositoryWriter;
+import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Leaving;
 import io.pipelane.server.catalog.VersionEntry.Ready;
@@ -22,11 +26,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -38,43 +37,40 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /*
-   * Imports of the first scan run on a few threads of their own; loads and unloads, each on a
-   * thread of its own, so that an unload never waits behind other models' imports. All of them, and
-   * the scan, take the model's `operation` lock, which orders them. Readers take no lock.
+   * Imports, loads, unloads, deletions and the scan take the model's `operation` lock, which orders
+   * them. Readers take no lock.
    *
    * A queued first import finds the version as the scan left it, Importing, or else does nothing: a
    * load or an unload has been there before it.
    */
   private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
-  private static final Duration RETRY_AFTER_STOP = Duration.ofSeconds(1);
-  private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   private final Repository repository;
+  private final Optional<RepositoryWriter> writer;
   private final Importer importer;
   private final ServingDevices devices;
-  private final ExecutorService imports;
-  private final ExecutorService operations;
+  private final CatalogThreads threads;
   private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
   private volatile boolean scanned;
-  private volatile boolean stopping;
 
   /**
    * Makes an empty catalogue; {@link #start} fills it.
    *
+   * @param writer puts versions into the repository and takes them out; empty where nothing may
    * @param concurrency imports at a time after the scan
    */
   public RepositoryCatalog(
-      Repository repository, Importer importer, ServingDevices devices, int concurrency) {
+      Repository repository,
+      Optional<RepositoryWriter> writer,
+      Importer importer,
+      ServingDevices devices,
+      int concurrency) {
     this.repository = repository;
+    this.writer = writer;
     this.importer = importer;
     this.devices = devices;
-    // Sessions are built on these threads, and ONNX Runtime belongs on platform threads.
-    ThreadFactory importThreads = Thread.ofPlatform().name("import-", 0).daemon().factory();
-    this.imports = Executors.newFixedThreadPool(concurrency, importThreads);
-    this.operations =
-        Executors.newThreadPerTaskExecutor(
-            Thread.ofPlatform().name("catalog-", 0).daemon().factory());
+    this.threads = new CatalogThreads(concurrency);
   }
 
   /**
@@ -93,11 +89,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                     Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
     problems.forEach(
         (name, reasons) -> exclusively(model(name), model -> model.problem(joined(reasons))));
+    IgnoredKeys.warn(scan.registered());
     scan.registered().forEach(found -> exclusively(model(found.version()), announce(found)));
     scanned = true;
     return CompletableFuture.allOf(
         scan.registered().stream()
-            .map(found -> CompletableFuture.runAsync(() -> bringInFirst(found), imports))
+            .map(found -> threads.runImport(() -> bringInFirst(found)))
             .toArray(CompletableFuture<?>[]::new));
   }
 
@@ -112,7 +109,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   private void bringInFirst(Registered found) {
-    if (stopping) {
+    if (threads.isStopping()) {
       return;
     }
     exclusively(
@@ -136,17 +133,67 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public ServedModel resolve(String name, @Nullable String version) {
-    if (version != null && !VERSION.matcher(version).matches()) {
+    return known(name).resolve(version == null ? null : number(version));
+  }
+
+  private static long number(String version) {
+    if (!VERSION.matcher(version).matches()) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
           "version \"" + version + "\" is not a positive integer of at most 18 digits");
     }
-    return known(name).resolve(version == null ? null : Long.valueOf(version));
+    return Long.parseLong(version);
+  }
+
+  @Override
+  public ByteSize uploadLimit() {
+    return writer.map(RepositoryWriter::limit).orElseGet(ModelCatalog.super::uploadLimit);
+  }
+
+  @Override
+  public IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
+    ModelVersion received = new ModelVersion(name, number(version));
+    return writer
+        .map(into -> into.receive(received, form))
+        .orElseGet(() -> ModelCatalog.super.receive(name, version, form));
+  }
+
+  @Override
+  public CompletableFuture<Void> delete(String name, String version) {
+    ModelVersion deleted = new ModelVersion(name, number(version));
+    return writer
+        .map(from -> threads.operate(() -> deleteNow(from, deleted)))
+        .orElseGet(() -> ModelCatalog.super.delete(name, version));
+  }
+
+  private void deleteNow(RepositoryWriter from, ModelVersion version) {
+    CatalogModel known = models.get(version.model());
+    if (known == null) {
+      from.delete(version);
+      return;
+    }
+    exclusively(
+        known,
+        model -> {
+          if (model.versions().containsKey(version.version())) {
+            takeOut(model, version);
+          }
+          from.delete(version);
+          model.remove(version.version());
+          if (model.versions().isEmpty()) {
+            models.remove(version.model());
+          }
+        });
+  }
+
+  @Override
+  public TritonConfig declared(ModelVersion version) {
+    return known(version.model()).declared(version.version());
   }
 
   @Override
   public CompletableFuture<Void> load(String name, Optional<Duration> within) {
-    return operate(() -> loadNow(name, within));
+    return threads.operate(() -> loadNow(name, within));
   }
 
   private void loadNow(String name, Optional<Duration> within) {
@@ -163,8 +210,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model(name),
         model -> {
           update(model, name, found, problems);
-          if (stopping) {
-            throw stopped();
+          if (threads.isStopping()) {
+            throw CatalogThreads.stopped();
           }
           devices.wish(model.resolve(null).version(), within);
         });
@@ -173,6 +220,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private void update(
       CatalogModel model, String name, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
+    IgnoredKeys.warn(found);
     found.forEach(version -> bringIn(model, version));
     if (!problems.isEmpty()) {
       return; // What cannot be read takes nothing out of service.
@@ -193,7 +241,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   @Override
   public CompletableFuture<Void> unload(String name) {
     CatalogModel known = known(name);
-    return operate(
+    return threads.operate(
         () ->
             exclusively(
                 known,
@@ -202,14 +250,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                     takeOut(model, new ModelVersion(name, version));
                   }
                 }));
-  }
-
-  private CompletableFuture<Void> operate(Runnable operation) {
-    try {
-      return CompletableFuture.runAsync(operation, operations);
-    } catch (RejectedExecutionException e) {
-      return CompletableFuture.failedFuture(stopped());
-    }
   }
 
   private static void exclusively(CatalogModel model, Consumer<CatalogModel> action) {
@@ -226,8 +266,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     ModelVersion version = found.version();
     VersionEntry before = model.versions().get(version.version());
     try {
-      if (stopping) {
-        throw stopped();
+      if (threads.isStopping()) {
+        throw CatalogThreads.stopped();
       }
       if (!(before instanceof Ready)) {
         model.put(version.version(), new Importing());
@@ -237,7 +277,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
               .importModel(found.modelFile(), version)
               .withBuckets(found.options().buckets())
               .ofTenant(found.options().tenant());
-      Ready next = new Ready(imported, found.options());
+      found.declared().check(imported.plan().inputs(), imported.plan().outputs());
+      Ready next = new Ready(imported, found.options(), found.declared());
       if (!(before instanceof Ready current)) {
         serve(model, next);
       } else if (current.imported().equals(imported)) {
@@ -330,18 +371,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     return String.join("; ", reasons);
   }
 
-  private static StatusException stopped() {
-    return StatusException.unavailable("the server is shutting down", RETRY_AFTER_STOP);
-  }
-
   /**
    * Takes no more loads and unloads, and interrupts the imports that run; returns at once. What is
    * in service stays so.
    */
   public void stop() {
-    stopping = true;
-    operations.shutdownNow();
-    imports.shutdownNow().forEach(Runnable::run); // They see that it is over, and complete.
+    threads.stop();
   }
 
   /**
@@ -352,18 +387,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   @Override
   public void close() {
     stop();
-    long deadline = System.nanoTime() + LONGEST_STOP.toNanos();
-    boolean ended;
-    try {
-      ended =
-          imports.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
-              && operations.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      ended = false;
-    }
-    if (!ended) {
-      throw new IllegalStateException("imports are still under way");
-    }
+    threads.await();
   }
 }

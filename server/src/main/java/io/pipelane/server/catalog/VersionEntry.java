@@ -3,7 +3,9 @@ package io.pipelane.server.catalog;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.TritonConfig;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** What became of one version of a model. */
 sealed interface VersionEntry {
@@ -31,10 +33,12 @@ sealed interface VersionEntry {
   }
 
   /** It can be answered, resident or not. */
-  record Ready(ImportedModel imported, ModelOptions options) implements VersionEntry {
+  record Ready(ImportedModel imported, ModelOptions options, TritonConfig declared)
+      implements VersionEntry {
     @Override
     public List<String> notes() {
-      return imported.plan().notes();
+      return Stream.concat(imported.plan().notes().stream(), IgnoredKeys.notes(declared).stream())
+          .toList();
     }
 
     @Override

@@ -65,7 +65,7 @@ final class ImportCommand implements Subcommand {
             config.repository().cache(),
             PipelaneServer.importSettings(config, library, version, target));
     PrintWriter out = spec.commandLine().getOut();
-    RepositoryScan scan = new Repository(root).scan();
+    RepositoryScan scan = new Repository(root, config.repository().modelName()).scan();
     int refused = 0;
     for (RepositoryScan.Problem problem : scan.problems()) {
       if (wanted(problem.model())) {

@@ -27,6 +27,11 @@ import picocli.CommandLine.UnmatchedArgumentException;
       InferCommand.class,
       DevicesCommand.class,
       WorkersCommand.class,
+      LoadCommand.class,
+      UnloadCommand.class,
+      UploadCommand.class,
+      DeleteCommand.class,
+      KeyCommand.class,
       JobsCommand.class,
       VersionCommand.class
     })

@@ -1,9 +1,15 @@
 package io.pipelane.server.cli;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The option that names a running server. */
+/** The options that name a running server, and say how it is asked. */
 final class ServerAddress {
   @Option(
       names = "--url",
@@ -12,7 +18,31 @@ final class ServerAddress {
       defaultValue = "http://127.0.0.1:8000")
   private URI url = URI.create("http://127.0.0.1:8000");
 
+  @Option(
+      names = "--api-key-file",
+      paramLabel = "FILE",
+      description = "File with the API key to send along.")
+  private @Nullable Path keyFile;
+
+  @Option(
+      names = "--ca",
+      paramLabel = "FILE",
+      description = "Certificates, in PEM, of the authorities to trust instead of the JDK's.")
+  private @Nullable Path authorities;
+
   ServerClient connect() {
-    return new ServerClient(url);
+    return new ServerClient(
+        url,
+        authorities == null ? null : ClientTrust.in(authorities),
+        keyFile == null ? null : key(keyFile));
+  }
+
+  private static String key(Path file) {
+    try {
+      return Files.readString(file).strip();
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "--api-key-file: " + file + " cannot be read: " + e, e);
+    }
   }
 }

@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -17,7 +19,15 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.DigestInputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.Base64;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 
 /** Asks a running server over the Open Inference Protocol, in JSON. */
 final class ServerClient implements AutoCloseable {
@@ -32,17 +42,29 @@ final class ServerClient implements AutoCloseable {
   private static final long MAX_ANSWER_BYTES = 1L << 30;
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration ANSWER_TIMEOUT = Duration.ofMinutes(5);
+  private static final Duration UPLOAD_TIMEOUT = Duration.ofHours(1);
 
-  private final HttpClient http = HttpClient.newBuilder().connectTimeout(CONNECT_TIMEOUT).build();
+  private final HttpClient http;
   private final URI server;
+  private final @Nullable String key;
 
-  ServerClient(URI server) {
+  /**
+   * @param tls whose certificates are accepted; null for those that the JDK's authorities signed
+   * @param key sent along with every request; null for none
+   */
+  ServerClient(URI server, @Nullable SSLContext tls, @Nullable String key) {
     if (server.getHost() == null || !server.toString().startsWith("http")) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
           "\"" + server + "\" is no address of a server; write it like http://127.0.0.1:8000");
     }
     this.server = server;
+    this.key = key;
+    HttpClient.Builder builder =
+        HttpClient.newBuilder()
+            .connectTimeout(CONNECT_TIMEOUT)
+            .version(HttpClient.Version.HTTP_1_1);
+    this.http = tls == null ? builder.build() : builder.sslContext(tls).build();
   }
 
   /**
@@ -68,6 +90,31 @@ final class ServerClient implements AutoCloseable {
     return send(HttpRequest.newBuilder(resolve(path)).DELETE());
   }
 
+  /**
+   * Puts a file where a path says, with its digest; otherwise like {@link #get}.
+   *
+   * @throws IOException when the file cannot be read
+   */
+  JsonNode put(Path file, String contentType, String... path) throws IOException {
+    return send(
+        HttpRequest.newBuilder(resolve(path))
+            .header("Content-Type", contentType)
+            .header("Content-Digest", "sha-256=:" + sha256(file) + ":")
+            .PUT(BodyPublishers.ofFile(file)),
+        UPLOAD_TIMEOUT);
+  }
+
+  private static String sha256(Path file) throws IOException {
+    try (InputStream stream = Files.newInputStream(file);
+        DigestInputStream digested =
+            new DigestInputStream(stream, MessageDigest.getInstance("SHA-256"))) {
+      digested.transferTo(OutputStream.nullOutputStream());
+      return Base64.getEncoder().encodeToString(digested.getMessageDigest().digest());
+    } catch (NoSuchAlgorithmException e) {
+      throw new AssertionError("every JDK has SHA-256", e);
+    }
+  }
+
   private URI resolve(String... path) {
     StringBuilder uri = new StringBuilder(server.toString().replaceAll("/+$", ""));
     for (String segment : path) {
@@ -78,11 +125,18 @@ final class ServerClient implements AutoCloseable {
   }
 
   private JsonNode send(HttpRequest.Builder builder) {
-    HttpRequest request = builder.timeout(ANSWER_TIMEOUT).build();
+    return send(builder, ANSWER_TIMEOUT);
+  }
+
+  private JsonNode send(HttpRequest.Builder builder, Duration timeout) {
+    if (key != null) {
+      builder.header("Authorization", "Bearer " + key);
+    }
+    HttpRequest request = builder.timeout(timeout).build();
     try {
       HttpResponse<byte[]> response =
           http.send(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_ANSWER_BYTES));
-      if (response.statusCode() != 200) {
+      if (response.statusCode() / 100 != 2) {
         throw refused(response);
       }
       return JSON.readTree(response.body());
@@ -105,8 +159,11 @@ final class ServerClient implements AutoCloseable {
   private static StatusException refused(HttpResponse<byte[]> response) {
     Status status =
         switch (response.statusCode()) {
+          case 401 -> Status.UNAUTHENTICATED;
+          case 403 -> Status.PERMISSION_DENIED;
           case 404 -> Status.NOT_FOUND;
           case 413 -> Status.TOO_LARGE;
+          case 429 -> Status.RATE_LIMITED;
           case 501 -> Status.UNIMPLEMENTED;
           case 503 -> Status.UNAVAILABLE;
           case 507 -> Status.INSUFFICIENT_MEMORY;

@@ -8,6 +8,9 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.OutputTensor;
@@ -40,6 +43,7 @@ final class GrpcInferRun implements ResultHandler {
 
   private final InferenceParts parts;
   private final Receiver receiver;
+  private final Caller caller = GrpcAccess.caller();
   private final EventExecutor loop;
   private final List<OutputTensor> outputs = new ArrayList<>(2);
   private @Nullable RequestAccount account;
@@ -78,6 +82,7 @@ final class GrpcInferRun implements ResultHandler {
 
   private void begin(ModelInferRequest message) {
     try {
+      caller.check(Demand.of(Role.INFER, message.getModelName()));
       ServedModel model =
           parts.backend().resolve(message.getModelName(), message.getModelVersion());
       RequestAccount opened = parts.backend().statistics().begin(model.version());

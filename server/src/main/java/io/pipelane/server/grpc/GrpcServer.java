@@ -98,6 +98,7 @@ public final class GrpcServer implements AutoCloseable {
           .maxConnectionIdle(settings.idleTimeout().toMillis(), TimeUnit.MILLISECONDS)
           .permitKeepAliveTime(LEAST_KEEP_ALIVE.toMillis(), TimeUnit.MILLISECONDS)
           .permitKeepAliveWithoutCalls(true)
+          .intercept(new GrpcAccess(parts.backend().access()))
           .addService(InferenceGrpcService.of(parts))
           .addService(health.getHealthService())
           .addService(ProtoReflectionServiceV1.newInstance())

@@ -17,8 +17,10 @@ final class GrpcStatusMapping {
   static Code of(Status status) {
     return switch (status) {
       case INVALID_ARGUMENT -> Code.INVALID_ARGUMENT;
+      case UNAUTHENTICATED -> Code.UNAUTHENTICATED;
+      case PERMISSION_DENIED -> Code.PERMISSION_DENIED;
       case NOT_FOUND -> Code.NOT_FOUND;
-      case TOO_LARGE, INSUFFICIENT_MEMORY -> Code.RESOURCE_EXHAUSTED;
+      case TOO_LARGE, INSUFFICIENT_MEMORY, RATE_LIMITED -> Code.RESOURCE_EXHAUSTED;
       case UNAVAILABLE -> Code.UNAVAILABLE;
       case DEADLINE_EXCEEDED -> Code.DEADLINE_EXCEEDED;
       case CANCELLED -> Code.CANCELLED;

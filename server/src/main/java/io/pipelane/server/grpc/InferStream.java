@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
+import io.pipelane.server.access.Caller;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -32,7 +33,9 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
   private final ServerCallStreamObserver<ModelStreamInferResponse> answers;
   private final Deque<Slot> slots = new ArrayDeque<>();
   private final Set<GrpcInferRun> runs = new HashSet<>();
+  private final Caller caller = GrpcAccess.caller();
   private int owedRequests;
+  private boolean counts;
   private boolean halfClosed;
   private boolean ended;
 
@@ -70,6 +73,12 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
     synchronized (this) {
       slots.add(slot);
     }
+    try {
+      countTowardsLimits();
+    } catch (StatusException e) {
+      slot.failed(e);
+      return;
+    }
     GrpcInferRun run = GrpcInferRun.start(message, parts, slot);
     synchronized (this) {
       if (!slot.done) {
@@ -80,6 +89,14 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
         run.cancel();
       }
     }
+  }
+
+  /** The first message has been counted as the call. */
+  private synchronized void countTowardsLimits() {
+    if (counts) {
+      caller.countMessage();
+    }
+    counts = true;
   }
 
   private synchronized void end(Slot slot, ModelStreamInferResponse answer) {

@@ -9,6 +9,8 @@ import io.grpc.stub.StreamObserver;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
+import io.pipelane.protocol.grpc.ModelConfigRequest;
+import io.pipelane.protocol.grpc.ModelConfigResponse;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelMetadataRequest;
@@ -32,9 +34,13 @@ import io.pipelane.protocol.grpc.ServerMetadataResponse;
 import io.pipelane.protocol.grpc.ServerReadyRequest;
 import io.pipelane.protocol.grpc.ServerReadyResponse;
 import io.pipelane.server.ProductVersion;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -102,9 +108,11 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
 
   @Override
   public void modelReady(ModelReadyRequest request, StreamObserver<ModelReadyResponse> observer) {
+    Caller caller = GrpcAccess.caller();
     answer(
         observer,
         () -> {
+          caller.check(Demand.ofAny(request.getName()));
           backend.resolve(request.getName(), request.getVersion());
           return ModelReadyResponse.newBuilder().setReady(true).build();
         });
@@ -126,11 +134,28 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void modelMetadata(
       ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> observer) {
+    Caller caller = GrpcAccess.caller();
     answer(
         observer,
         () -> {
+          caller.check(Demand.ofAny(request.getName()));
           ServedModel model = backend.resolve(request.getName(), request.getVersion());
           return Messages.metadata(model);
+        });
+  }
+
+  @Override
+  public void modelConfig(
+      ModelConfigRequest request, StreamObserver<ModelConfigResponse> observer) {
+    Caller caller = GrpcAccess.caller();
+    answer(
+        observer,
+        () -> {
+          caller.check(Demand.ofAny(request.getName()));
+          ServedModel model = backend.resolve(request.getName(), request.getVersion());
+          return ModelConfigResponse.newBuilder()
+              .setConfig(ModelConfigs.of(model, backend.catalog().declared(model.version())))
+              .build();
         });
   }
 
@@ -143,23 +168,40 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void modelStatistics(
       ModelStatisticsRequest request, StreamObserver<ModelStatisticsResponse> observer) {
+    Caller caller = GrpcAccess.caller();
     answer(
         observer,
-        () -> Messages.statistics(backend.statisticsOf(request.getName(), request.getVersion())));
+        () -> {
+          caller.check(Demand.of(Role.OBSERVE, request.getName()));
+          return Messages.statistics(
+              backend.statisticsOf(request.getName(), request.getVersion()).stream()
+                  .filter(model -> caller.sees(model.version().model()))
+                  .toList());
+        });
   }
 
   @Override
   public void repositoryIndex(
       RepositoryIndexRequest request, StreamObserver<RepositoryIndexResponse> observer) {
-    answer(observer, () -> Messages.index(backend.catalog().index(), request.getReady()));
+    Caller caller = GrpcAccess.caller();
+    answer(
+        observer,
+        () ->
+            Messages.index(
+                backend.catalog().index().stream()
+                    .filter(entry -> caller.sees(entry.name()))
+                    .toList(),
+                request.getReady()));
   }
 
   @Override
   public void repositoryModelLoad(
       RepositoryModelLoadRequest request, StreamObserver<RepositoryModelLoadResponse> observer) {
+    Caller caller = GrpcAccess.caller();
     answerWhenDone(
         observer,
         () -> {
+          caller.check(Demand.of(Role.MANAGE, request.getModelName()));
           check(request.getParametersMap());
           Optional<Duration> deadline =
               Optional.ofNullable(request.getParametersMap().get("deadline"))
@@ -173,9 +215,11 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   public void repositoryModelUnload(
       RepositoryModelUnloadRequest request,
       StreamObserver<RepositoryModelUnloadResponse> observer) {
+    Caller caller = GrpcAccess.caller();
     answerWhenDone(
         observer,
         () -> {
+          caller.check(Demand.of(Role.MANAGE, request.getModelName()));
           check(request.getParametersMap());
           return backend.catalog().unload(request.getModelName());
         },

@@ -2,21 +2,32 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.repository.IncomingVersion.Form;
+import io.pipelane.protocol.grpc.ModelConfig;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Demand;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.jobs.JobAnswers;
 import io.pipelane.server.jobs.JobStatus;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
+import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.protocol.StatisticsAnswer;
+import io.pipelane.server.state.ServerState;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
@@ -27,6 +38,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +54,9 @@ final class Api {
   private final InferenceService service;
   private final ServerActivity activity;
   private final Executor codecs;
+  private final Semaphore uploads = new Semaphore(UploadRun.MAXIMUM_RUNNING);
+  private final StateEvents events;
+  private final WebPage page = new WebPage();
 
   /**
    * @param codecs runs the decoding and encoding that would hold an event loop for too long
@@ -52,6 +67,7 @@ final class Api {
     this.service = backend.service();
     this.activity = activity;
     this.codecs = codecs;
+    this.events = new StateEvents(codecs);
   }
 
   /** Answers a request whose body has come, now or later; on the exchange's event loop. */
@@ -60,22 +76,69 @@ final class Api {
       answer(exchange, Answers::live);
       return;
     }
-    if (!activity.begin()) {
-      if (route instanceof Route.Ready) {
-        answerReady(exchange, false);
-      } else {
-        exchange.answer(
-            StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN));
-      }
+    if (route instanceof Route.Ready && activity.isDraining()) {
+      answerReady(exchange, false);
       return;
     }
-    exchange.setCounted();
+    try {
+      begin(exchange);
+    } catch (StatusException e) {
+      exchange.answer(e);
+      return;
+    }
     Compression compression = exchange.compression();
     if (compression == null) {
       answer(exchange, route, exchange.takeBody());
     } else {
       decompress(exchange, route, compression);
     }
+  }
+
+  AccessControl access() {
+    return backend.access();
+  }
+
+  /**
+   * Begins to take a version in, before its body has come.
+   *
+   * @return false when it is refused, and answered; the connection must not go on then
+   */
+  boolean beginUpload(Exchange exchange, RequestHead head, Route.Upload route) {
+    try {
+      begin(exchange);
+      ByteSize limit = catalog.uploadLimit();
+      if (head.contentLength() > limit.bytes()) {
+        throw new StatusException(
+            Status.TOO_LARGE,
+            "the upload of %d bytes is larger than repository.upload-limit, %s"
+                .formatted(head.contentLength(), limit));
+      }
+      Form form = head.isZip() ? Form.ZIP : Form.MODEL;
+      Optional<byte[]> digest = DigestField.sha256(head.headers().get(DigestField.NAME));
+      exchange.setUpload(
+          UploadRun.start(
+              exchange,
+              () -> catalog.receive(route.model(), route.version(), form),
+              digest,
+              uploads));
+      return true;
+    } catch (StatusException e) {
+      exchange.answer(Response.error(e, exchange.allocator()).closing());
+      return false;
+    }
+  }
+
+  /**
+   * Counts a request as running.
+   *
+   * @throws StatusException when the server drains, or the caller has asked too much
+   */
+  private void begin(Exchange exchange) {
+    if (!activity.begin()) {
+      throw StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN);
+    }
+    exchange.setCounted();
+    exchange.beginForCaller();
   }
 
   /** The executor for what would hold an event loop for too long. */
@@ -134,6 +197,11 @@ final class Api {
     }
   }
 
+  /** What may be seen with a key as it is now: a stream may outlive it. */
+  private ServerState stateFor(Demand demand, HttpHeaders headers) {
+    return backend.state().read(Admission.caller(backend.access(), demand, headers)::sees);
+  }
+
   private void dispatch(Exchange exchange, Route route, ByteBuf body) {
     switch (route) {
       case Route.ServerMetadata _ -> answer(exchange, Answers::server);
@@ -147,16 +215,40 @@ final class Api {
         ServedModel model = catalog.resolve(name, version);
         answer(exchange, target -> Answers.modelReady(target, model));
       }
+      case Route.ModelConfiguration(String name, String version) -> {
+        ServedModel model = catalog.resolve(name, version);
+        ModelConfig config = ModelConfigs.of(model, catalog.declared(model.version()));
+        answer(exchange, target -> ModelConfigs.write(target, config));
+      }
       case Route.Infer(String name, String version) -> {
-        infer(exchange, catalog.resolve(name, version), body);
+        infer(exchange, name, version, body);
       }
       case Route.Statistics(String name, String version) -> {
-        List<ModelCounters> models = backend.statisticsOf(name, version);
+        List<ModelCounters> models =
+            backend.statisticsOf(name, version).stream()
+                .filter(model -> exchange.caller().sees(model.version().model()))
+                .toList();
         answer(exchange, target -> StatisticsAnswer.write(target, models));
       }
-      case Route.Metrics _ -> MetricsRun.start(exchange, backend.metrics(), codecs);
+      case Route.Metrics _ ->
+          GatheredAnswer.start(
+              exchange,
+              Content.METRICS,
+              target -> GatheredAnswer.write(backend.metrics(), target),
+              codecs);
+      case Route.State _ ->
+          GatheredAnswer.start(
+              exchange,
+              Content.JSON,
+              target -> StateAnswer.write(target, backend.state().read(exchange.caller()::sees)),
+              codecs);
+      case Route.Events _ -> {
+        HttpHeaders headers = exchange.headers();
+        events.open(exchange, () -> stateFor(route.demand(), headers));
+      }
+      case Route.Page(String file) -> page.answer(exchange, file);
       case Route.Index _ -> {
-        List<Entry> entries = index(RepositoryRequests.onlyReady(body));
+        List<Entry> entries = index(RepositoryRequests.onlyReady(body), exchange.caller());
         answer(exchange, target -> Answers.index(target, entries));
       }
       case Route.Load(String name) -> {
@@ -167,6 +259,10 @@ final class Api {
         RepositoryRequests.deadline(body);
         answerWhenDone(exchange, catalog.unload(name));
       }
+      case Route.StoredVersion _, Route.Upload _ ->
+          throw new IllegalStateException(route + " is not answered here");
+      case Route.Delete(String name, String version) ->
+          answerWhenDone(exchange, catalog.delete(name, version));
       case Route.Workers _ -> {
         WorkersOverview workers = service.workers();
         answer(exchange, target -> Answers.workers(target, workers));
@@ -189,6 +285,21 @@ final class Api {
         Jobs jobs = jobs();
         answerElsewhere(exchange, () -> jobs.remove(id));
       }
+    }
+  }
+
+  /** A version that has just left is followed by the one that answers now, unless it was named. */
+  private void infer(Exchange exchange, String name, @Nullable String version, ByteBuf body) {
+    ServedModel model = catalog.resolve(name, version);
+    try {
+      infer(exchange, model, body);
+    } catch (StatusException e) {
+      ServedModel next =
+          version == null && e.status() == Status.NOT_FOUND ? catalog.resolve(name, null) : model;
+      if (next.version().equals(model.version())) {
+        throw e;
+      }
+      infer(exchange, next, body);
     }
   }
 
@@ -236,8 +347,9 @@ final class Api {
     }
   }
 
-  private List<Entry> index(boolean onlyReady) {
+  private List<Entry> index(boolean onlyReady, Caller caller) {
     return catalog.index().stream()
+        .filter(entry -> caller.sees(entry.name()))
         .filter(entry -> !onlyReady || entry.state() == State.READY)
         .toList();
   }

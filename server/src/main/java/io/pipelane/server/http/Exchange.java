@@ -2,12 +2,15 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,9 +30,13 @@ final class Exchange {
   private @Nullable Compression accepted;
   private boolean awaitsContinue;
   private boolean counted;
+  private Caller caller = Caller.ANYBODY;
+  private boolean begun;
+  private @Nullable UploadRun upload;
   private boolean abandoned;
   private @Nullable Response response;
   private @Nullable Runnable whenAbandoned;
+  private @Nullable Consumer<Channel> stream;
 
   Exchange(HttpConnection connection, RequestHead head, RequestBody body) {
     this.connection = connection;
@@ -57,6 +64,20 @@ final class Exchange {
 
   LatestDescription latestDescription() {
     return connection.latestDescription();
+  }
+
+  /** What takes the body instead; null where it is collected. */
+  @Nullable UploadRun upload() {
+    return upload;
+  }
+
+  void setUpload(UploadRun run) {
+    upload = run;
+  }
+
+  /** Has the connection look again whether to read. */
+  void readOn() {
+    connection.updateReading();
   }
 
   /** The only thread that may touch the exchange. */
@@ -92,6 +113,22 @@ final class Exchange {
     }
   }
 
+  /**
+   * Answers with a head, behind which the channel belongs to what is told it, until it closes.
+   *
+   * <p>A client that goes before that has the exchange abandoned.
+   */
+  void answerWithStream(Response head, Consumer<Channel> follower) {
+    if (isEnded()) {
+      head.release();
+      return;
+    }
+    Runnable giveUp = whenAbandoned;
+    stream = follower;
+    settle(head);
+    whenAbandoned = giveUp;
+  }
+
   private void compress(Compression wanted, Response answer) {
     Response compressed;
     try {
@@ -114,6 +151,7 @@ final class Exchange {
     }
     response = answer;
     whenAbandoned = null;
+    abandonUpload();
     body.release();
     uncount();
     connection.answered();
@@ -145,15 +183,45 @@ final class Exchange {
     counted = true;
   }
 
+  void setCaller(Caller asking) {
+    caller = asking;
+  }
+
+  /** Who asks. */
+  Caller caller() {
+    return caller;
+  }
+
+  /**
+   * Has the request count towards what its caller may ask.
+   *
+   * @throws StatusException when that is used up
+   */
+  void beginForCaller() {
+    caller.begin();
+    begun = true;
+  }
+
   private void uncount() {
+    if (begun) {
+      begun = false;
+      caller.end();
+    }
     if (counted) {
       counted = false;
       connection.activity().end();
     }
   }
 
+  private void abandonUpload() {
+    if (upload != null) {
+      upload.abandon();
+    }
+  }
+
   void abandon() {
     abandoned = true;
+    abandonUpload();
     body.release();
     uncount();
     if (response != null) {
@@ -174,6 +242,11 @@ final class Exchange {
 
   @Nullable Response response() {
     return response;
+  }
+
+  /** What the channel belongs to once the answer has been written; null where it goes on. */
+  @Nullable Consumer<Channel> stream() {
+    return stream;
   }
 
   boolean keepsAlive() {

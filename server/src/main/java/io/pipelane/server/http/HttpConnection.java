@@ -3,6 +3,8 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.DuplexChannel;
@@ -10,13 +12,14 @@ import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.handler.codec.http.TooLongHttpHeaderException;
-import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
-import io.pipelane.config.StatusException;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.http.Admission.Admitted;
+import io.pipelane.server.http.Admission.Refused;
+import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.http.ResponseHead.Persistence;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
@@ -28,6 +31,7 @@ import java.util.Deque;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,24 +76,29 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private final ServerActivity activity;
   private final TransferBuffers transfers;
   private final int maxRequestBytes;
+  private final Admission admission;
   private @Nullable ChannelHandlerContext attached;
   private final LatestDescription latestDescription = new LatestDescription();
   private final Deque<Exchange> exchanges = new ArrayDeque<>(4);
   private @Nullable Exchange receiving;
   private @Nullable Route receivingRoute;
-  private @Nullable String latestTarget;
-  private @Nullable Route latestRoute;
   private boolean lastRequestSeen;
   private boolean closing;
   private boolean inRead;
   private boolean flushOwed;
   private boolean flushQueued;
 
-  HttpConnection(Api api, ServerActivity activity, TransferBuffers transfers, int maxRequestBytes) {
+  HttpConnection(
+      Api api,
+      ServedPort port,
+      ServerActivity activity,
+      TransferBuffers transfers,
+      int maxRequestBytes) {
     this.api = api;
     this.activity = activity;
     this.transfers = transfers;
     this.maxRequestBytes = maxRequestBytes;
+    this.admission = new Admission(api.access(), port, maxRequestBytes);
   }
 
   ByteBufAllocator allocator() {
@@ -167,55 +176,29 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     receivingRoute = null;
     lastRequestSeen = !head.keepsAlive();
     if (request.decoderResult().isFailure()) {
-      refuse(malformed(request.decoderResult().cause()));
+      refuse(Response.malformed(request.decoderResult().cause(), allocator()));
       return;
     }
-    try {
-      receivingRoute = check(head);
-    } catch (StatusException e) {
-      refuseEarly(head, Response.error(e, allocator()));
-      return;
+    switch (admission.judge(head, allocator())) {
+      case Admitted(Route route, Caller caller) -> {
+        receivingRoute = route;
+        exchange.setCaller(caller);
+        if (route instanceof Route.Upload upload && !api.beginUpload(exchange, head, upload)) {
+          lastRequestSeen = true;
+          return;
+        }
+        offerContinue();
+        updateReading();
+      }
+      case Refused(Response response, boolean keeps) when keeps -> refuseEarly(head, response);
+      case Refused(Response response, boolean _) -> refuse(response);
     }
-    offerContinue();
-    updateReading();
   }
 
   private RequestBody newBody(RequestHead head) {
     boolean large = head.contentLength() >= TransferBuffers.LEAST_BYTES && head.encoding() == null;
     int binaryOffset = large ? InferenceHeader.binaryOffset(head.headers()) : 0;
     return new RequestBody(allocator(), transfers, head.contentLength(), binaryOffset);
-  }
-
-  /** Finds the route and refuses what needs no body to be refused. */
-  private @Nullable Route check(RequestHead head) {
-    Route route = route(head.target()).with(head.method());
-    if (!route.allows(head.method())) {
-      refuseEarly(head, Response.methodNotAllowed(allocator(), route.allowed()));
-      return null;
-    }
-    if (head.expectation() != null && !head.expectsContinue()) {
-      refuse(
-          Response.error(
-              HttpResponseStatus.EXPECTATION_FAILED,
-              allocator(),
-              "Expect \"" + UriPath.shorten(head.expectation()) + "\" is not understood"));
-      return null;
-    }
-    String unknownEncoding = head.unknownEncoding();
-    if (unknownEncoding != null) {
-      refuseEarly(head, Response.encodingUnknown(allocator(), unknownEncoding));
-      return null;
-    }
-    head.checkBody(maxRequestBytes);
-    return route;
-  }
-
-  private Route route(String target) {
-    if (latestRoute == null || !target.equals(latestTarget)) {
-      latestRoute = Route.of(target);
-      latestTarget = target;
-    }
-    return latestRoute;
   }
 
   private void receive(Exchange exchange, HttpContent content) {
@@ -228,7 +211,16 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     if (content.decoderResult().isFailure()) {
       lastRequestSeen = true;
-      exchange.answer(malformed(content.decoderResult().cause()).closing());
+      exchange.answer(Response.malformed(content.decoderResult().cause(), allocator()).closing());
+      return;
+    }
+    UploadRun upload = exchange.upload();
+    if (upload != null) {
+      upload.add(content.content());
+      if (last) {
+        upload.end();
+      }
+      updateReading();
       return;
     }
     RequestBody body = exchange.body();
@@ -264,16 +256,6 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     Objects.requireNonNull(receiving).answer(response);
   }
 
-  private Response malformed(Throwable cause) {
-    HttpResponseStatus status =
-        switch (cause) {
-          case TooLongHttpLineException _ -> HttpResponseStatus.REQUEST_URI_TOO_LONG;
-          case TooLongHttpHeaderException _ -> HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
-          default -> HttpResponseStatus.BAD_REQUEST;
-        };
-    return Response.error(status, allocator(), "malformed HTTP: " + cause.getMessage());
-  }
-
   /** Called by an exchange that has been answered. */
   void answered() {
     while (!closing) {
@@ -296,8 +278,10 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   }
 
   private void write(Exchange exchange, Response response) {
+    Consumer<Channel> stream = exchange.isHeadOnly() ? null : exchange.stream();
     boolean last =
         response.closes()
+            || response.content() == Content.EVENTS
             || !exchange.keepsAlive()
             || (activity.isDraining() && exchanges.isEmpty() && receiving == null);
     ResponseHead.prepend(
@@ -311,7 +295,12 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       closing = true;
       lastRequestSeen = true;
       boolean clientMaySend = receiving != null;
-      context().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(_ -> close(clientMaySend));
+      ChannelFuture written = context().writeAndFlush(Unpooled.EMPTY_BUFFER);
+      if (stream == null) {
+        written.addListener(_ -> close(clientMaySend));
+      } else {
+        stream.accept(context().channel());
+      }
     }
   }
 
@@ -339,9 +328,14 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  private void updateReading() {
+  /** Reads on, or stops reading, as things are. */
+  void updateReading() {
+    UploadRun upload = receiving == null ? null : receiving.upload();
     boolean wanted =
-        closing || (exchanges.size() < MAXIMUM_PIPELINED && context().channel().isWritable());
+        closing
+            || (exchanges.size() < MAXIMUM_PIPELINED
+                && context().channel().isWritable()
+                && (upload == null || !upload.isBehind()));
     if (context().channel().config().isAutoRead() != wanted) {
       context().channel().config().setAutoRead(wanted);
     }

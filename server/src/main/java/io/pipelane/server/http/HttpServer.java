@@ -26,9 +26,12 @@ import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The HTTP/1.1 front end. Requests are decoded on event loops, answered by the catalogue and the
@@ -50,6 +53,7 @@ public final class HttpServer implements AutoCloseable {
   private final Transport transport;
   private final boolean isSecure;
   private final Channel listener;
+  private final @Nullable Channel managementListener;
 
   private HttpServer(HttpSettings settings, Backend backend, TransferMemory transferMemory) {
     transfers = new TransferBuffers(transferMemory);
@@ -63,7 +67,13 @@ public final class HttpServer implements AutoCloseable {
             settings.eventLoops(), new DefaultThreadFactory("http", true), transport.ioHandlers());
     Api api = new Api(backend, activity, codecs);
     try {
-      listener = listen(settings, api);
+      ConnectionLimit limit = new ConnectionLimit(settings.maxConnections());
+      listener = listen(settings, settings.port(), ServedPort.PUBLIC, limit, api);
+      OptionalInt managementPort = backend.access().managementPort();
+      managementListener =
+          managementPort.isEmpty()
+              ? null
+              : listen(settings, managementPort.getAsInt(), ServedPort.MANAGEMENT, limit, api);
     } catch (RuntimeException | Error e) {
       stop();
       throw e;
@@ -82,8 +92,8 @@ public final class HttpServer implements AutoCloseable {
     return new HttpServer(settings, backend, transferMemory);
   }
 
-  private Channel listen(HttpSettings settings, Api api) {
-    ConnectionLimit limit = new ConnectionLimit(settings.maxConnections());
+  private Channel listen(
+      HttpSettings settings, int port, ServedPort served, ConnectionLimit limit, Api api) {
     ServerBootstrap bootstrap =
         new ServerBootstrap()
             .group(loops)
@@ -98,11 +108,11 @@ public final class HttpServer implements AutoCloseable {
                   protected void initChannel(Channel channel) {
                     if (limit.admit(channel)) {
                       connections.add(channel);
-                      configure(channel, settings, api);
+                      configure(channel, settings, served, api);
                     }
                   }
                 });
-    InetSocketAddress address = new InetSocketAddress(settings.host(), settings.port());
+    InetSocketAddress address = new InetSocketAddress(settings.host(), port);
     if (address.isUnresolved()) {
       throw new StatusException(
           Status.UNAVAILABLE,
@@ -124,7 +134,7 @@ public final class HttpServer implements AutoCloseable {
     return bound.channel();
   }
 
-  private void configure(Channel channel, HttpSettings settings, Api api) {
+  private void configure(Channel channel, HttpSettings settings, ServedPort served, Api api) {
     settings
         .tls()
         .ifPresent(tls -> channel.pipeline().addLast(tls.http().newHandler(channel.alloc())));
@@ -134,7 +144,7 @@ public final class HttpServer implements AutoCloseable {
             new IdleStateHandler(
                 true, 0, 0, settings.idleTimeout().toMillis(), TimeUnit.MILLISECONDS))
         .addLast(newDecoder())
-        .addLast(new HttpConnection(api, activity, transfers, settings.maxRequestBytes()));
+        .addLast(new HttpConnection(api, served, activity, transfers, settings.maxRequestBytes()));
   }
 
   /** The decoder of every connection's bytes. */
@@ -149,6 +159,12 @@ public final class HttpServer implements AutoCloseable {
   /** Where the server listens. */
   public InetSocketAddress address() {
     return (InetSocketAddress) listener.localAddress();
+  }
+
+  /** Where alone management is served; empty where it has no port of its own. */
+  public Optional<InetSocketAddress> managementAddress() {
+    return Optional.ofNullable(managementListener)
+        .map(channel -> (InetSocketAddress) channel.localAddress());
   }
 
   /** The same as an address that clients take, such as {@code http://127.0.0.1:8000}. */
@@ -171,6 +187,9 @@ public final class HttpServer implements AutoCloseable {
   public boolean drain(Duration timeout) {
     var idle = activity.drain();
     listener.close().awaitUninterruptibly();
+    if (managementListener != null) {
+      managementListener.close().awaitUninterruptibly();
+    }
     boolean answered = true;
     try {
       idle.get(timeout.toNanos(), TimeUnit.NANOSECONDS);

@@ -13,6 +13,9 @@ final class HttpStatusMapping {
   static HttpResponseStatus of(Status status) {
     return switch (status) {
       case INVALID_ARGUMENT -> HttpResponseStatus.BAD_REQUEST;
+      case UNAUTHENTICATED -> HttpResponseStatus.UNAUTHORIZED;
+      case PERMISSION_DENIED -> HttpResponseStatus.FORBIDDEN;
+      case RATE_LIMITED -> HttpResponseStatus.TOO_MANY_REQUESTS;
       case NOT_FOUND -> HttpResponseStatus.NOT_FOUND;
       case TOO_LARGE -> HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE;
       case UNAVAILABLE -> HttpResponseStatus.SERVICE_UNAVAILABLE;

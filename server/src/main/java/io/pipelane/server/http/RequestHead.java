@@ -29,6 +29,7 @@ record RequestHead(
     boolean statesKeepAlive,
     @Nullable String expectation,
     @Nullable String encoding) {
+  private static final String ZIP = "application/zip";
 
   static RequestHead of(HttpRequest request) {
     HttpHeaders headers = request.headers();
@@ -49,6 +50,12 @@ record RequestHead(
 
   boolean isHead() {
     return method.equals(HttpMethod.HEAD);
+  }
+
+  /** Whether the body is said to be a ZIP file. */
+  boolean isZip() {
+    String type = headers.get(HttpHeaderNames.CONTENT_TYPE);
+    return type != null && type.strip().regionMatches(true, 0, ZIP, 0, ZIP.length());
   }
 
   boolean expectsContinue() {

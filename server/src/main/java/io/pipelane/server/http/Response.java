@@ -3,9 +3,13 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.protocol.Answers;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -39,7 +43,11 @@ record Response(
     JSON,
     BINARY,
     METRICS,
-    PAGE
+    EVENTS,
+    PAGE,
+    STYLE,
+    SCRIPT,
+    IMAGE
   }
 
   /** A buffer to compose a body in. */
@@ -93,17 +101,31 @@ record Response(
 
   static Response error(StatusException error, ByteBufAllocator allocator) {
     String message = error.getMessage() == null ? error.status().name() : error.getMessage();
+    List<String> fields = new ArrayList<>();
     Duration retryAfter = error.retryAfter();
-    List<String> fields =
-        retryAfter == null
-            ? List.of()
-            : List.of("Retry-After: " + Math.max(1, retryAfter.plusMillis(999).toSeconds()));
+    if (retryAfter != null) {
+      fields.add("Retry-After: " + Math.max(1, retryAfter.plusMillis(999).toSeconds()));
+    }
+    if (error.status() == Status.UNAUTHENTICATED) {
+      fields.add("WWW-Authenticate: Bearer realm=\"pipelane\"");
+    }
     return of(
         HttpStatusMapping.of(error.status()),
         Content.JSON,
         fields,
         allocator,
         body -> Answers.error(body, message));
+  }
+
+  /** The answer to what is no HTTP, or more than is taken of it. */
+  static Response malformed(Throwable cause, ByteBufAllocator allocator) {
+    HttpResponseStatus status =
+        switch (cause) {
+          case TooLongHttpLineException _ -> HttpResponseStatus.REQUEST_URI_TOO_LONG;
+          case TooLongHttpHeaderException _ -> HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE;
+          default -> HttpResponseStatus.BAD_REQUEST;
+        };
+    return error(status, allocator, "malformed HTTP: " + cause.getMessage());
   }
 
   static Response methodNotAllowed(ByteBufAllocator allocator, String allow) {

@@ -2,6 +2,7 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.server.http.Response.Content;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -10,7 +11,7 @@ import java.nio.charset.StandardCharsets;
  */
 final class ResponseHead {
   /** Bytes that the longest head needs. */
-  static final int ROOM = 448;
+  static final int ROOM = 576;
 
   private static final byte[] OK = bytes("HTTP/1.1 200 OK\r\n");
   private static final byte[] VERSION = bytes("HTTP/1.1 ");
@@ -19,6 +20,10 @@ final class ResponseHead {
   private static final byte[] METRICS =
       bytes("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n");
   private static final byte[] PAGE = bytes("Content-Type: text/html; charset=utf-8\r\n");
+  private static final byte[] EVENTS = bytes("Content-Type: text/event-stream\r\n");
+  private static final byte[] STYLE = bytes("Content-Type: text/css; charset=utf-8\r\n");
+  private static final byte[] SCRIPT = bytes("Content-Type: text/javascript; charset=utf-8\r\n");
+  private static final byte[] IMAGE = bytes("Content-Type: image/svg+xml\r\n");
   private static final byte[] JSON_LENGTH = bytes("Inference-Header-Content-Length: ");
   private static final byte[] LENGTH = bytes("Content-Length: ");
   private static final byte[] STALL = bytes("Pipelane-Stall-Us: ");
@@ -60,17 +65,24 @@ final class ResponseHead {
     if (response.stallNanos() >= 0) {
       head.putField(STALL, (response.stallNanos() + 999) / 1000);
     }
-    head.putField(LENGTH, length);
+    boolean isStream = response.content() == Content.EVENTS;
+    if (!isStream) {
+      head.putField(LENGTH, length);
+    }
     if (response.jsonLength() >= 0) {
       head.putField(JSON_LENGTH, response.jsonLength());
     }
-    if (length > 0) {
+    if (length > 0 || isStream) {
       head.put(
           switch (response.content()) {
             case JSON -> JSON;
             case BINARY -> BINARY;
             case METRICS -> METRICS;
+            case EVENTS -> EVENTS;
             case PAGE -> PAGE;
+            case STYLE -> STYLE;
+            case SCRIPT -> SCRIPT;
+            case IMAGE -> IMAGE;
           });
     }
     head.putStatus(response.status());

@@ -3,7 +3,10 @@ package io.pipelane.server.http;
 import io.netty.handler.codec.http.HttpMethod;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.Role;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What a path asks for. */
@@ -31,9 +34,27 @@ sealed interface Route {
 
   record Unload(String model) implements Route {}
 
+  /** A version in the repository; called with what makes it one of the next two. */
+  record StoredVersion(String model, String version) implements Route {}
+
+  record Upload(String model, String version) implements Route {}
+
+  record Delete(String model, String version) implements Route {}
+
   record Workers() implements Route {}
 
   record Recycle(int worker) implements Route {}
+
+  record ModelConfiguration(String model, @Nullable String version) implements Route {}
+
+  /** The whole server's state. */
+  record State() implements Route {}
+
+  /** The same, pushed. */
+  record Events() implements Route {}
+
+  /** A file of the web page. */
+  record Page(String file) implements Route {}
 
   record JobList() implements Route {}
 
@@ -43,23 +64,54 @@ sealed interface Route {
 
   record RemoveJob(String id) implements Route {}
 
+  /** What a caller must be let do. */
+  default Demand demand() {
+    return switch (this) {
+      case Live _, Ready _, Page _ -> Demand.NONE;
+      case ServerMetadata _ -> Demand.ofAny("");
+      case ModelMetadata(String model, String _) -> Demand.ofAny(model);
+      case ModelReady(String model, String _) -> Demand.ofAny(model);
+      case ModelConfiguration(String model, String _) -> Demand.ofAny(model);
+      case Infer(String model, String _) -> Demand.of(Role.INFER, model);
+      case Statistics(String model, String _) -> Demand.of(Role.OBSERVE, model);
+      case Metrics _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
+      case State _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
+      case JobList _, ShowJob _ -> new Demand(Set.of(Role.INFER, Role.OBSERVE), Demand.ALL_MODELS);
+      case SubmitJob _, RemoveJob _ -> Demand.of(Role.INFER, Demand.ALL_MODELS);
+      case Index _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
+      case Load(String model) -> Demand.of(Role.MANAGE, model);
+      case Unload(String model) -> Demand.of(Role.MANAGE, model);
+      case StoredVersion(String model, String _) -> Demand.of(Role.MANAGE, model);
+      case Upload(String model, String _) -> Demand.of(Role.MANAGE, model);
+      case Delete(String model, String _) -> Demand.of(Role.MANAGE, model);
+      case Recycle _ -> Demand.of(Role.MANAGE, Demand.ALL_MODELS);
+    };
+  }
+
   /** What the same path asks for with another method. */
   default Route with(HttpMethod method) {
     return switch (this) {
       case JobList _ when method.equals(HttpMethod.POST) -> new SubmitJob();
       case ShowJob(String id) when method.equals(HttpMethod.DELETE) -> new RemoveJob(id);
+      case StoredVersion(String model, String version) when method.equals(HttpMethod.PUT) ->
+          new Upload(model, version);
+      case StoredVersion(String model, String version) when method.equals(HttpMethod.DELETE) ->
+          new Delete(model, version);
       default -> this;
     };
   }
 
   /** Whether the route is called with a method. */
   default boolean allows(HttpMethod method) {
-    if (this instanceof RemoveJob) {
-      return method.equals(HttpMethod.DELETE);
-    }
-    return isPost()
-        ? method.equals(HttpMethod.POST)
-        : method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD);
+    return switch (this) {
+      case StoredVersion _ -> false;
+      case Upload _ -> method.equals(HttpMethod.PUT);
+      case Delete _, RemoveJob _ -> method.equals(HttpMethod.DELETE);
+      default ->
+          isPost()
+              ? method.equals(HttpMethod.POST)
+              : method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD);
+    };
   }
 
   /** The methods that its path is called with. */
@@ -67,6 +119,7 @@ sealed interface Route {
     return switch (this) {
       case JobList _, SubmitJob _ -> "GET, HEAD, POST";
       case ShowJob _, RemoveJob _ -> "GET, HEAD, DELETE";
+      case StoredVersion _, Upload _, Delete _ -> "PUT, DELETE";
       default -> isPost() ? "POST" : "GET, HEAD";
     };
   }
@@ -80,9 +133,16 @@ sealed interface Route {
           Ready _,
           ModelMetadata _,
           ModelReady _,
+          ModelConfiguration _,
           Workers _,
           Statistics _,
           Metrics _,
+          State _,
+          Events _,
+          Page _,
+          StoredVersion _,
+          Upload _,
+          Delete _,
           JobList _,
           ShowJob _,
           RemoveJob _ ->
@@ -99,8 +159,10 @@ sealed interface Route {
   static Route of(String target) {
     List<String> path = UriPath.segments(target);
     Route route =
-        switch (path.isEmpty() ? "" : path.getFirst()) {
+        switch (path.isEmpty() ? "*" : path.getFirst()) {
           case "v2" -> below(path);
+          case "" -> path.size() == 1 ? new Page(WebPage.INDEX) : null;
+          case "page" -> path.size() == 2 ? new Page(path.get(1)) : null;
           case "metrics" -> path.size() == 1 ? new Metrics() : null;
           default -> null;
         };
@@ -122,7 +184,20 @@ sealed interface Route {
       case "models" -> model(rest);
       case "repository" -> repository(rest);
       case "workers" -> workers(rest);
+      case "pipelane" -> own(rest);
       case "jobs" -> jobs(rest);
+      default -> null;
+    };
+  }
+
+  /** What no extension of the protocol has. */
+  private static @Nullable Route own(List<String> path) {
+    if (path.size() != 1) {
+      return null;
+    }
+    return switch (path.getFirst()) {
+      case "state" -> new State();
+      case "events" -> new Events();
       default -> null;
     };
   }
@@ -157,6 +232,7 @@ sealed interface Route {
     }
     return switch (rest.getFirst()) {
       case "ready" -> new ModelReady(name, version);
+      case "config" -> new ModelConfiguration(name, version);
       case "infer" -> new Infer(name, version);
       case "stats" -> new Statistics(name, version == null ? "" : version);
       default -> null;
@@ -186,10 +262,15 @@ sealed interface Route {
     if (path.size() == 1 && path.getFirst().equals("index")) {
       return new Index();
     }
-    if (path.size() != 3 || !path.getFirst().equals("models")) {
+    if (path.size() < 3 || path.size() > 4 || !path.getFirst().equals("models")) {
       return null;
     }
     String name = UriPath.name(path.get(1));
+    if (path.size() == 4) {
+      return path.get(2).equals("versions")
+          ? new StoredVersion(name, UriPath.name(path.get(3)))
+          : null;
+    }
     return switch (path.get(2)) {
       case "load" -> new Load(name);
       case "unload" -> new Unload(name);

@@ -1,10 +1,12 @@
 package io.pipelane.server.net;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
@@ -15,6 +17,7 @@ import java.util.Optional;
  * What every front end answers from.
  *
  * @param statistics counts the inferences of all front ends
+ * @param access says who asks, and what he may
  * @param jobs none where the configuration names no folder for them
  */
 public record Backend(
@@ -22,6 +25,8 @@ public record Backend(
     InferenceService service,
     InferenceStatistics statistics,
     Metrics metrics,
+    StateSource state,
+    AccessControl access,
     Optional<Jobs> jobs) {
 
   /**

@@ -3,6 +3,7 @@ package io.pipelane.server.protocol;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.ProductVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -16,7 +17,7 @@ public final class Answers {
 
   /** The extensions served, as the server's metadata names them. */
   public static final List<String> EXTENSIONS =
-      List.of("binary_tensor_data", "model_repository", "statistics");
+      List.of("binary_tensor_data", "model_configuration", "model_repository", "statistics");
 
   /** What every model's metadata says that it runs on. */
   public static final String PLATFORM = "onnxruntime_onnx";
@@ -114,50 +115,69 @@ public final class Answers {
           json.writeStartArray();
           for (Entry entry : entries) {
             json.writeStartObject();
-            json.writeStringField("name", entry.name());
-            if (!entry.version().isEmpty()) {
-              json.writeStringField("version", entry.version());
-            }
-            json.writeStringField("state", entry.state().name());
-            json.writeStringField("reason", entry.reason());
-            if (!entry.notes().isEmpty()) {
-              json.writeArrayFieldStart("notes");
-              for (String note : entry.notes()) {
-                json.writeString(note);
-              }
-              json.writeEndArray();
-            }
+            writeEntry(json, entry);
             json.writeEndObject();
           }
           json.writeEndArray();
         });
   }
 
-  /** The worker processes. */
-  public static void workers(ByteBuf target, WorkersOverview workers) {
+  /** The members of an index's entry. */
+  static void writeEntry(JsonGenerator json, Entry entry) throws IOException {
+    json.writeStringField("name", entry.name());
+    if (!entry.version().isEmpty()) {
+      json.writeStringField("version", entry.version());
+    }
+    json.writeStringField("state", entry.state().name());
+    json.writeStringField("reason", entry.reason());
+    if (!entry.notes().isEmpty()) {
+      json.writeArrayFieldStart("notes");
+      for (String note : entry.notes()) {
+        json.writeString(note);
+      }
+      json.writeEndArray();
+    }
+  }
+
+  /** What has been put into the repository. */
+  public static void stored(ByteBuf target, IncomingVersion.Stored stored) {
     Json.write(
         target,
         json -> {
           json.writeStartObject();
-          json.writeNumberField("started", workers.started());
-          json.writeNumberField("lost", workers.lost());
-          json.writeStringField("last_loss", workers.lastLoss());
-          json.writeNumberField("last_pause_us", workers.lastPauseNanos() / 1_000);
-          json.writeArrayFieldStart("workers");
-          for (WorkersOverview.Entry worker : workers.workers()) {
-            json.writeStartObject();
-            json.writeNumberField("id", worker.id());
-            json.writeNumberField("pid", worker.pid());
-            json.writeStringField("state", worker.state().name());
-            json.writeNumberField("sessions", worker.sessions());
-            json.writeNumberField("memory_bytes", worker.memoryBytes());
-            json.writeStringField("device", worker.device());
-            json.writeNumberField("device_bytes", worker.deviceBytes());
-            json.writeEndObject();
-          }
-          json.writeEndArray();
+          json.writeStringField("name", stored.version().model());
+          json.writeStringField("version", Long.toString(stored.version().version()));
+          json.writeNumberField("bytes", stored.bytes());
+          json.writeStringField("sha256", stored.sha256());
           json.writeEndObject();
         });
+  }
+
+  /** The worker processes. */
+  public static void workers(ByteBuf target, WorkersOverview workers) {
+    Json.write(target, json -> writeWorkers(json, workers));
+  }
+
+  static void writeWorkers(JsonGenerator json, WorkersOverview workers) throws IOException {
+    json.writeStartObject();
+    json.writeNumberField("started", workers.started());
+    json.writeNumberField("lost", workers.lost());
+    json.writeStringField("last_loss", workers.lastLoss());
+    json.writeNumberField("last_pause_us", workers.lastPauseNanos() / 1_000);
+    json.writeArrayFieldStart("workers");
+    for (WorkersOverview.Entry worker : workers.workers()) {
+      json.writeStartObject();
+      json.writeNumberField("id", worker.id());
+      json.writeNumberField("pid", worker.pid());
+      json.writeStringField("state", worker.state().name());
+      json.writeNumberField("sessions", worker.sessions());
+      json.writeNumberField("memory_bytes", worker.memoryBytes());
+      json.writeStringField("device", worker.device());
+      json.writeNumberField("device_bytes", worker.deviceBytes());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeEndObject();
   }
 
   /** {@code {"error":...}}. */

@@ -25,7 +25,15 @@ public final class ModelCounters {
 
     static Failure of(Status status) {
       return switch (status) {
-        case INVALID_ARGUMENT, NOT_FOUND, TOO_LARGE, UNAVAILABLE, INSUFFICIENT_MEMORY -> REJECTED;
+        case INVALID_ARGUMENT,
+            UNAUTHENTICATED,
+            PERMISSION_DENIED,
+            RATE_LIMITED,
+            NOT_FOUND,
+            TOO_LARGE,
+            UNAVAILABLE,
+            INSUFFICIENT_MEMORY ->
+            REJECTED;
         case CANCELLED, DEADLINE_EXCEEDED -> CANCELED;
         case DEVICE_FAILURE -> BACKEND;
         case UNIMPLEMENTED, INTERNAL -> OTHER;

@@ -10,6 +10,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import java.nio.file.Path;
@@ -40,7 +41,9 @@ class CatalogModelTest {
             List.of(importNote));
     Path nowhere = Path.of("nowhere");
     return new VersionEntry.Ready(
-        new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere), ModelOptions.DEFAULT);
+        new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere),
+        ModelOptions.DEFAULT,
+        TritonConfig.NONE);
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.pipelane.server.catalog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,17 +10,21 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.modelstore.repository.IncomingVersion;
+import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.switcher.memory.Ledger;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.BeforeEach;
@@ -49,6 +54,10 @@ class RepositoryCatalogTest {
   }
 
   private PipelaneServer start() {
+    return start("false");
+  }
+
+  private PipelaneServer start(String upload) {
     return PipelaneServer.start(
         PipelaneConfig.of(
             TestDevices.settings(
@@ -59,6 +68,8 @@ class RepositoryCatalogTest {
                     cache.toString(),
                     "device.memory",
                     "4MiB",
+                    "repository.upload",
+                    upload,
                     "server.http-port",
                     "0"))));
   }
@@ -86,6 +97,39 @@ class RepositoryCatalogTest {
       assertEquals(State.READY, entry(server, "another").state());
       server.catalog().load("queued").join();
       assertEquals(State.READY, entry(server, "queued").state());
+    }
+  }
+
+  @Test
+  void uploadedVersion_isRolledForwardAndBack() throws Exception {
+    Path file = cache.resolve("uploaded.onnx");
+    TestModels.write(TestModels.chain(2, 32, 9), file);
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      try (IncomingVersion incoming = catalog.receive("small", "2", Form.MODEL)) {
+        incoming.write(ByteBuffer.wrap(Files.readAllBytes(file)));
+        incoming.finish(Optional.empty());
+      }
+      assertEquals(1, catalog.resolve("small", null).version().version());
+      catalog.load("small").join();
+      assertEquals(2, catalog.resolve("small", null).version().version());
+      catalog.delete("small", "2").join();
+      assertEquals(1, catalog.resolve("small", null).version().version());
+      assertFalse(Files.exists(repository.resolve("small/2")));
+      assertEquals(Status.NOT_FOUND, failure(catalog.delete("small", "2")).status());
+      catalog.delete("small", "1").join();
+      assertThrows(StatusException.class, () -> catalog.resolve("small", null));
+      assertEquals(List.of(), catalog.index());
+      server.switcher().verify();
+    }
+  }
+
+  @Test
+  void nothingIsUploadedOrDeleted_unlessAllowed() {
+    try (PipelaneServer server = start()) {
+      assertThrows(StatusException.class, () -> server.catalog().receive("small", "2", Form.MODEL));
+      assertEquals(Status.UNIMPLEMENTED, failure(server.catalog().delete("small", "1")).status());
     }
   }
 

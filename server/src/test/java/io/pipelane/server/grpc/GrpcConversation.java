@@ -1,10 +1,14 @@
 package io.pipelane.server.grpc;
 
+import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.MetadataUtils;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
@@ -26,6 +30,10 @@ final class GrpcConversation implements AutoCloseable {
   final ManagedChannel channel;
 
   GrpcConversation(InferenceService service) {
+    this(service, AccessControl.open());
+  }
+
+  GrpcConversation(InferenceService service, AccessControl access) {
     GrpcSettings settings =
         new GrpcSettings(
             "127.0.0.1",
@@ -35,7 +43,7 @@ final class GrpcConversation implements AutoCloseable {
             LARGEST_MESSAGE,
             Duration.ofSeconds(60),
             Optional.empty());
-    server = GrpcServer.start(settings, Backends.of(catalog, service), transferMemory);
+    server = GrpcServer.start(settings, Backends.of(catalog, service, access), transferMemory);
     channel =
         NettyChannelBuilder.forAddress(server.address())
             .usePlaintext()
@@ -46,6 +54,18 @@ final class GrpcConversation implements AutoCloseable {
   GRPCInferenceServiceBlockingStub client() {
     return GRPCInferenceServiceGrpc.newBlockingStub(channel)
         .withDeadlineAfter(30, TimeUnit.SECONDS);
+  }
+
+  /** The same, sending a key along. */
+  GRPCInferenceServiceBlockingStub client(String key) {
+    return client().withInterceptors(key(key));
+  }
+
+  ClientInterceptor key(String key) {
+    Metadata headers = new Metadata();
+    headers.put(
+        Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + key);
+    return MetadataUtils.newAttachHeadersInterceptor(headers);
   }
 
   @Override

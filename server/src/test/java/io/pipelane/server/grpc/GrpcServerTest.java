@@ -16,6 +16,7 @@ import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.stub.StreamObserver;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.protocol.grpc.ModelConfigRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
@@ -32,6 +33,7 @@ import io.pipelane.protocol.grpc.RepositoryModelUnloadRequest;
 import io.pipelane.protocol.grpc.ServerLiveRequest;
 import io.pipelane.protocol.grpc.ServerMetadataRequest;
 import io.pipelane.protocol.grpc.ServerReadyRequest;
+import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.server.http.EchoService;
 import java.time.Duration;
 import java.util.List;
@@ -70,9 +72,13 @@ class GrpcServerTest {
           HealthGrpc.newBlockingStub(conversation.channel)
               .check(HealthCheckRequest.getDefaultInstance())
               .getStatus());
+      ModelConfig config =
+          client.modelConfig(ModelConfigRequest.newBuilder().setName("echo").build()).getConfig();
+      assertEquals("onnxruntime_onnx", config.getPlatform());
+      assertEquals(List.of(-1L, 4L), config.getInput(0).getDimsList());
       assertEquals(
           Code.UNIMPLEMENTED,
-          code(() -> client.modelConfig(ModelConfigRequest.newBuilder().setName("echo").build())));
+          code(() -> client.traceSetting(TraceSettingRequest.getDefaultInstance())));
     }
   }
 

@@ -36,7 +36,10 @@ class ApiTest {
     assertEquals("application/json", server.header("content-type"));
     assertTrue(server.text().startsWith("{\"name\":\"pipelane\",\"version\":\""), server.text());
     assertTrue(
-        server.text().endsWith("[\"binary_tensor_data\",\"model_repository\",\"statistics\"]}"));
+        server
+            .text()
+            .endsWith(
+                "[\"binary_tensor_data\",\"model_configuration\",\"model_repository\",\"statistics\"]}"));
     assertEquals(server.text(), get("/v2/?x=y").text());
     assertEquals(
         "{\"name\":\"echo\",\"versions\":[\"1\",\"2\"],\"platform\":\"onnxruntime_onnx\","
@@ -138,7 +141,6 @@ class ApiTest {
   void unknownPaths_areNotFound() {
     List<String> paths =
         List.of(
-            "/",
             "/v1",
             "/v2/health",
             "/v2/health/live/",

@@ -25,7 +25,8 @@ final class Conversation implements AutoCloseable {
 
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
   final TransferMemory transferMemory = new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES));
-  final ServerActivity activity = new ServerActivity();
+  final ServerActivity activity;
+  private final Api api;
   final EmbeddedChannel channel = new EmbeddedChannel();
   private final ByteArrayOutputStream received = new ByteArrayOutputStream();
 
@@ -38,16 +39,32 @@ final class Conversation implements AutoCloseable {
   }
 
   Conversation(Backend backend, Executor codecs) {
+    this(backend, new ServerActivity(), codecs);
+  }
+
+  private Conversation(Backend backend, ServerActivity activity, Executor codecs) {
+    this(new Api(backend, activity, codecs), activity);
+  }
+
+  private Conversation(Api api, ServerActivity activity) {
+    this.api = api;
+    this.activity = activity;
     channel.config().setAllocator(allocator);
-    Api api = new Api(backend, activity, codecs);
     TransferBuffers transfers = new TransferBuffers(transferMemory);
     channel
         .pipeline()
-        .addLast(HttpServer.newDecoder(), new HttpConnection(api, activity, transfers, LIMIT));
+        .addLast(
+            HttpServer.newDecoder(),
+            new HttpConnection(api, ServedPort.PUBLIC, activity, transfers, LIMIT));
   }
 
   static Conversation usual() {
     return new Conversation(FakeCatalog.usual(), EchoService.inline());
+  }
+
+  /** Another connection of the same server. */
+  static Conversation beside(Conversation other) {
+    return new Conversation(other.api, other.activity);
   }
 
   Conversation send(byte[] bytes) {

@@ -5,9 +5,11 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.BatchingOptions;
+import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Limits;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -28,7 +30,12 @@ public final class FakeCatalog implements ModelCatalog {
   private final Map<String, ServedModel> models = new LinkedHashMap<>();
   public final List<String> calls = new ArrayList<>();
   public final CompletableFuture<Void> loading = new CompletableFuture<>();
+  @Nullable RepositoryWriter writer;
   public volatile boolean ready = true;
+  List<Entry> entries =
+      List.of(
+          new Entry("echo", "2", State.READY, ""),
+          new Entry("broken", "1", State.UNAVAILABLE, "corrupt \"file\""));
 
   public static FakeCatalog usual() {
     FakeCatalog catalog = new FakeCatalog();
@@ -88,9 +95,7 @@ public final class FakeCatalog implements ModelCatalog {
 
   @Override
   public List<Entry> index() {
-    return List.of(
-        new Entry("echo", "2", State.READY, ""),
-        new Entry("broken", "1", State.UNAVAILABLE, "corrupt \"file\""));
+    return entries;
   }
 
   @Override
@@ -110,6 +115,18 @@ public final class FakeCatalog implements ModelCatalog {
       throw new StatusException(Status.NOT_FOUND, "version " + version + " is unknown");
     }
     return model;
+  }
+
+  @Override
+  public ByteSize uploadLimit() {
+    return writer == null ? ModelCatalog.super.uploadLimit() : writer.limit();
+  }
+
+  @Override
+  public IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
+    return writer == null
+        ? ModelCatalog.super.receive(name, version, form)
+        : writer.receive(new ModelVersion(name, Long.parseLong(version)), form);
   }
 
   @Override

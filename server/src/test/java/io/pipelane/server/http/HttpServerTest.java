@@ -11,6 +11,7 @@ import io.netty.channel.uring.IoUring;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
@@ -18,6 +19,7 @@ import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -25,6 +27,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -227,6 +230,33 @@ class HttpServerTest {
         assertTrue(submitted.await(10, TimeUnit.SECONDS));
       }
       assertTrue(cancelled.await(10, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void managementPort_servesManagementAndNoInference() throws Exception {
+    AccessControl access = AccessControl.of(Optional.empty(), OptionalInt.of(0));
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.loading.complete(null);
+    try (HttpServer server =
+        HttpServer.start(
+            settings(Transport.AUTO),
+            Backends.of(catalog, EchoService.inline(), access),
+            new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES)))) {
+      InetSocketAddress management = server.managementAddress().orElseThrow();
+      String load = "POST /v2/repository/models/a/load HTTP/1.0\r\nContent-Length: 0\r\n\r\n";
+      assertEquals(404, talkOnce(server.address(), load).status());
+      assertEquals(200, talkOnce(management, load).status());
+      String infer = "POST /v2/models/echo/infer HTTP/1.0\r\nContent-Length: 0\r\n\r\n";
+      assertEquals(404, talkOnce(management, infer).status());
+      assertEquals(200, talkOnce(management, "GET /v2/health/ready HTTP/1.0\r\n\r\n").status());
+    }
+  }
+
+  private static Reply talkOnce(InetSocketAddress address, String request) throws IOException {
+    try (Socket socket = new Socket(address.getAddress(), address.getPort())) {
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      return Reply.all(socket.getInputStream().readAllBytes()).getFirst();
     }
   }
 

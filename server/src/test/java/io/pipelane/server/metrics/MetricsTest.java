@@ -30,7 +30,11 @@ class MetricsTest {
 
   private static DeviceState device() {
     Ledger ledger =
-        new Ledger(1000, 10, 40, List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, 4)));
+        new Ledger(
+            1000,
+            10,
+            40,
+            List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, List.of(20L, 20L, 20L, 15L))));
     return new DeviceState(
         new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
         new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),

@@ -1,12 +1,15 @@
 package io.pipelane.server.net;
 
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
+import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 
@@ -15,13 +18,25 @@ public final class Backends {
   private Backends() {}
 
   public static Backend of(ModelCatalog catalog, InferenceService service) {
-    return of(catalog, service, Optional.empty());
+    return of(catalog, service, AccessControl.open());
+  }
+
+  public static Backend of(ModelCatalog catalog, InferenceService service, AccessControl access) {
+    return of(catalog, service, access, Optional.empty());
   }
 
   public static Backend of(ModelCatalog catalog, InferenceService service, Optional<Jobs> jobs) {
+    return of(catalog, service, AccessControl.open(), jobs);
+  }
+
+  private static Backend of(
+      ModelCatalog catalog, InferenceService service, AccessControl access, Optional<Jobs> jobs) {
     InferenceStatistics statistics = new InferenceStatistics();
     Metrics metrics =
         new Metrics(statistics, Map::of, () -> WorkersOverview.NONE, () -> JobCounts.NONE);
-    return new Backend(catalog, service, statistics, metrics, jobs);
+    StateSource state =
+        new StateSource(
+            catalog, statistics, Map::of, () -> WorkersOverview.NONE, InstantSource.system());
+    return new Backend(catalog, service, statistics, metrics, state, access, jobs);
   }
 }

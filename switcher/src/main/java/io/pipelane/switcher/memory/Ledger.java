@@ -23,7 +23,7 @@ public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<En
    * @param residentBytes its pages on the device, whole pages
    * @param arriving whether a transfer is under way
    * @param leases runs under way
-   * @param groups copies that bring the whole model in
+   * @param groupBytes what each of the copies moves that bring the whole model in
    */
   public record Entry(
       ModelVersion model,
@@ -32,7 +32,16 @@ public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<En
       long residentBytes,
       boolean arriving,
       int leases,
-      int groups) {}
+      List<Long> groupBytes) {
+    public Entry {
+      groupBytes = List.copyOf(groupBytes);
+    }
+
+    /** Copies that bring the whole model in. */
+    public int groups() {
+      return groupBytes.size();
+    }
+  }
 
   /**
    * Checks that the parts add up to the whole and stay inside the capacity.

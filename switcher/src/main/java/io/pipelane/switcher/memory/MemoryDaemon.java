@@ -123,7 +123,7 @@ public final class MemoryDaemon implements AutoCloseable {
       if (memory.residencies.containsKey(model.version())) {
         throw new IllegalStateException(model.version() + " is registered already");
       }
-      int groups = grouping.groups(model.plan(), 0).size();
+      List<Grouping.Group> groups = grouping.groups(model.plan(), 0);
       Structure structure = structures.join(model.plan());
       Holding holding = holdings.add(stalls.bySize(model.plan()), nanoClock.getAsLong());
       Residency residency = new Residency(model, structure, groups, holding, inPlace);

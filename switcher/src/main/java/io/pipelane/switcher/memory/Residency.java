@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.SegmentProfile;
 import io.pipelane.switcher.residency.Holding;
 import java.util.ArrayList;
@@ -23,8 +24,8 @@ final class Residency {
   final Holding holding;
   final InPlaceWeights inPlace;
 
-  /** Copies that bring the whole model in. */
-  final int groups;
+  /** What each of the copies moves that bring the whole model in. */
+  final List<Long> groupBytes;
 
   final List<Arrival> arrivals = new ArrayList<>();
   final List<Page> pages = new ArrayList<>();
@@ -44,11 +45,11 @@ final class Residency {
   Residency(
       ImportedModel model,
       Structure structure,
-      int groups,
+      List<Group> groups,
       Holding holding,
       InPlaceWeights inPlace) {
     this.inPlace = inPlace;
-    this.groups = groups;
+    this.groupBytes = groups.stream().map(Group::byteSize).toList();
     this.model = model;
     this.structure = structure;
     this.holding = holding;

@@ -113,7 +113,7 @@ final class WeightMemory {
         residentBytes(residency),
         residency.isArriving(),
         residency.leases,
-        residency.groups);
+        residency.groupBytes);
   }
 
   /** Gives a mounted model pages as far as a byte; there is room for them. */

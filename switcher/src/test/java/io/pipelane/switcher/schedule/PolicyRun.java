@@ -85,7 +85,7 @@ final class PolicyRun {
   /** Until nobody waits. */
   void drain(Watcher watcher) {
     while (!waiting.isEmpty() || !running.isEmpty()) {
-      pass(10_000, watcher);
+      pass(1_000_000, watcher);
     }
   }
 }

@@ -13,31 +13,35 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 
-/** One scrape: written on a codec thread, answered on the event loop. */
-final class MetricsRun {
+/** An answer whose writing takes locks: written on a codec thread, sent on the event loop. */
+final class GatheredAnswer {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-  private MetricsRun() {}
+  private GatheredAnswer() {}
 
-  static void start(Exchange exchange, Metrics metrics, Executor codecs) {
+  /**
+   * Begins to answer a request; returns at once.
+   *
+   * @param writer appends the body
+   * @throws StatusException when the codec threads have too much to do
+   */
+  static void start(Exchange exchange, Content content, Consumer<ByteBuf> writer, Executor codecs) {
     try {
-      codecs.execute(() -> write(exchange, metrics));
+      codecs.execute(() -> write(exchange, content, writer));
     } catch (RejectedExecutionException e) {
-      throw StatusException.unavailable("the server is busy; scrape it again", RETRY_AFTER);
+      throw StatusException.unavailable("the server is busy; ask again", RETRY_AFTER);
     }
   }
 
-  private static void write(Exchange exchange, Metrics metrics) {
+  private static void write(Exchange exchange, Content content, Consumer<ByteBuf> writer) {
     Response response;
     try {
       response =
-          Response.of(
-              HttpResponseStatus.OK,
-              Content.METRICS,
-              List.of(),
-              exchange.allocator(),
-              body -> write(metrics, body));
+          Response.of(HttpResponseStatus.OK, content, List.of(), exchange.allocator(), writer);
+    } catch (StatusException e) {
+      response = Response.error(e, exchange.allocator());
     } catch (RuntimeException | OutOfMemoryError e) {
       response = Response.error(Api.internal(e), exchange.allocator());
     }
@@ -49,7 +53,8 @@ final class MetricsRun {
     }
   }
 
-  private static void write(Metrics metrics, ByteBuf body) {
+  /** Appends all metrics. */
+  static void write(Metrics metrics, ByteBuf body) {
     try (OutputStream stream = new ByteBufOutputStream(body)) {
       metrics.write(stream);
     } catch (IOException e) {

@@ -1,0 +1,31 @@
+package io.pipelane.config;
+
+import java.util.regex.Pattern;
+
+/** What a model may be called. */
+public record ModelName(String text) {
+  /** The same in words. */
+  public static final String FORM =
+      "1 to 128 letters, digits and . _ - or space, the first no dot and no space";
+
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._ -]{0,127}");
+
+  /**
+   * @throws IllegalArgumentException for what no model may be called
+   */
+  public ModelName {
+    if (!isOne(text)) {
+      throw new IllegalArgumentException("\"" + text + "\" is no name of a model: " + FORM);
+    }
+  }
+
+  /** Whether a model may be called so. */
+  public static boolean isOne(String text) {
+    return NAME.matcher(text).matches();
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

@@ -1,0 +1,131 @@
+package io.pipelane.modelstore.repository;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Optional;
+
+/** A version on its way into a repository. Used by one thread; its methods block. */
+public final class IncomingVersion implements AutoCloseable {
+  private static final String MODEL_FILE = "model.onnx";
+  private static final String PACKED_FILE = "packed.zip";
+
+  private final RepositoryWriter writer;
+  private final ModelVersion version;
+  private final Form form;
+  private final Path draft;
+  private final Path content;
+  private final FileChannel file;
+  private final MessageDigest digest = sha256();
+  private long bytes;
+
+  /** What is sent. */
+  public enum Form {
+    /** The model's file alone. */
+    MODEL,
+    /** A ZIP file of the version's folder. */
+    ZIP
+  }
+
+  /**
+   * What has been put into the repository.
+   *
+   * @param bytes as they were sent
+   * @param sha256 of these bytes, in hexadecimal
+   */
+  public record Stored(ModelVersion version, long bytes, String sha256) {}
+
+  IncomingVersion(RepositoryWriter writer, ModelVersion version, Form form, Path draft)
+      throws IOException {
+    this.writer = writer;
+    this.version = version;
+    this.form = form;
+    this.draft = draft;
+    this.content = Files.createDirectory(draft.resolve("content"));
+    Path target = form == Form.ZIP ? draft.resolve(PACKED_FILE) : content.resolve(MODEL_FILE);
+    this.file = FileChannel.open(target, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+  }
+
+  /**
+   * Takes the next bytes.
+   *
+   * @throws StatusException {@link Status#TOO_LARGE} beyond the writer's limit
+   */
+  public void write(ByteBuffer piece) throws IOException {
+    bytes += piece.remaining();
+    if (bytes > writer.limit().bytes()) {
+      throw tooLarge();
+    }
+    digest.update(piece.duplicate());
+    while (piece.hasRemaining()) {
+      file.write(piece);
+    }
+  }
+
+  private StatusException tooLarge() {
+    return new StatusException(
+        Status.TOO_LARGE,
+        "%s has more than repository.upload-limit, %s".formatted(version, writer.limit()));
+  }
+
+  /**
+   * Puts the version into the repository.
+   *
+   * @param expected the SHA-256 of what was sent, as the sender knows it
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has come, when it
+   *     cannot be unpacked, or when the version has come there meanwhile
+   */
+  public Stored finish(Optional<byte[]> expected) throws IOException {
+    byte[] found = digest.digest();
+    String text = HexFormat.of().formatHex(found);
+    if (expected.isPresent() && !MessageDigest.isEqual(expected.get(), found)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "what has come of %s has the SHA-256 %s, not %s; send it again"
+              .formatted(version, text, HexFormat.of().formatHex(expected.get())));
+    }
+    file.force(true);
+    file.close();
+    if (form == Form.ZIP) {
+      ZipFolder.unpack(draft.resolve(PACKED_FILE), content, writer.limit());
+    }
+    flush(content);
+    writer.publish(content, version);
+    return new Stored(version, bytes, text);
+  }
+
+  /** Has a folder's entries reach the disk. */
+  static void flush(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new AssertionError("every JDK has SHA-256", e);
+    }
+  }
+
+  /** Clears away what is left; what has been finished stays. */
+  @Override
+  public void close() {
+    try {
+      file.close();
+    } catch (IOException e) {
+      // The draft goes anyway.
+    }
+    RepositoryWriter.deleteQuietly(draft);
+  }
+}

@@ -1,0 +1,160 @@
+package io.pipelane.modelstore.repository;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.ModelName;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
+
+/**
+ * Puts versions of models into a repository and takes them out again. A version is there whole or
+ * not at all: it is put together in a folder whose name a scan passes over, and renamed at the end.
+ * Methods block; safe for any thread.
+ */
+public final class RepositoryWriter {
+  private static final String DRAFT = ".draft-";
+  private static final System.Logger LOG = System.getLogger(RepositoryWriter.class.getName());
+
+  private final Path root;
+  private final ByteSize limit;
+  private final RandomGenerator names;
+
+  /**
+   * Takes charge of a repository folder, and clears away what an earlier process left unfinished.
+   *
+   * @param limit the largest version, packed or not
+   * @param names makes names of drafts
+   * @throws StatusException {@link Status#UNAVAILABLE} when the folder cannot be written to
+   */
+  public RepositoryWriter(Path root, ByteSize limit, RandomGenerator names) {
+    this.root = root.toAbsolutePath();
+    this.limit = limit;
+    this.names = names;
+    if (!Files.isWritable(this.root)) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "repository.upload is true, but " + this.root + " cannot be written to");
+    }
+    try (DirectoryStream<Path> drafts = Files.newDirectoryStream(this.root, DRAFT + "*")) {
+      drafts.forEach(RepositoryWriter::deleteQuietly);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The largest version, packed or not. */
+  public ByteSize limit() {
+    return limit;
+  }
+
+  /**
+   * Begins to take in a version.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a name that is not allowed and for
+   *     a version that is there, {@link Status#UNAVAILABLE} when nothing can be written
+   */
+  public IncomingVersion receive(ModelVersion version, IncomingVersion.Form form) {
+    Path target = target(version);
+    if (Files.exists(target)) {
+      throw exists(version);
+    }
+    Path draft = root.resolve(newName());
+    try {
+      return new IncomingVersion(this, version, form, Files.createDirectory(draft));
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "the repository cannot be written to: " + e.getMessage(), e);
+    }
+  }
+
+  private String newName() {
+    return DRAFT + HexFormat.of().toHexDigits(names.nextLong());
+  }
+
+  private Path target(ModelVersion version) {
+    if (!ModelName.isOne(version.model())) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "\"%s\" is no name of a model: %s".formatted(version.model(), ModelName.FORM));
+    }
+    return folder(version).resolve(Long.toString(version.version()));
+  }
+
+  private Path folder(ModelVersion version) {
+    return root.resolve(version.model());
+  }
+
+  /** Makes a finished folder a version. */
+  void publish(Path folder, ModelVersion version) throws IOException {
+    Path target = target(version);
+    Files.createDirectories(folder(version));
+    if (Files.exists(target)) {
+      throw exists(version);
+    }
+    // A folder that has come there meanwhile and is not empty makes this fail.
+    Files.move(folder, target, StandardCopyOption.ATOMIC_MOVE);
+    IncomingVersion.flush(folder(version));
+    LOG.log(Level.INFO, "{0} has been uploaded", version);
+  }
+
+  /**
+   * Deletes a version.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when there is none
+   */
+  public void delete(ModelVersion version) {
+    Path target = target(version);
+    Path leaving = root.resolve(newName());
+    if (!Files.isDirectory(target)) {
+      throw new StatusException(Status.NOT_FOUND, "the repository has no " + version);
+    }
+    try {
+      Files.move(target, leaving, StandardCopyOption.ATOMIC_MOVE);
+      deleteQuietly(leaving);
+      deleteIfEmpty(folder(version));
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE, version + " cannot be deleted: " + e.getMessage(), e);
+    }
+    LOG.log(Level.INFO, "{0} has been deleted", version);
+  }
+
+  private static void deleteIfEmpty(Path folder) throws IOException {
+    try (Stream<Path> children = Files.list(folder)) {
+      if (children.findAny().isPresent()) {
+        return;
+      }
+    }
+    Files.delete(folder);
+  }
+
+  /** Deletes a folder with all that is in it; links are not followed. */
+  static void deleteQuietly(Path folder) {
+    try (Stream<Path> paths = Files.walk(folder)) {
+      List<Path> deepestFirst = paths.sorted(Comparator.reverseOrder()).toList();
+      for (Path path : deepestFirst) {
+        Files.deleteIfExists(path);
+      }
+    } catch (IOException | UncheckedIOException e) {
+      LOG.log(Level.WARNING, "{0} is left behind: {1}", folder, e.getMessage());
+    }
+  }
+
+  private static StatusException exists(ModelVersion version) {
+    return new StatusException(
+        Status.INVALID_ARGUMENT,
+        version + " is there already; versions never change: upload it as another, or delete it");
+  }
+}

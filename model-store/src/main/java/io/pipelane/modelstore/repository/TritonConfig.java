@@ -1,0 +1,138 @@
+package io.pipelane.modelstore.repository;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.DataType;
+import io.pipelane.protocol.grpc.ModelConfig;
+import io.pipelane.protocol.grpc.ModelInput;
+import io.pipelane.protocol.grpc.ModelOutput;
+import io.pipelane.protocol.grpc.ModelVersionPolicy;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * A model's configuration as Triton's owners write it, {@code config.pbtxt} beside its versions.
+ *
+ * @param isWritten whether there is such a file
+ * @param ignored paths of what is set there and not heeded, in order
+ */
+public record TritonConfig(boolean isWritten, ModelConfig message, List<String> ignored) {
+  private static final String MODEL_FILE = "model.onnx";
+  private static final String PREFIX = "TYPE_";
+
+  /** What stands for a missing file: nothing is asked for. */
+  public static final TritonConfig NONE =
+      new TritonConfig(false, ModelConfig.getDefaultInstance(), List.of());
+
+  public TritonConfig {
+    ignored = List.copyOf(ignored);
+  }
+
+  /** The file's name in each version's folder. */
+  public String modelFile() {
+    return message.getDefaultModelFilename().isEmpty()
+        ? MODEL_FILE
+        : message.getDefaultModelFilename();
+  }
+
+  /**
+   * Which of the versions that are there are served: the latest, unless the file says otherwise.
+   */
+  List<Long> served(List<Long> versions) {
+    if (!isWritten) {
+      return versions;
+    }
+    ModelVersionPolicy policy = message.getVersionPolicy();
+    return switch (policy.getPolicyChoiceCase()) {
+      case ALL -> versions;
+      case SPECIFIC ->
+          versions.stream().filter(policy.getSpecific().getVersionsList()::contains).toList();
+      case LATEST -> latest(versions, policy.getLatest().getNumVersions());
+      case POLICYCHOICE_NOT_SET -> latest(versions, 1);
+    };
+  }
+
+  private static List<Long> latest(List<Long> versions, int number) {
+    return versions.stream()
+        .sorted(Comparator.reverseOrder())
+        .limit(Math.max(1, Integer.toUnsignedLong(number)))
+        .sorted()
+        .toList();
+  }
+
+  /**
+   * Checks what the file says of inputs and outputs against what the model has.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} naming the tensor, what is said of it
+   *     and what it is
+   */
+  public void check(List<TensorSpec> inputs, List<TensorSpec> outputs) {
+    for (ModelInput input : message.getInputList()) {
+      List<Long> dims =
+          input.hasReshape() ? input.getReshape().getShapeList() : input.getDimsList();
+      check("input", input.getName(), input.getDataType(), dims, inputs);
+    }
+    for (ModelOutput output : message.getOutputList()) {
+      List<Long> dims =
+          output.hasReshape() ? output.getReshape().getShapeList() : output.getDimsList();
+      check("output", output.getName(), output.getDataType(), dims, outputs);
+    }
+  }
+
+  private void check(
+      String kind, String name, DataType type, List<Long> dims, List<TensorSpec> specs) {
+    TensorSpec spec =
+        specs.stream()
+            .filter(candidate -> candidate.name().equals(name))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    refused(
+                        "%s \"%s\" is not the model's; it has %s"
+                            .formatted(kind, name, specs.stream().map(TensorSpec::name).toList())));
+    if (type != DataType.TYPE_INVALID && type != typeOf(spec.type())) {
+      throw refused(
+          "%s \"%s\" is of %s, in the model of %s"
+              .formatted(kind, name, type, typeOf(spec.type())));
+    }
+    List<Long> shape = new ArrayList<>(dims);
+    if (message.getMaxBatchSize() > 0) {
+      shape.addFirst(-1L);
+    }
+    if (!dims.isEmpty() && !agree(shape, spec.shape().toArray())) {
+      throw refused(
+          "%s \"%s\" has the shape %s%s, in the model %s"
+              .formatted(
+                  kind,
+                  name,
+                  shape,
+                  message.getMaxBatchSize() > 0 ? ", the batch of max_batch_size in front" : "",
+                  spec.shape()));
+    }
+  }
+
+  /** -1 agrees with everything. */
+  private static boolean agree(List<Long> said, long[] known) {
+    if (said.size() != known.length) {
+      return false;
+    }
+    for (int i = 0; i < known.length; i++) {
+      if (said.get(i) >= 0 && known[i] >= 0 && said.get(i) != known[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** What the file format calls a type. */
+  public static DataType typeOf(TensorType type) {
+    return type == TensorType.BYTES ? DataType.TYPE_STRING : DataType.valueOf(PREFIX + type.name());
+  }
+
+  static StatusException refused(String reason) {
+    return new StatusException(Status.INVALID_ARGUMENT, TritonConfigFile.NAME + ": " + reason);
+  }
+}

@@ -1,0 +1,129 @@
+package io.pipelane.modelstore.repository;
+
+import static io.pipelane.modelstore.repository.TritonConfig.refused;
+
+import com.google.protobuf.Message;
+import com.google.protobuf.TextFormat;
+import io.pipelane.config.ModelName;
+import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.ModelConfig;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/** Reads {@code config.pbtxt}. */
+final class TritonConfigFile {
+  static final String NAME = "config.pbtxt";
+
+  private static final int MAXIMUM_BYTES = 1 << 20;
+
+  /** What has a meaning here, each with all that lies below it. */
+  private static final Set<String> HEEDED =
+      Set.of(
+          "name",
+          "platform",
+          "backend",
+          "version_policy",
+          "max_batch_size",
+          "default_model_filename",
+          "input.name",
+          "input.data_type",
+          "input.dims",
+          "output.name",
+          "output.data_type",
+          "output.dims",
+          "dynamic_batching.preferred_batch_size",
+          "dynamic_batching.max_queue_delay_microseconds",
+          "dynamic_batching.preserve_ordering",
+          "dynamic_batching.default_queue_policy.max_queue_size",
+          "dynamic_batching.default_queue_policy.default_timeout_microseconds",
+          "dynamic_batching.default_queue_policy.allow_timeout_override",
+          "model_warmup.name",
+          "model_warmup.batch_size",
+          "model_warmup.inputs",
+          "model_warmup.count");
+
+  private TritonConfigFile() {}
+
+  /**
+   * Reads a model's configuration; a missing file asks for nothing.
+   *
+   * @throws StatusException {@link io.pipelane.config.Status#INVALID_ARGUMENT} for a file that is
+   *     none, and for a model that cannot be served as it says
+   */
+  static TritonConfig read(Path file, String model) throws IOException {
+    if (!Files.exists(file)) {
+      return TritonConfig.NONE;
+    }
+    if (!Files.isRegularFile(file) || Files.size(file) > MAXIMUM_BYTES) {
+      throw refused("is no file of at most " + MAXIMUM_BYTES + " bytes");
+    }
+    return parse(Files.readString(file), model);
+  }
+
+  static TritonConfig parse(String text, String model) {
+    ModelConfig.Builder config = ModelConfig.newBuilder();
+    try {
+      TextFormat.merge(text, config);
+    } catch (TextFormat.ParseException e) {
+      throw refused("cannot be read at line and column " + e.getMessage());
+    }
+    checkServable(config, model);
+    SortedSet<String> ignored = new TreeSet<>();
+    collectIgnored(config.build(), "", ignored);
+    return new TritonConfig(true, config.build(), List.copyOf(ignored));
+  }
+
+  private static void checkServable(ModelConfig.Builder config, String model) {
+    if (!config.getName().isEmpty() && !config.getName().equals(model)) {
+      throw refused(
+          "name is \"%s\", its folder is \"%s\"; leave it out, or make them alike"
+              .formatted(config.getName(), model));
+    }
+    boolean known =
+        Set.of("", "onnxruntime_onnx").contains(config.getPlatform())
+            && Set.of("", "onnxruntime").contains(config.getBackend());
+    if (!known) {
+      throw refused(
+          "platform \"%s\" with backend \"%s\" is not served; only ONNX models are"
+              .formatted(config.getPlatform(), config.getBackend()));
+    }
+    if (config.hasSequenceBatching()
+        || config.hasEnsembleScheduling()
+        || config.getModelTransactionPolicy().getDecoupled()) {
+      throw refused("sequence batching, ensembles and decoupled models are not served");
+    }
+    if (config.getMaxBatchSize() < 0) {
+      throw refused("max_batch_size is " + config.getMaxBatchSize() + ", least is 0");
+    }
+    String file = config.getDefaultModelFilename();
+    if (!file.isEmpty() && !ModelName.isOne(file)) {
+      throw refused("default_model_filename \"" + file + "\" is not the name of a file alone");
+    }
+  }
+
+  private static void collectIgnored(Message message, String prefix, SortedSet<String> ignored) {
+    message
+        .getAllFields()
+        .forEach(
+            (field, value) -> {
+              String path = prefix + field.getName();
+              if (HEEDED.contains(path)) {
+                return;
+              }
+              if (HEEDED.stream().noneMatch(heeded -> heeded.startsWith(path + "."))) {
+                ignored.add(path);
+              } else if (field.isRepeated()) {
+                for (Object part : (List<?>) value) {
+                  collectIgnored((Message) part, path + ".", ignored);
+                }
+              } else {
+                collectIgnored((Message) value, path + ".", ignored);
+              }
+            });
+  }
+}

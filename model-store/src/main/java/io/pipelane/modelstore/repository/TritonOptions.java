@@ -1,0 +1,56 @@
+package io.pipelane.modelstore.repository;
+
+import io.pipelane.modelstore.repository.ModelOptions.Limits;
+import io.pipelane.protocol.grpc.ModelConfig;
+import io.pipelane.protocol.grpc.ModelDynamicBatching;
+import io.pipelane.protocol.grpc.ModelQueuePolicy;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+
+/** What a {@code config.pbtxt} amounts to in our options. */
+final class TritonOptions {
+  /** A century; longer timeouts mean none. */
+  private static final long LONGEST_MICROS = 100L * 365 * 24 * 3600 * 1_000_000;
+
+  private TritonOptions() {}
+
+  /** The options; {@link ModelOptions#DEFAULT} for what the file does not say. */
+  static ModelOptions of(TritonConfig config) {
+    ModelConfig message = config.message();
+    ModelDynamicBatching batching = message.getDynamicBatching();
+    ModelQueuePolicy queue = batching.getDefaultQueuePolicy();
+    List<Integer> preferred =
+        batching.getPreferredBatchSizeList().stream()
+            .filter(size -> size > 0 && size <= Math.max(1, message.getMaxBatchSize()))
+            .distinct()
+            .sorted()
+            .toList();
+    Optional<Integer> queued =
+        queue.getMaxQueueSize() > 0 ? Optional.of(queue.getMaxQueueSize()) : Optional.empty();
+    long micros = queue.getDefaultTimeoutMicroseconds();
+    Optional<Duration> timeout =
+        micros > 0 && micros < LONGEST_MICROS
+            ? Optional.of(Duration.of(micros, ChronoUnit.MICROS))
+            : Optional.empty();
+    return new ModelOptions(
+        preferred,
+        message.getModelWarmupCount() > 0,
+        ModelOptions.DEFAULT.tenant(),
+        ModelOptions.DEFAULT.priority(),
+        new Limits(queued, Optional.empty(), Optional.empty(), timeout),
+        new BatchingOptions(
+            BatchingOptions.DEFAULT.mode(),
+            preferred,
+            delay(batching.getMaxQueueDelayMicroseconds()),
+            batching.getPreserveOrdering()));
+  }
+
+  /** Unsigned, and no longer than one that a {@code pipelane.yaml} may ask for. */
+  private static Duration delay(long micros) {
+    Duration longest = ModelOptionsFile.LONGEST_DELAY;
+    boolean isLonger = Long.compareUnsigned(micros, longest.toNanos() / 1_000) > 0;
+    return isLonger ? longest : Duration.of(micros, ChronoUnit.MICROS);
+  }
+}

@@ -1,0 +1,197 @@
+package io.pipelane.modelstore.repository;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.IncomingVersion.Form;
+import io.pipelane.modelstore.repository.IncomingVersion.Stored;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RepositoryWriterTest {
+  private static final ModelVersion VERSION = new ModelVersion("a model", 3);
+  private static final byte[] CONTENT = "not really ONNX".getBytes(StandardCharsets.UTF_8);
+
+  @TempDir Path parent;
+  private Path root = Path.of("");
+  private @Nullable RepositoryWriter opened;
+
+  private static RepositoryWriter newWriter(Path folder) {
+    return new RepositoryWriter(folder, new ByteSize(1000), new Random(1));
+  }
+
+  @BeforeEach
+  void open() throws IOException {
+    root = Files.createDirectory(parent.resolve("repository"));
+    opened = newWriter(root);
+  }
+
+  private RepositoryWriter writer() {
+    return Objects.requireNonNull(opened);
+  }
+
+  private Stored store(Form form, byte[] bytes, Optional<byte[]> digest) throws IOException {
+    try (IncomingVersion incoming = writer().receive(VERSION, form)) {
+      for (byte b : bytes) {
+        incoming.write(ByteBuffer.wrap(new byte[] {b}));
+      }
+      return incoming.finish(digest);
+    }
+  }
+
+  private Status refused(Form form, byte[] bytes) {
+    StatusException error =
+        assertThrows(StatusException.class, () -> store(form, bytes, Optional.empty()));
+    assertTrue(entries().isEmpty(), "nothing is left: " + entries());
+    return error.status();
+  }
+
+  private List<Path> entries() {
+    try (Stream<Path> entries = Files.list(root)) {
+      return entries.toList();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static byte[] zip(Map<String, byte[]> files) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
+      for (Map.Entry<String, byte[]> file : files.entrySet()) {
+        zip.putNextEntry(new ZipEntry(file.getKey()));
+        zip.write(file.getValue());
+      }
+    }
+    return bytes.toByteArray();
+  }
+
+  @Test
+  void file_becomesAVersion() throws IOException {
+    Stored stored = store(Form.MODEL, CONTENT, Optional.empty());
+    assertEquals(CONTENT.length, stored.bytes());
+    assertEquals(64, stored.sha256().length());
+    assertArrayEquals(CONTENT, Files.readAllBytes(root.resolve("a model/3/model.onnx")));
+    assertEquals(VERSION, new Repository(root).scan().registered().getFirst().version());
+    assertEquals(1, entries().size());
+  }
+
+  @Test
+  void zip_becomesAVersionWithAllItsFiles() throws IOException {
+    Map<String, byte[]> files = new TreeMap<>(Map.of("model.onnx", CONTENT, "data/w", CONTENT));
+    store(Form.ZIP, zip(files), Optional.empty());
+    assertArrayEquals(CONTENT, Files.readAllBytes(root.resolve("a model/3/data/w")));
+    assertArrayEquals(CONTENT, Files.readAllBytes(root.resolve("a model/3/model.onnx")));
+  }
+
+  @Test
+  void draft_isNoModel() throws IOException {
+    try (IncomingVersion incoming = writer().receive(VERSION, Form.MODEL)) {
+      incoming.write(ByteBuffer.wrap(CONTENT));
+      RepositoryScan scan = new Repository(root).scan();
+      assertEquals(List.of(), scan.registered());
+      assertEquals(List.of(), scan.problems());
+    }
+    assertEquals(List.of(), entries());
+  }
+
+  @Test
+  void digest_thatDiffers_isRefused() throws IOException {
+    StatusException error =
+        assertThrows(
+            StatusException.class, () -> store(Form.MODEL, CONTENT, Optional.of(new byte[32])));
+    assertEquals(Status.INVALID_ARGUMENT, error.status());
+    assertEquals(List.of(), entries());
+  }
+
+  @Test
+  void version_thatIsThere_staysAsItIs() throws IOException {
+    store(Form.MODEL, CONTENT, Optional.empty());
+    assertThrows(StatusException.class, () -> store(Form.MODEL, new byte[1], Optional.empty()));
+    assertArrayEquals(CONTENT, Files.readAllBytes(root.resolve("a model/3/model.onnx")));
+  }
+
+  @Test
+  void twoAtOnce_oneWins() throws IOException {
+    try (IncomingVersion first = writer().receive(VERSION, Form.MODEL);
+        IncomingVersion second = writer().receive(VERSION, Form.MODEL)) {
+      first.write(ByteBuffer.wrap(CONTENT));
+      first.finish(Optional.empty());
+      assertThrows(StatusException.class, () -> second.finish(Optional.empty()));
+    }
+    assertArrayEquals(CONTENT, Files.readAllBytes(root.resolve("a model/3/model.onnx")));
+    assertEquals(1, entries().size());
+  }
+
+  @Test
+  void limits_holdPackedAndUnpacked() throws IOException {
+    assertEquals(Status.TOO_LARGE, refused(Form.MODEL, new byte[1001]));
+    byte[] bomb = zip(Map.of("model.onnx", new byte[100_000]));
+    assertTrue(bomb.length < 1000);
+    assertEquals(Status.TOO_LARGE, refused(Form.ZIP, bomb));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"../model.onnx", "a/../../model.onnx", "/tmp/model.onnx", "..\\model.onnx", "."})
+  void zip_thatLeadsOut_isRefused(String name) throws IOException {
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip(Map.of(name, CONTENT))));
+    assertFalse(Files.exists(parent.resolve("model.onnx")));
+  }
+
+  @Test
+  void zip_thatIsNone_isRefused() {
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, CONTENT));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"..", ".hidden", "a/b", ""})
+  void names_thatAreNone_areRefused(String name) {
+    ModelVersion version = new ModelVersion(name, 1);
+    assertThrows(StatusException.class, () -> writer().receive(version, Form.MODEL));
+    assertThrows(StatusException.class, () -> writer().delete(version));
+  }
+
+  @Test
+  void delete_takesTheVersionAndAnEmptyModelAway() throws IOException {
+    store(Form.MODEL, CONTENT, Optional.empty());
+    Files.createDirectories(root.resolve("a model/4"));
+    writer().delete(VERSION);
+    assertTrue(Files.exists(root.resolve("a model/4")));
+    writer().delete(new ModelVersion("a model", 4));
+    assertEquals(List.of(), entries());
+    assertThrows(StatusException.class, () -> writer().delete(VERSION));
+  }
+
+  @Test
+  void leftovers_areClearedAwayAtTheStart() throws IOException {
+    Files.createDirectories(root.resolve(".draft-0123/content"));
+    newWriter(root);
+    assertEquals(List.of(), entries());
+  }
+}

@@ -1,0 +1,179 @@
+package io.pipelane.modelstore.repository;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ModelName;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class TritonConfigTest {
+  /** As in Triton's documentation, with more of what its models use. */
+  private static final String RESNET =
+      """
+      name: "resnet"
+      platform: "onnxruntime_onnx"   # a comment
+      max_batch_size: 8
+      input [{ name: "x" data_type: TYPE_FP32 format: FORMAT_NCHW dims: [ 3, 224, 224 ] }]
+      output { name: "y", data_type: TYPE_FP32, dims: 1000, label_filename: "labels.txt" }
+      instance_group [{ count: 2 kind: KIND_GPU gpus: [ 0, 1 ] }]
+      dynamic_batching {
+        preferred_batch_size: [ 4, 8, 64 ]
+        max_queue_delay_microseconds: 100
+        default_queue_policy { max_queue_size: 32 default_timeout_microseconds: 50000 }
+      }
+      model_warmup [{ name: "zeros" batch_size: 1
+        inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 3, 224, 224 ] zero_data: true } } }]
+      parameters { key: "intra_op_thread_count" value { string_value: "4" } }
+      optimization { cuda { graphs: true } }
+      """;
+
+  private static final List<TensorSpec> INPUTS = List.of(spec("x", -1, 3, -1, -1));
+  private static final List<TensorSpec> OUTPUTS = List.of(spec("y", -1, 1000));
+
+  @TempDir Path root;
+
+  private static TensorSpec spec(String name, long... shape) {
+    return new TensorSpec(name, TensorType.FP32, Shape.of(shape));
+  }
+
+  private static TritonConfig parse(String text) {
+    return TritonConfigFile.parse(text, "resnet");
+  }
+
+  private static String refusal(Runnable action) {
+    StatusException error = assertThrows(StatusException.class, action::run);
+    assertEquals(Status.INVALID_ARGUMENT, error.status());
+    return String.valueOf(error.getMessage());
+  }
+
+  @Test
+  void parse_mapsWhatHasAMeaning() {
+    ModelOptions options = TritonOptions.of(parse(RESNET));
+    assertEquals(List.of(4, 8), options.buckets());
+    assertEquals(List.of(4, 8), options.batching().preferredSizes());
+    assertEquals(Duration.of(100, ChronoUnit.MICROS), options.batching().maxQueueDelay());
+    assertTrue(options.warmUp());
+    assertEquals(Optional.of(32), options.limits().queuedRequests());
+    assertEquals(Optional.of(Duration.ofMillis(50)), options.limits().timeout());
+    assertEquals(ModelOptions.DEFAULT, TritonOptions.of(TritonConfig.NONE));
+  }
+
+  @Test
+  void parse_namesWhatIsIgnored() {
+    assertEquals(
+        List.of(
+            "input.format",
+            "instance_group",
+            "optimization",
+            "output.label_filename",
+            "parameters"),
+        parse(RESNET).ignored());
+  }
+
+  @Test
+  void check_letsPassWhatAgrees() {
+    parse(RESNET).check(INPUTS, OUTPUTS);
+    parse("").check(INPUTS, OUTPUTS);
+    parse("input { name: \"x\" dims: [ -1, 3, -1, -1 ] }").check(INPUTS, OUTPUTS);
+    parse("max_batch_size: 4 output { name: \"y\" dims: [ 10, 100 ] reshape { shape: [ 1000 ] } }")
+        .check(INPUTS, OUTPUTS);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "input { name: \"z\" }; is not the model's; it has [x]",
+        "input { name: \"x\" data_type: TYPE_INT64 }; is of TYPE_INT64",
+        "input { name: \"x\" dims: [ 3, 224, 224 ] }; has the shape [3, 224, 224], in the model",
+        "max_batch_size: 1 output { name: \"y\" dims: 10 }; the batch of max_batch_size in front",
+      })
+  void check_ofWhatDoesNotAgree_saysBoth(String config, String expected) {
+    String message = refusal(() -> parse(config).check(INPUTS, OUTPUTS));
+    assertTrue(message.contains(expected), message);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "name: \"other\"",
+        "platform: \"tensorrt_plan\"",
+        "backend: \"python\"",
+        "sequence_batching { }",
+        "ensemble_scheduling { }",
+        "model_transaction_policy { decoupled: true }",
+        "max_batch_size: -1",
+        "default_model_filename: \"../model.onnx\"",
+        "default_model_filename: \"a/b\"",
+        "no_such_key: 1",
+        "max_batch_size: ",
+        "name: \"resnet",
+      })
+  void parse_ofWhatCannotBeServed_isRefused(String text) {
+    assertTrue(refusal(() -> parse(text)).startsWith("config.pbtxt: "));
+  }
+
+  @Test
+  void served_followsTheVersionPolicy() {
+    List<Long> there = List.of(1L, 2L, 10L);
+    assertEquals(there, TritonConfig.NONE.served(there));
+    assertEquals(List.of(10L), parse("").served(there));
+    assertEquals(
+        List.of(2L, 10L), parse("version_policy { latest { num_versions: 2 } }").served(there));
+    assertEquals(there, parse("version_policy { all { } }").served(there));
+    assertEquals(
+        List.of(1L), parse("version_policy { specific { versions: [ 1, 7 ] } }").served(there));
+  }
+
+  @Test
+  void scan_takesTheConfigurationThatIsThere() throws IOException {
+    file("resnet/1/net.onnx", "x");
+    file("resnet/2/net.onnx", "x");
+    file("resnet/config.pbtxt", "default_model_filename: \"net.onnx\" model_warmup { }");
+    file("ours/1/model.onnx", "x");
+    file("ours/config.pbtxt", "model_warmup { }");
+    file("ours/pipelane.yaml", "tenant: t");
+    RepositoryScan scan = new Repository(root).scan();
+    assertEquals(List.of(), scan.problems());
+    assertEquals(
+        List.of("ours/1", "resnet/2"),
+        scan.registered().stream().map(found -> found.version().toString()).toList());
+    assertEquals("t", scan.registered().getFirst().options().tenant());
+    assertEquals(false, scan.registered().getFirst().options().warmUp());
+    assertEquals(true, scan.registered().getLast().options().warmUp());
+    assertTrue(scan.registered().getLast().modelFile().endsWith("resnet/2/net.onnx"));
+  }
+
+  @Test
+  void scan_ofASingleModel_findsItsFileOrItsVersions() throws IOException {
+    Repository repository = new Repository(root, Optional.of(new ModelName("only one")));
+    file("model.onnx", "x");
+    assertEquals("only one/1", repository.scan().registered().getFirst().version().toString());
+    file("3/model.onnx", "x");
+    assertEquals("only one/3", repository.scan().registered().getFirst().version().toString());
+    assertEquals(1, repository.scan().registered().size());
+  }
+
+  private void file(String path, String text) throws IOException {
+    Path file = root.resolve(path);
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, text);
+  }
+}

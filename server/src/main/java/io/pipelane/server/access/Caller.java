@@ -1,0 +1,109 @@
+package io.pipelane.server.access;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Somebody who asks: the holder of a key, or anybody. Safe for any thread. */
+public final class Caller {
+  /** Who asks a server that knows no keys: may do everything. */
+  public static final Caller ANYBODY =
+      new Caller(
+          "",
+          EnumSet.allOf(Role.class),
+          List.of("*"),
+          new Allowance("", Allowance.Limits.NONE, () -> 0));
+
+  private final String name;
+  private final Set<Role> roles;
+  private final List<String> models;
+  private final Allowance allowance;
+
+  /**
+   * @param models names, which may end with {@code *}
+   */
+  Caller(String name, Set<Role> roles, List<String> models, Allowance allowance) {
+    this.name = name;
+    this.roles = Set.copyOf(roles);
+    this.models = List.copyOf(models);
+    this.allowance = allowance;
+  }
+
+  /** The same key with what it has used up so far, where its limits have stayed the same. */
+  Caller continuing(Caller before) {
+    return before.allowance.limits().equals(allowance.limits())
+        ? new Caller(name, roles, models, before.allowance)
+        : this;
+  }
+
+  /**
+   * Checks that the caller may ask for something.
+   *
+   * @throws StatusException {@link Status#PERMISSION_DENIED} naming the key, the role or the model
+   */
+  public void check(Demand demand) {
+    if (!demand.isPublic() && demand.roles().stream().noneMatch(roles::contains)) {
+      throw new StatusException(
+          Status.PERMISSION_DENIED,
+          "key \"%s\" lets %s; this needs %s"
+              .formatted(name, listed(roles, " and "), listed(demand.roles(), " or ")));
+    }
+    if (!demand.model().isEmpty() && !sees(demand.model())) {
+      throw new StatusException(
+          Status.PERMISSION_DENIED,
+          demand.model().equals(Demand.ALL_MODELS)
+              ? "key \"%s\" is not for all models, which this is about".formatted(name)
+              : "key \"%s\" is not for model \"%s\"".formatted(name, demand.model()));
+    }
+  }
+
+  private static String listed(Set<Role> roles, String between) {
+    return roles.stream().sorted().map(Role::text).collect(Collectors.joining(between));
+  }
+
+  /** Whether the caller may know of a model. */
+  public boolean sees(String model) {
+    for (String pattern : models) {
+      boolean matches =
+          pattern.endsWith("*")
+              ? model.startsWith(pattern.substring(0, pattern.length() - 1))
+              : model.equals(pattern);
+      if (matches) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Lets one request begin; {@link #end} must follow.
+   *
+   * @throws StatusException {@link Status#RATE_LIMITED} when the key has used up what it may
+   */
+  public void begin() {
+    if (this != ANYBODY) {
+      allowance.begin();
+    }
+  }
+
+  /** A request that has begun is answered, or its client has gone. */
+  public void end() {
+    if (this != ANYBODY) {
+      allowance.end();
+    }
+  }
+
+  /**
+   * Counts one more message of a stream that has begun.
+   *
+   * @throws StatusException {@link Status#RATE_LIMITED} when the key has used up what it may
+   */
+  public void countMessage() {
+    if (this != ANYBODY) {
+      allowance.count();
+    }
+  }
+}

@@ -1,0 +1,36 @@
+package io.pipelane.server.access;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.SecureRandom;
+import java.util.Base64;
+import java.util.HexFormat;
+
+/** The text of API keys. */
+public final class KeyText {
+  private static final String PREFIX = "pl-";
+  private static final int RANDOM_BYTES = 32;
+
+  private KeyText() {}
+
+  /** A new key, of 256 random bits. */
+  public static String random(SecureRandom random) {
+    byte[] bytes = new byte[RANDOM_BYTES];
+    random.nextBytes(bytes);
+    return PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+  }
+
+  /** A key's SHA-256 in hexadecimal, as key files have it. */
+  public static String digest(String key) {
+    return HexFormat.of().formatHex(digestBytes(key));
+  }
+
+  static byte[] digestBytes(String key) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
+    } catch (NoSuchAlgorithmException e) {
+      throw new AssertionError("every JDK has SHA-256", e);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.pipelane.server.catalog;
+
+import io.pipelane.config.StatusException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What a catalogue's work runs on: imports of the first scan on a few threads of their own; loads,
+ * unloads and deletions each on a thread of its own, so that none of them waits behind other
+ * models' imports. Safe for any thread.
+ */
+final class CatalogThreads {
+  private static final Duration RETRY_AFTER_STOP = Duration.ofSeconds(1);
+  private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
+
+  private final ExecutorService imports;
+  private final ExecutorService operations;
+  private volatile boolean stopping;
+
+  /**
+   * @param concurrency imports at a time after the scan
+   */
+  CatalogThreads(int concurrency) {
+    // Sessions are built on these threads, and ONNX Runtime belongs on platform threads.
+    ThreadFactory importThreads = Thread.ofPlatform().name("import-", 0).daemon().factory();
+    this.imports = Executors.newFixedThreadPool(concurrency, importThreads);
+    this.operations =
+        Executors.newThreadPerTaskExecutor(
+            Thread.ofPlatform().name("catalog-", 0).daemon().factory());
+  }
+
+  /** Has a first import done; one that is stopped before it begins completes, too. */
+  CompletableFuture<Void> runImport(Runnable work) {
+    return CompletableFuture.runAsync(work, imports);
+  }
+
+  /**
+   * Has a load, an unload or a deletion done.
+   *
+   * @return fails with a {@link StatusException} when nothing is begun any more
+   */
+  CompletableFuture<Void> operate(Runnable operation) {
+    try {
+      return CompletableFuture.runAsync(operation, operations);
+    } catch (RejectedExecutionException e) {
+      return CompletableFuture.failedFuture(stopped());
+    }
+  }
+
+  boolean isStopping() {
+    return stopping;
+  }
+
+  /** What a request is told that comes too late. */
+  static StatusException stopped() {
+    return StatusException.unavailable("the server is shutting down", RETRY_AFTER_STOP);
+  }
+
+  /** Begins no more work, and interrupts what runs; returns at once. */
+  void stop() {
+    stopping = true;
+    operations.shutdownNow();
+    imports.shutdownNow().forEach(Runnable::run); // They see that it is over, and complete.
+  }
+
+  /**
+   * Waits until nothing runs any more.
+   *
+   * @throws IllegalStateException when that takes too long
+   */
+  void await() {
+    long deadline = System.nanoTime() + LONGEST_STOP.toNanos();
+    boolean ended;
+    try {
+      ended =
+          imports.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+              && operations.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      ended = false;
+    }
+    if (!ended) {
+      throw new IllegalStateException("imports are still under way");
+    }
+  }
+}

@@ -1,0 +1,106 @@
+package io.pipelane.server.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Puts a version of a model into a running server's repository. */
+@Command(
+    name = "upload",
+    description = "Put a version of a model into a server's repository (repository.upload).")
+final class UploadCommand implements Subcommand {
+  private static final String ZIP = "application/zip";
+  private static final String BYTES = "application/octet-stream";
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private ServerAddress address = new ServerAddress();
+
+  @Parameters(index = "0", paramLabel = "MODEL")
+  private String model = "";
+
+  @Parameters(index = "1", paramLabel = "VERSION")
+  private long version;
+
+  @Parameters(
+      index = "2",
+      paramLabel = "PATH",
+      description = "A model's file, a version's folder, or such a folder as a ZIP file.")
+  private Path path = Path.of("");
+
+  @Option(names = "--load", description = "Put it in service, too.")
+  private boolean load;
+
+  @Override
+  public Integer call() {
+    PrintWriter out = spec.commandLine().getOut();
+    try (ServerClient client = address.connect()) {
+      JsonNode stored = Files.isDirectory(path) ? sendFolder(client) : send(client, path);
+      out.println(
+          "Stored %s/%d: %s, SHA-256 %s"
+              .formatted(
+                  model,
+                  version,
+                  new ByteSize(stored.path("bytes").asLong()),
+                  stored.path("sha256").asText()));
+      if (load) {
+        client.post(
+            ServerClient.JSON.createObjectNode(), "v2", "repository", "models", model, "load");
+        out.println("It is in service.");
+      }
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, path + " cannot be read: " + e.getMessage(), e);
+    }
+    out.flush();
+    return 0;
+  }
+
+  private JsonNode send(ServerClient client, Path file) throws IOException {
+    String type = file.getFileName().toString().endsWith(".zip") ? ZIP : BYTES;
+    return client.put(
+        file, type, "v2", "repository", "models", model, "versions", Long.toString(version));
+  }
+
+  private JsonNode sendFolder(ServerClient client) throws IOException {
+    Path packed = Files.createTempFile("pipelane-", ".zip");
+    try {
+      pack(packed);
+      return send(client, packed);
+    } finally {
+      Files.delete(packed);
+    }
+  }
+
+  /** Weights hardly shrink: what is packed is stored as it is. */
+  private void pack(Path packed) throws IOException {
+    List<Path> files;
+    try (Stream<Path> paths = Files.walk(path)) {
+      files = paths.filter(Files::isRegularFile).sorted().toList();
+    }
+    try (OutputStream stream = Files.newOutputStream(packed);
+        ZipOutputStream zip = new ZipOutputStream(stream)) {
+      zip.setLevel(0);
+      for (Path file : files) {
+        zip.putNextEntry(new ZipEntry(path.relativize(file).toString()));
+        Files.copy(file, zip);
+        zip.closeEntry();
+      }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package io.pipelane.server.grpc;
+
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.Role;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * Lets calls in by their key: its roles and limits before the call begins. Which models a key is
+ * for is looked at by the calls themselves, as only their messages name one.
+ */
+final class GrpcAccess implements ServerInterceptor {
+  private static final Context.Key<Caller> CALLER =
+      Context.keyWithDefault("caller", Caller.ANYBODY);
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+  private static final Metadata.Key<String> API_KEY =
+      Metadata.Key.of("x-api-key", Metadata.ASCII_STRING_MARSHALLER);
+
+  private final AccessControl access;
+
+  GrpcAccess(AccessControl access) {
+    this.access = access;
+  }
+
+  /** Who makes the call whose method is running. */
+  static Caller caller() {
+    return Objects.requireNonNull(CALLER.get());
+  }
+
+  /** What a call needs, whatever model it is about. */
+  static Demand demand(MethodDescriptor<?, ?> method) {
+    if ("grpc.health.v1.Health".equals(method.getServiceName())) {
+      return Demand.NONE;
+    }
+    return switch (String.valueOf(method.getBareMethodName())) {
+      case "ServerLive", "ServerReady" -> Demand.NONE;
+      case "ServerMetadata", "ModelMetadata", "ModelReady", "ModelConfig", "ServerReflectionInfo" ->
+          Demand.ofAny("");
+      case "ModelInfer", "ModelStreamInfer" -> Demand.of(Role.INFER, "");
+      case "ModelStatistics" -> Demand.of(Role.OBSERVE, "");
+      case "RepositoryIndex" -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
+      default -> Demand.of(Role.MANAGE, "");
+    };
+  }
+
+  @Override
+  public <Q, A> ServerCall.Listener<Q> interceptCall(
+      ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+    Demand demand = demand(call.getMethodDescriptor());
+    if (demand.isPublic()) {
+      return next.startCall(call, headers);
+    }
+    Caller caller;
+    try {
+      checkPort(demand);
+      caller = access.identify(headers.get(AUTHORIZATION), headers.get(API_KEY));
+      caller.check(demand);
+      caller.begin();
+    } catch (StatusException e) {
+      call.close(GrpcStatusMapping.status(e), GrpcStatusMapping.trailers(e));
+      return new ServerCall.Listener<>() {};
+    }
+    try {
+      Context context = Context.current().withValue(CALLER, caller);
+      return new Ending<>(Contexts.interceptCall(context, call, headers, next), caller);
+    } catch (RuntimeException | Error e) {
+      caller.end();
+      throw e;
+    }
+  }
+
+  private void checkPort(Demand demand) {
+    if (access.managementPort().isPresent() && demand.roles().equals(Set.of(Role.MANAGE))) {
+      throw new StatusException(
+          Status.PERMISSION_DENIED,
+          "management is served over HTTP alone, at port " + access.managementPort().getAsInt());
+    }
+  }
+
+  /** Tells the caller's limits when the call has ended; that is told once, one way or the other. */
+  private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {
+    private final Caller caller;
+
+    Ending(ServerCall.Listener<Q> listener, Caller caller) {
+      super(listener);
+      this.caller = caller;
+    }
+
+    @Override
+    public void onComplete() {
+      caller.end();
+      super.onComplete();
+    }
+
+    @Override
+    public void onCancel() {
+      caller.end();
+      super.onCancel();
+    }
+  }
+}

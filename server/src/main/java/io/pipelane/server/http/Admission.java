@@ -1,0 +1,107 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Demand;
+import org.jspecify.annotations.Nullable;
+
+/** Decides from a request's head whether its body is wanted. Belongs to one connection. */
+final class Admission {
+  private static final String API_KEY = "X-API-Key";
+
+  private final AccessControl access;
+  private final ServedPort port;
+  private final int maxRequestBytes;
+  private @Nullable String latestTarget;
+  private @Nullable Route latestRoute;
+
+  /**
+   * @param port which port the connection has come to
+   * @param maxRequestBytes largest body
+   */
+  Admission(AccessControl access, ServedPort port, int maxRequestBytes) {
+    this.access = access;
+    this.port = port;
+    this.maxRequestBytes = maxRequestBytes;
+  }
+
+  /** What is decided. */
+  sealed interface Verdict {}
+
+  /** The body is wanted. */
+  record Admitted(Route route, Caller caller) implements Verdict {}
+
+  /**
+   * It is not.
+   *
+   * @param keeps whether the connection may go on once a short body has passed by
+   */
+  record Refused(Response response, boolean keeps) implements Verdict {}
+
+  Verdict judge(RequestHead head, ByteBufAllocator allocator) {
+    try {
+      Route route = route(head.target()).with(head.method());
+      if (!route.allows(head.method())) {
+        return new Refused(Response.methodNotAllowed(allocator, route.allowed()), true);
+      }
+      if (head.expectation() != null && !head.expectsContinue()) {
+        return new Refused(
+            Response.error(
+                HttpResponseStatus.EXPECTATION_FAILED,
+                allocator,
+                "Expect \"" + UriPath.shorten(head.expectation()) + "\" is not understood"),
+            false);
+      }
+      String unknownEncoding = head.unknownEncoding();
+      if (unknownEncoding != null) {
+        return new Refused(Response.encodingUnknown(allocator, unknownEncoding), true);
+      }
+      Caller caller = caller(route, head);
+      if (!(route instanceof Route.Upload)) {
+        head.checkBody(maxRequestBytes);
+      } else if (head.compression() != null) {
+        throw new StatusException(
+            Status.UNIMPLEMENTED, "an upload is stored as it is; send it without Content-Encoding");
+      }
+      return new Admitted(route, caller);
+    } catch (StatusException e) {
+      return new Refused(Response.error(e, allocator), true);
+    }
+  }
+
+  /** Who asks; everybody for what is public. */
+  private Caller caller(Route route, RequestHead head) {
+    Demand demand = route.demand();
+    port.check(demand, access);
+    if (demand.isPublic()) {
+      return Caller.ANYBODY;
+    }
+    return caller(access, demand, head.headers());
+  }
+
+  /**
+   * Who asks for what is not public.
+   *
+   * @throws StatusException when that cannot be told, or he may not
+   */
+  static Caller caller(AccessControl access, Demand demand, HttpHeaders headers) {
+    Caller caller =
+        access.identify(headers.get(HttpHeaderNames.AUTHORIZATION), headers.get(API_KEY));
+    caller.check(demand);
+    return caller;
+  }
+
+  private Route route(String target) {
+    if (latestRoute == null || !target.equals(latestTarget)) {
+      latestRoute = Route.of(target);
+      latestTarget = target;
+    }
+    return latestRoute;
+  }
+}

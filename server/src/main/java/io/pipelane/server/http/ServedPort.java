@@ -1,0 +1,33 @@
+package io.pipelane.server.http;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.Role;
+import java.util.Set;
+
+/** What is served at a port. */
+enum ServedPort {
+  /** Everything, but for management where that has a port of its own. */
+  PUBLIC,
+  /** Management, and what can be observed; no inference. */
+  MANAGEMENT;
+
+  /**
+   * Checks that something is served here.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} naming where it is
+   */
+  void check(Demand demand, AccessControl access) {
+    boolean manages = demand.roles().equals(Set.of(Role.MANAGE));
+    if (this == PUBLIC && manages && access.managementPort().isPresent()) {
+      throw new StatusException(
+          Status.NOT_FOUND, "management is not served at this port; see security.management-port");
+    }
+    if (this == MANAGEMENT && demand.roles().equals(Set.of(Role.INFER))) {
+      throw new StatusException(
+          Status.NOT_FOUND, "inference is not served at this port; see server.http-port");
+    }
+  }
+}

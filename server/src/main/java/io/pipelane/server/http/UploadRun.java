@@ -1,0 +1,180 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.IncomingVersion;
+import io.pipelane.modelstore.repository.IncomingVersion.Stored;
+import io.pipelane.server.protocol.Answers;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
+
+/** A version of a model on its way from a request's body to the repository. */
+final class UploadRun {
+  /*
+   * The event loop adds pieces, the end, and says when the client has gone; a thread of its own
+   * takes them and waits for the disk. The monitor guards `pieces`, `behind`, `ended` and `closed`.
+   * A piece is released by whoever takes it out, or by `add` once the thread has closed.
+   */
+
+  /** Uploads at a time. */
+  static final int MAXIMUM_RUNNING = 4;
+
+  /** Bytes that may wait for the disk before the connection is read no further. */
+  private static final long MOST_BEHIND = 4 << 20;
+
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(10);
+
+  private final Exchange exchange;
+  private final Optional<byte[]> digest;
+  private final Deque<ByteBuf> pieces = new ArrayDeque<>();
+  private long behind;
+  private boolean ended;
+  private boolean closed;
+  private boolean abandoned;
+
+  private UploadRun(Exchange exchange, Optional<byte[]> digest) {
+    this.exchange = exchange;
+    this.digest = digest;
+  }
+
+  /**
+   * Begins to take a body in; on the exchange's event loop.
+   *
+   * @param opening makes the version; called on the upload's own thread
+   * @param digest the body's SHA-256 as the client knows it
+   * @throws StatusException when too many uploads are under way
+   */
+  static UploadRun start(
+      Exchange exchange,
+      Supplier<IncomingVersion> opening,
+      Optional<byte[]> digest,
+      Semaphore running) {
+    if (!running.tryAcquire()) {
+      throw StatusException.unavailable(
+          MAXIMUM_RUNNING + " uploads are under way, as many as there may be", RETRY_AFTER);
+    }
+    UploadRun run = new UploadRun(exchange, digest);
+    Thread.ofPlatform()
+        .name("upload")
+        .daemon()
+        .start(
+            () -> {
+              try {
+                run.store(opening);
+              } finally {
+                run.close();
+                running.release();
+              }
+            });
+    return run;
+  }
+
+  /** Adds a piece; the caller keeps its reference. */
+  synchronized void add(ByteBuf piece) {
+    if (!closed && piece.isReadable()) {
+      pieces.add(piece.retainedSlice());
+      behind += piece.readableBytes();
+      notifyAll();
+    }
+  }
+
+  /** The body has come to its end. */
+  synchronized void end() {
+    ended = true;
+    notifyAll();
+  }
+
+  /** Nothing comes of it any more, unless it has come already. */
+  synchronized void abandon() {
+    abandoned = true;
+    end();
+  }
+
+  /** Whether no more should be read for now; {@link Exchange#readOn} follows. */
+  synchronized boolean isBehind() {
+    return behind > MOST_BEHIND;
+  }
+
+  /** The next piece; empty at the end. */
+  private synchronized ByteBuf take() throws InterruptedException {
+    while (pieces.isEmpty() && !ended) {
+      wait();
+    }
+    return pieces.isEmpty() || abandoned ? Unpooled.EMPTY_BUFFER : pieces.remove();
+  }
+
+  private void store(Supplier<IncomingVersion> opening) {
+    try (IncomingVersion version = opening.get()) {
+      for (ByteBuf piece = take(); piece.isReadable(); piece = take()) {
+        write(piece, version);
+      }
+      if (!isAbandoned()) {
+        Stored stored = version.finish(digest);
+        answer(
+            Response.of(
+                HttpResponseStatus.CREATED,
+                exchange.allocator(),
+                target -> Answers.stored(target, stored)));
+      }
+    } catch (StatusException e) {
+      answer(Response.error(e, exchange.allocator()).closing());
+    } catch (IOException e) {
+      StatusException error =
+          StatusException.unavailable("the upload cannot be stored: " + e, RETRY_AFTER);
+      answer(Response.error(error, exchange.allocator()).closing());
+    } catch (InterruptedException | RuntimeException | OutOfMemoryError e) {
+      answer(Response.error(Api.internal(e), exchange.allocator()).closing());
+    }
+  }
+
+  private void write(ByteBuf piece, IncomingVersion version) throws IOException {
+    try {
+      for (ByteBuffer part : piece.nioBuffers()) {
+        version.write(part);
+      }
+    } finally {
+      taken(piece.readableBytes());
+      piece.release();
+    }
+  }
+
+  private synchronized void taken(int bytes) {
+    boolean before = isBehind();
+    behind -= bytes;
+    if (before && !isBehind()) {
+      onLoop(exchange::readOn, () -> {});
+    }
+  }
+
+  private synchronized boolean isAbandoned() {
+    return abandoned;
+  }
+
+  private void answer(Response response) {
+    onLoop(() -> exchange.answer(response), response::release);
+  }
+
+  private void onLoop(Runnable action, Runnable giveUp) {
+    try {
+      exchange.loop().execute(action);
+    } catch (RejectedExecutionException e) {
+      giveUp.run();
+    }
+  }
+
+  private synchronized void close() {
+    closed = true;
+    behind = 0;
+    pieces.forEach(ByteBuf::release);
+    pieces.clear();
+  }
+}

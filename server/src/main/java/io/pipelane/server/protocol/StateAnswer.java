@@ -1,0 +1,130 @@
+package io.pipelane.server.protocol;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.netty.buffer.ByteBuf;
+import io.pipelane.server.ProductVersion;
+import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.state.ServerState;
+import io.pipelane.server.state.ServerState.Model;
+import io.pipelane.server.state.ServerState.Weights;
+import io.pipelane.server.statistics.DurationBuckets;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.TransferCounters;
+import java.io.IOException;
+import java.util.Map;
+
+/** Writes what {@code GET /v2/pipelane/state} answers and its events bring. */
+public final class StateAnswer {
+  private StateAnswer() {}
+
+  /** Appends one JSON text, without line ends. */
+  public static void write(ByteBuf target, ServerState state) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("name", Answers.SERVER_NAME);
+          json.writeStringField("version", ProductVersion.get());
+          json.writeNumberField("started_ms", state.startedMillis());
+          json.writeNumberField("time_ms", state.timeMillis());
+          json.writeBooleanField("ready", state.ready());
+          writeDurationLimits(json);
+          json.writeArrayFieldStart("models");
+          for (Model model : state.models()) {
+            writeModel(json, model);
+          }
+          json.writeEndArray();
+          json.writeArrayFieldStart("devices");
+          for (Map.Entry<String, DeviceState> device : state.devices().entrySet()) {
+            writeDevice(json, device.getKey(), device.getValue());
+          }
+          json.writeEndArray();
+          json.writeFieldName("workers");
+          Answers.writeWorkers(json, state.workers());
+          json.writeEndObject();
+        });
+  }
+
+  /** The last bucket has no limit. */
+  private static void writeDurationLimits(JsonGenerator json) throws IOException {
+    double[] seconds = DurationBuckets.limitsSeconds();
+    json.writeArrayFieldStart("duration_limits_us");
+    for (int i = 0; i < seconds.length - 1; i++) {
+      json.writeNumber(Math.round(seconds[i] * 1e6));
+    }
+    json.writeEndArray();
+  }
+
+  private static void writeModel(JsonGenerator json, Model model) throws IOException {
+    json.writeStartObject();
+    Answers.writeEntry(json, model.entry());
+    if (model.weights().isPresent()) {
+      writeWeights(json, model.weights().get());
+    }
+    if (model.requests().isPresent()) {
+      writeRequests(json, model.requests().get());
+    }
+    json.writeEndObject();
+  }
+
+  private static void writeWeights(JsonGenerator json, Weights weights) throws IOException {
+    Ledger.Entry ledger = weights.ledger();
+    json.writeObjectFieldStart("weights");
+    json.writeStringField("device", weights.device());
+    json.writeNumberField("bytes", ledger.weightBytes());
+    json.writeNumberField("in_place_bytes", ledger.inPlaceBytes());
+    json.writeNumberField("resident_bytes", ledger.residentBytes());
+    json.writeBooleanField("arriving", ledger.arriving());
+    json.writeNumberField("running", ledger.leases());
+    json.writeArrayFieldStart("group_bytes");
+    for (long bytes : ledger.groupBytes()) {
+      json.writeNumber(bytes);
+    }
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+
+  private static void writeRequests(JsonGenerator json, ModelCounters counters) throws IOException {
+    json.writeObjectFieldStart("requests");
+    json.writeNumberField("pending", counters.pending());
+    json.writeNumberField("success", counters.success().count());
+    json.writeNumberField("failure", counters.failure().count());
+    json.writeNumberField("request_ns", counters.success().nanos());
+    json.writeNumberField("queue_ns", counters.queue().nanos());
+    json.writeNumberField("execute_ns", counters.execute().nanos());
+    json.writeNumberField("stalled", counters.stall().count());
+    json.writeNumberField("stall_ns", counters.stall().nanos());
+    json.writeNumberField("last_inference_ms", counters.lastInferenceMillis());
+    json.writeFieldName("durations");
+    long[] durations = counters.durations().counts();
+    json.writeArray(durations, 0, durations.length);
+    json.writeEndObject();
+  }
+
+  private static void writeDevice(JsonGenerator json, String name, DeviceState device)
+      throws IOException {
+    MemoryOverview memory = device.memory();
+    TransferCounters transfers = device.transfers();
+    json.writeStartObject();
+    json.writeStringField("name", name);
+    json.writeNumberField("page_bytes", memory.weights().pageBytes());
+    json.writeNumberField("capacity_bytes", memory.weights().capacityBytes());
+    json.writeNumberField("lent_bytes", memory.weights().lentBytes());
+    json.writeNumberField("working_bytes", memory.workingBytes());
+    json.writeNumberField("constant_bytes", memory.constantBytes());
+    json.writeNumberField("lane_bytes", memory.laneBytes());
+    json.writeNumberField("framework_bytes", memory.frameworkBytes());
+    json.writeNumberField(
+        "sessions", memory.sessions().entries().stream().mapToInt(entry -> entry.sessions()).sum());
+    json.writeNumberField("waiting", device.queue().requests());
+    json.writeNumberField("estimate_error", device.estimateError());
+    json.writeNumberField("switches", transfers.loads());
+    json.writeNumberField("moved_bytes", transfers.bytesLoaded());
+    json.writeNumberField("fetched_ahead_bytes", transfers.bytesFetchedAhead());
+    json.writeNumberField("evicted_pages", transfers.pagesTakenBack());
+    json.writeNumberField("remaps", transfers.remaps());
+    json.writeEndObject();
+  }
+}

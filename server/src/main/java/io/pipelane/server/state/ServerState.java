@@ -1,0 +1,40 @@
+package io.pipelane.server.state;
+
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.switcher.memory.Ledger;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A server at one moment.
+ *
+ * @param startedMillis when it began to count, since the epoch
+ * @param timeMillis the moment, since the epoch
+ * @param devices by name
+ */
+public record ServerState(
+    long startedMillis,
+    long timeMillis,
+    boolean ready,
+    List<Model> models,
+    Map<String, DeviceState> devices,
+    WorkersOverview workers) {
+  public ServerState {
+    models = List.copyOf(models);
+  }
+
+  /**
+   * A version of a model.
+   *
+   * @param requests empty for one that has never been asked
+   * @param weights empty for one that is not in service
+   */
+  public record Model(Entry entry, Optional<ModelCounters> requests, Optional<Weights> weights) {}
+
+  /** What a device has of a model's weights. */
+  public record Weights(String device, Ledger.Entry ledger) {}
+}

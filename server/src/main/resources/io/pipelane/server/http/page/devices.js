@@ -1,0 +1,137 @@
+// What each device's memory holds, and what moves.
+
+import { children, element, say, style } from "./dom.js";
+import { bytes, figure } from "./format.js";
+import { key } from "./rates.js";
+
+/** More pages than this share their squares. */
+const MOST_SQUARES = 800;
+
+/** A budget's kinds; what none of them takes is free. */
+class Budget {
+  constructor(parent, name, kinds) {
+    this.kinds = kinds;
+    this.title = element("h3");
+    this.name = name;
+    this.stack = element("div", { className: "stack" });
+    this.legend = element("div", { className: "legend" });
+    parent.append(element("div", { className: "budget" }, this.title, this.stack, this.legend));
+  }
+
+  show(whole, taken) {
+    say(this.title, `${this.name}: ${bytes(whole)}`);
+    const free = Math.max(0, whole - Object.values(taken).reduce((a, b) => a + b, 0));
+    children(this.stack, this.kinds, () => element("i"), (part, [kind]) => {
+      part.className = kind;
+      style(part, "width", `${((100 * taken[kind]) / whole).toFixed(2)}%`);
+    });
+    children(this.legend, [...this.kinds, ["free", "free"]],
+      () => element("span", {}, element("i"), element("span"), element("b")),
+      (entry, [kind, name]) => {
+        entry.children[0].className = kind;
+        say(entry.children[1], `${name} `);
+        say(entry.children[2], bytes(kind === "free" ? free : taken[kind]));
+      });
+  }
+}
+
+class Device {
+  constructor() {
+    this.name = element("h2");
+    this.about = element("span", { className: "quiet" });
+    this.pagesTitle = element("h3");
+    this.pages = element("div", { className: "pages" });
+    this.ledger = element("div", { className: "ledger" });
+    this.weights = new Budget(this.ledger, "Memory for weights", [["weights", "lent"]]);
+    this.working = new Budget(this.ledger, "Working memory",
+      [["constants", "sessions"], ["lanes", "lanes"]]);
+    this.facts = element("dl", { className: "facts" });
+    this.values = new Map();
+    for (const name of ["Switches", "Moved", "Fetched ahead", "Pages evicted", "In its queue",
+      "Running", "Sessions", "Estimate error"]) {
+      const value = element("dd");
+      this.values.set(name, value);
+      this.facts.append(element("div", {}, element("dt", { textContent: name }), value));
+    }
+    this.element = element("div", { className: "device" },
+      element("div", { className: "title" }, this.name, this.about),
+      this.pagesTitle, this.pages,
+      this.ledger, this.facts);
+  }
+
+  show(device, rates, models, colours) {
+    say(this.name, `Device ${device.name}`);
+    say(this.about, device.framework_bytes > 0
+      ? `libraries take ${bytes(device.framework_bytes)} beside both budgets` : "");
+    const squares = pages(device, models, colours);
+    const share = squares.pagesPerSquare;
+    say(this.pagesTitle, `Pages of ${bytes(device.page_bytes)}`
+      + (share > 1 ? `, ${share} to a square` : ""));
+    children(this.pages, squares.list, () => element("i"), (square, { owner, hue }) => {
+      const kind = hue ? "filled" : owner ? "other" : "";
+      if (square.className !== kind) {
+        square.className = kind;
+      }
+      if (hue) {
+        style(square, "--hue", hue);
+      }
+      if (square.title !== owner) {
+        square.title = owner;
+      }
+    });
+    this.weights.show(device.capacity_bytes, { weights: device.lent_bytes });
+    this.working.show(device.working_bytes,
+      { constants: device.constant_bytes, lanes: device.lane_bytes });
+    const running = models.reduce((sum, model) => sum + model.weights.running, 0);
+    const texts = {
+      "Switches": `${figure(rates.switches)} /s`,
+      "Moved": `${bytes(Math.round(rates.moved))}/s`,
+      "Fetched ahead": `${bytes(Math.round(rates.ahead))}/s`,
+      "Pages evicted": `${figure(rates.evicted)} /s`,
+      "In its queue": String(device.waiting),
+      "Running": String(running),
+      "Sessions": String(device.sessions),
+      "Estimate error": `${figure(100 * device.estimate_error)} %`,
+    };
+    this.values.forEach((value, name) => say(value, texts[name]));
+  }
+}
+
+/** Who has each page; models in the order of the table, then what no model here accounts for. */
+function pages(device, models, colours) {
+  const total = Math.max(1, Math.round(device.capacity_bytes / device.page_bytes));
+  const pagesPerSquare = Math.ceil(total / MOST_SQUARES);
+  const list = [];
+  let lent = 0;
+  for (const model of models) {
+    const held = Math.round(model.weights.resident_bytes / device.page_bytes);
+    lent += held;
+    const owner = `${model.name} / ${model.version}: ${held} pages`;
+    fill(list, held / pagesPerSquare, { owner, hue: colours.get(key(model)) });
+  }
+  const others = Math.round(device.lent_bytes / device.page_bytes) - lent;
+  fill(list, others / pagesPerSquare, { owner: `other models: ${others} pages` });
+  fill(list, Math.max(0, total / pagesPerSquare - list.length), { owner: "" });
+  return { list, pagesPerSquare };
+}
+
+function fill(list, count, square) {
+  for (let i = 0; i < Math.round(count); i++) {
+    list.push(square);
+  }
+}
+
+/** Takes charge of the devices; answers the function that updates them. */
+export function devices(parent) {
+  const shown = new Map();
+  return (state, rates, colours) => {
+    for (const device of state.devices) {
+      if (!shown.has(device.name)) {
+        shown.set(device.name, new Device());
+        parent.append(shown.get(device.name).element);
+      }
+      const models = state.models.filter((model) => model.weights?.device === device.name);
+      shown.get(device.name).show(device, rates.devices.get(device.name), models, colours);
+    }
+  };
+}

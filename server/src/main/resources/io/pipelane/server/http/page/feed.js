@@ -1,0 +1,52 @@
+// The server's events, read as a stream so that an API key can be sent along.
+
+const RETRY_MILLIS = 2000;
+const KEY = "pipelane-api-key";
+
+/** The header fields that let a request in. */
+export function credentials() {
+  const key = sessionStorage.getItem(KEY);
+  return key ? { Authorization: `Bearer ${key}` } : {};
+}
+
+export function useKey(key) {
+  sessionStorage.setItem(KEY, key);
+}
+
+/** Tells every state that the server sends, and in a word how the connection does; never ends. */
+export async function follow(onState, onStatus) {
+  for (;;) {
+    try {
+      const response = await fetch("v2/pipelane/events", { headers: credentials() });
+      if (response.ok) {
+        onStatus("live");
+        await read(response.body, onState);
+        onStatus("offline");
+      } else {
+        onStatus(response.status === 401 || response.status === 403 ? "key" : "refused");
+      }
+    } catch {
+      onStatus("offline");
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MILLIS));
+  }
+}
+
+async function read(body, onState) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) {
+      return;
+    }
+    text += value;
+    const events = text.split("\n\n");
+    text = events.pop();
+    const latest = events.at(-1);
+    if (latest !== undefined) {
+      const data = latest.split("\n").find((line) => line.startsWith("data: "));
+      onState(JSON.parse(data.slice("data: ".length)));
+    }
+  }
+}

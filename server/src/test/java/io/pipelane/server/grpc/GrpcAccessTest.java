@@ -1,0 +1,221 @@
+package io.pipelane.server.grpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.stub.StreamObserver;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
+import io.pipelane.protocol.grpc.LogSettingsRequest;
+import io.pipelane.protocol.grpc.ModelConfigRequest;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelMetadataRequest;
+import io.pipelane.protocol.grpc.ModelReadyRequest;
+import io.pipelane.protocol.grpc.ModelStatisticsRequest;
+import io.pipelane.protocol.grpc.ModelStreamInferResponse;
+import io.pipelane.protocol.grpc.RepositoryIndexRequest;
+import io.pipelane.protocol.grpc.RepositoryModelLoadRequest;
+import io.pipelane.protocol.grpc.RepositoryModelUnloadRequest;
+import io.pipelane.protocol.grpc.ServerLiveRequest;
+import io.pipelane.protocol.grpc.ServerMetadataRequest;
+import io.pipelane.protocol.grpc.ServerReadyRequest;
+import io.pipelane.protocol.grpc.SystemSharedMemoryRegisterRequest;
+import io.pipelane.protocol.grpc.TraceSettingRequest;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Keys;
+import io.pipelane.server.http.EchoService;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each call, made with each role's key and with none. */
+@Timeout(60)
+class GrpcAccessTest {
+  private static final Set<Code> REFUSED = Set.of(Code.UNAUTHENTICATED, Code.PERMISSION_DENIED);
+
+  @TempDir Path folder;
+
+  private record Call(Consumer<GRPCInferenceServiceBlockingStub> made, Set<String> welcome) {
+    static Call of(String welcome, Consumer<GRPCInferenceServiceBlockingStub> made) {
+      return new Call(made, Set.of(welcome.split(" ", -1)));
+    }
+  }
+
+  private static Map<String, Call> calls(String model) {
+    String all = "infer manage observe";
+    Map<String, Call> calls = new LinkedHashMap<>();
+    calls.put(
+        "live",
+        Call.of(all + " nobody", c -> c.serverLive(ServerLiveRequest.getDefaultInstance())));
+    calls.put(
+        "ready",
+        Call.of(all + " nobody", c -> c.serverReady(ServerReadyRequest.getDefaultInstance())));
+    calls.put(
+        "server", Call.of(all, c -> c.serverMetadata(ServerMetadataRequest.getDefaultInstance())));
+    calls.put(
+        "model",
+        Call.of(
+            all, c -> c.modelMetadata(ModelMetadataRequest.newBuilder().setName(model).build())));
+    calls.put(
+        "modelReady",
+        Call.of(all, c -> c.modelReady(ModelReadyRequest.newBuilder().setName(model).build())));
+    calls.put(
+        "config",
+        Call.of(all, c -> c.modelConfig(ModelConfigRequest.newBuilder().setName(model).build())));
+    calls.put("infer", Call.of("infer", c -> c.modelInfer(request(model))));
+    calls.put(
+        "statistics",
+        Call.of(
+            "observe",
+            c -> c.modelStatistics(ModelStatisticsRequest.newBuilder().setName(model).build())));
+    calls.put(
+        "index",
+        Call.of(
+            "manage observe", c -> c.repositoryIndex(RepositoryIndexRequest.getDefaultInstance())));
+    calls.put(
+        "load",
+        Call.of(
+            "manage",
+            c ->
+                c.repositoryModelLoad(
+                    RepositoryModelLoadRequest.newBuilder().setModelName(model).build())));
+    calls.put(
+        "unload",
+        Call.of(
+            "manage",
+            c ->
+                c.repositoryModelUnload(
+                    RepositoryModelUnloadRequest.newBuilder().setModelName(model).build())));
+    calls.put(
+        "trace", Call.of("manage", c -> c.traceSetting(TraceSettingRequest.getDefaultInstance())));
+    calls.put(
+        "log", Call.of("manage", c -> c.logSettings(LogSettingsRequest.getDefaultInstance())));
+    calls.put(
+        "memory",
+        Call.of(
+            "manage",
+            c ->
+                c.systemSharedMemoryRegister(
+                    SystemSharedMemoryRegisterRequest.getDefaultInstance())));
+    return calls;
+  }
+
+  private static Call call(String model, String name) {
+    return Objects.requireNonNull(calls(model).get(name));
+  }
+
+  private static ModelInferRequest request(String model) {
+    return Inferences.raw(model, 1, 2, 3, 4);
+  }
+
+  private static Code code(
+      Consumer<GRPCInferenceServiceBlockingStub> call, GRPCInferenceServiceBlockingStub client) {
+    try {
+      call.accept(client);
+      return Code.OK;
+    } catch (StatusRuntimeException e) {
+      return e.getStatus().getCode();
+    }
+  }
+
+  @Test
+  void call_letsInWhoMay() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        GrpcConversation conversation = new GrpcConversation(EchoService.inline(), access)) {
+      conversation.catalog.loading.complete(null);
+      calls("echo")
+          .forEach(
+              (name, call) -> {
+                for (String key : List.of("infer", "manage", "observe")) {
+                  Code code = code(call.made, conversation.client(key));
+                  assertEquals(
+                      call.welcome.contains(key), !REFUSED.contains(code), name + key + code);
+                }
+                boolean open = call.welcome.contains("nobody");
+                assertEquals(
+                    open, code(call.made, conversation.client()) != Code.UNAUTHENTICATED, name);
+                assertEquals(
+                    open, code(call.made, conversation.client("x")) != Code.UNAUTHENTICATED, name);
+              });
+      HealthGrpc.newBlockingStub(conversation.channel)
+          .check(HealthCheckRequest.getDefaultInstance());
+    }
+  }
+
+  @Test
+  void modelsOfOthers_areRefused() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        GrpcConversation conversation = new GrpcConversation(EchoService.inline(), access)) {
+      for (String name : List.of("model", "modelReady", "infer", "statistics", "load", "unload")) {
+        Code code = code(call("echo", name).made, conversation.client("tenant"));
+        assertEquals(Code.PERMISSION_DENIED, code, name);
+      }
+      assertEquals(Code.OK, code(call("pair", "model").made, conversation.client("tenant")));
+    }
+  }
+
+  @Test
+  void streamsMessages_areLookedAtOneByOne() throws Exception {
+    String entries =
+        Keys.entry("k", "roles: [infer], models: [echo], requests-per-second: 0.001, burst: 2");
+    try (AccessControl access = Keys.of(folder, entries);
+        GrpcConversation conversation = new GrpcConversation(EchoService.inline(), access)) {
+      List<String> errors = new ArrayList<>();
+      CountDownLatch done = new CountDownLatch(1);
+      StreamObserver<ModelInferRequest> requests =
+          GRPCInferenceServiceGrpc.newStub(conversation.channel)
+              .withInterceptors(conversation.key("k"))
+              .modelStreamInfer(
+                  new StreamObserver<ModelStreamInferResponse>() {
+                    @Override
+                    public void onNext(ModelStreamInferResponse answer) {
+                      errors.add(answer.getErrorMessage());
+                    }
+
+                    @Override
+                    public void onError(Throwable error) {
+                      errors.add("the stream failed: " + error);
+                      done.countDown();
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                      done.countDown();
+                    }
+                  });
+      requests.onNext(request("echo"));
+      requests.onNext(request("pair"));
+      requests.onNext(request("echo"));
+      requests.onCompleted();
+      done.await();
+      assertEquals(3, errors.size(), errors.toString());
+      assertEquals("", errors.get(0));
+      assertTrue(errors.get(1).contains("not for model \"pair\""), errors.toString());
+      assertTrue(errors.get(2).contains("times a second"), errors.toString());
+    }
+  }
+
+  @Test
+  void managementWithAPortOfItsOwn_isNotServed() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual(), OptionalInt.of(0));
+        GrpcConversation conversation = new GrpcConversation(EchoService.inline(), access)) {
+      assertEquals(
+          Code.PERMISSION_DENIED, code(call("echo", "load").made, conversation.client("manage")));
+    }
+  }
+}

@@ -1,0 +1,198 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Keys;
+import io.pipelane.server.net.Backends;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Each route, asked with each role's key and with none. */
+class AccessMatrixTest {
+  private static final List<String> KEYS = List.of("infer", "manage", "observe");
+
+  /** Method, path, and whose keys let in. */
+  private static final List<String> TABLE =
+      List.of(
+          "GET, /v2/health/live, infer manage observe nobody",
+          "GET, /v2/health/ready, infer manage observe nobody",
+          "GET, /, infer manage observe nobody",
+          "GET, /page/main.js, infer manage observe nobody",
+          "GET, /v2, infer manage observe",
+          "GET, /v2/models/echo, infer manage observe",
+          "GET, /v2/models/echo/versions/1, infer manage observe",
+          "GET, /v2/models/echo/ready, infer manage observe",
+          "GET, /v2/models/echo/config, infer manage observe",
+          "POST, /v2/models/echo/infer, infer",
+          "POST, /v2/models/echo/versions/2/infer, infer",
+          "GET, /v2/models/stats, observe",
+          "GET, /v2/models/echo/stats, observe",
+          "GET, /metrics, observe",
+          "GET, /v2/pipelane/state, observe",
+          "GET, /v2/pipelane/events, observe",
+          "GET, /v2/workers, observe",
+          "POST, /v2/repository/index, manage observe",
+          "POST, /v2/repository/models/echo/load, manage",
+          "POST, /v2/repository/models/echo/unload, manage",
+          "PUT, /v2/repository/models/echo/versions/3, manage",
+          "DELETE, /v2/repository/models/echo/versions/3, manage",
+          "GET, /v2/jobs, infer observe",
+          "POST, /v2/jobs, infer",
+          "GET, /v2/jobs/j, infer observe",
+          "DELETE, /v2/jobs/j, infer",
+          "POST, /v2/workers/1/recycle, manage");
+
+  private static final String INFER =
+      "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\",\"data\":[1,2,3,4]}]}";
+
+  @TempDir Path folder;
+
+  private static Reply ask(AccessControl access, String method, String path, String fields) {
+    String body = path.endsWith("/infer") ? INFER : "";
+    try (Conversation conversation =
+        new Conversation(
+            Backends.of(FakeCatalog.usual(), EchoService.inline(), access), Runnable::run)) {
+      conversation.send(
+          "%s %s HTTP/1.1\r\nContent-Length: %d\r\n%s\r\n%s"
+              .formatted(method, path, body.length(), fields, body));
+      boolean isStream = path.endsWith("/events");
+      List<Reply> replies = isStream ? List.of(head(conversation)) : conversation.replies();
+      return replies.isEmpty() ? new Reply(202, Map.of(), new byte[0]) : replies.getFirst();
+    }
+  }
+
+  /** An answer that may have no end. */
+  private static Reply head(Conversation conversation) {
+    String text = new String(conversation.received(), StandardCharsets.UTF_8);
+    return text.contains("\r\nContent-Length: ")
+        ? conversation.onlyReply()
+        : new Reply(Integer.parseInt(text.substring(9, 12)), Map.of(), new byte[0]);
+  }
+
+  private static String bearer(String key) {
+    return "Authorization: Bearer " + key + "\r\n";
+  }
+
+  @Test
+  void table_hasEveryRoute() {
+    Set<Class<?>> routes = new HashSet<>(Set.of(Route.class.getPermittedSubclasses()));
+    for (String row : TABLE) {
+      String[] parts = row.split(", ", -1);
+      routes.remove(Route.of(parts[1]).with(HttpMethod.valueOf(parts[0])).getClass());
+    }
+    assertEquals(Set.of(Route.StoredVersion.class), routes);
+  }
+
+  static List<String> table() {
+    return TABLE;
+  }
+
+  @ParameterizedTest
+  @MethodSource("table")
+  void route_letsInWhoMay(String row) throws IOException {
+    String[] parts = row.split(", ", -1);
+    String method = parts[0];
+    String path = parts[1];
+    Set<String> welcome = Set.of(parts[2].split(" ", -1));
+    try (AccessControl access = Keys.of(folder, Keys.usual())) {
+      for (String key : KEYS) {
+        int status = ask(access, method, path, bearer(key)).status();
+        assertEquals(welcome.contains(key), status != 403 && status != 401, key + ": " + status);
+      }
+      boolean open = welcome.contains("nobody");
+      Reply without = ask(access, method, path, "");
+      assertEquals(open, without.status() != 401, "nobody: " + without.status());
+      assertEquals(open ? "" : "Bearer realm=\"pipelane\"", without.header("www-authenticate"));
+      Reply stranger = ask(access, method, path, bearer("stranger"));
+      assertEquals(open, stranger.status() != 401);
+      assertFalse(stranger.text().contains("stranger"));
+    }
+  }
+
+  @Test
+  void modelsOfOthers_areNeitherAskedNorSeen() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual())) {
+      String tenant = "X-API-Key: tenant\r\n";
+      assertEquals(200, ask(access, "GET", "/v2/models/pair", tenant).status());
+      assertEquals(200, ask(access, "GET", "/v2/models/cube/ready", tenant).status());
+      for (String path : List.of("", "/ready", "/stats")) {
+        assertEquals(403, ask(access, "GET", "/v2/models/echo" + path, tenant).status());
+      }
+      assertEquals(403, ask(access, "POST", "/v2/models/echo/infer", tenant).status());
+      assertEquals(403, ask(access, "POST", "/v2/repository/models/echo/load", tenant).status());
+      assertEquals(403, ask(access, "GET", "/metrics", tenant).status());
+      assertEquals(403, ask(access, "POST", "/v2/jobs", tenant).status());
+      assertEquals("[]", ask(access, "POST", "/v2/repository/index", tenant).text());
+      String state = ask(access, "GET", "/v2/pipelane/state", tenant).text();
+      assertTrue(state.contains("\"models\":[]"), state);
+    }
+  }
+
+  @Test
+  void keyThatHasAskedTooMuch_isToldWhen() throws IOException {
+    String entry = Keys.entry("slow", "roles: [infer], requests-per-second: 0.001, burst: 1");
+    try (AccessControl access = Keys.of(folder, entry)) {
+      assertEquals(200, ask(access, "GET", "/v2/models/echo", bearer("slow")).status());
+      Reply refused = ask(access, "GET", "/v2/models/echo", bearer("slow"));
+      assertEquals(429, refused.status());
+      assertTrue(Integer.parseInt(refused.header("retry-after")) > 900);
+      assertEquals(200, ask(access, "GET", "/v2/health/live", bearer("slow")).status());
+    }
+  }
+
+  @Test
+  void requestsUnderWay_countUntilTheyAreAnswered() throws IOException {
+    String entry = Keys.entry("one", "roles: [infer], concurrent-requests: 1");
+    EchoService service = EchoService.holding();
+    try (AccessControl access = Keys.of(folder, entry);
+        Conversation conversation =
+            new Conversation(Backends.of(FakeCatalog.usual(), service, access), Runnable::run)) {
+      String infer =
+          "POST /v2/models/echo/infer HTTP/1.1\r\nContent-Length: %d\r\n%s\r\n%s"
+              .formatted(INFER.length(), bearer("one"), INFER);
+      conversation.send(infer).send(infer);
+      service.pending.getFirst().complete();
+      assertEquals(List.of(200, 429), conversation.replies().stream().map(Reply::status).toList());
+      conversation.send(infer);
+      service.pending.getLast().complete();
+      assertEquals(200, conversation.replies().getLast().status());
+    }
+  }
+
+  @Test
+  void refusal_comesBeforeTheBody() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        Conversation conversation =
+            new Conversation(
+                Backends.of(FakeCatalog.usual(), EchoService.inline(), access), Runnable::run)) {
+      conversation.send(
+          "POST /v2/models/m/infer HTTP/1.1\r\nContent-Length: 900000\r\nExpect: 100-continue\r\n\r\n");
+      assertEquals(401, conversation.onlyReply().status());
+      assertFalse(conversation.channel.isActive());
+    }
+  }
+
+  @Test
+  void managementWithAPortOfItsOwn_isNotServedAtTheOther() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual(), OptionalInt.of(0))) {
+      Reply load = ask(access, "POST", "/v2/repository/models/echo/load", bearer("manage"));
+      assertEquals(404, load.status());
+      assertTrue(load.text().contains("security.management-port"), load.text());
+      assertEquals(200, ask(access, "POST", "/v2/repository/index", bearer("manage")).status());
+    }
+  }
+}

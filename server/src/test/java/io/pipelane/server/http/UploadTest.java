@@ -1,0 +1,162 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.modelstore.repository.RepositoryWriter;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Transport;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Uploads over real sockets, as they wait for the disk on threads of their own. */
+@Timeout(60)
+class UploadTest {
+  private static final ByteSize LIMIT = new ByteSize(64 << 20);
+
+  @TempDir Path root;
+
+  private final FakeCatalog catalog = FakeCatalog.usual();
+  private final HttpServer server =
+      HttpServer.start(
+          new HttpSettings(
+              "127.0.0.1",
+              0,
+              Transport.AUTO,
+              1,
+              1 << 20,
+              16,
+              Duration.ofSeconds(20),
+              Optional.empty()),
+          Backends.of(catalog, EchoService.inline()),
+          new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @BeforeEach
+  void open() {
+    catalog.writer = new RepositoryWriter(root, LIMIT, new Random(7));
+  }
+
+  @AfterEach
+  void close() {
+    client.close();
+    server.close();
+  }
+
+  private HttpResponse<String> put(String path, byte[] body, String... fields)
+      throws IOException, InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(server.url() + "/v2/repository/models/" + path))
+            .PUT(BodyPublishers.ofByteArray(body));
+    if (fields.length > 0) {
+      request.headers(fields);
+    }
+    return client.send(request.build(), BodyHandlers.ofString());
+  }
+
+  private List<String> entries() throws IOException {
+    try (Stream<Path> entries = Files.list(root)) {
+      return entries.map(entry -> entry.getFileName().toString()).toList();
+    }
+  }
+
+  @Test
+  void largeFile_isStoredWithoutBeingHeldInMemory() throws Exception {
+    byte[] body = new byte[(32 << 20) + 1];
+    new Random(3).nextBytes(body);
+    byte[] digest = MessageDigest.getInstance("SHA-256").digest(body);
+    String field = "sha-256=:" + Base64.getEncoder().encodeToString(digest) + ":";
+    HttpResponse<String> stored = put("m/versions/12", body, "Content-Digest", field);
+    assertEquals(201, stored.statusCode(), stored.body());
+    assertEquals(
+        "{\"name\":\"m\",\"version\":\"12\",\"bytes\":%d,\"sha256\":\"%s\"}"
+            .formatted(body.length, HexFormat.of().formatHex(digest)),
+        stored.body());
+    assertArrayEquals(body, Files.readAllBytes(root.resolve("m/12/model.onnx")));
+    assertEquals(400, put("m/versions/12", new byte[5]).statusCode());
+    assertEquals(List.of("m"), entries());
+  }
+
+  @Test
+  void wrongDigest_leavesNothing() throws Exception {
+    String other = "sha-256=:" + Base64.getEncoder().encodeToString(new byte[32]) + ":";
+    assertEquals(400, put("m/versions/1", new byte[9], "Content-Digest", other).statusCode());
+    assertEquals(400, put("m/versions/1", new byte[9], "Content-Digest", "md5=:x:").statusCode());
+    assertEquals(
+        400, put("m/versions/1", new byte[9], "Content-Type", "application/zip").statusCode());
+    assertEquals(501, put("m/versions/1", new byte[9], "Content-Encoding", "gzip").statusCode());
+    assertEquals(List.of(), entries());
+  }
+
+  @Test
+  void uploadsThatAreNotAllowed_areRefusedBeforeTheBody() throws Exception {
+    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      String head =
+          "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nContent-Length: %d\r\n\r\n"
+              .formatted(LIMIT.bytes() + 1);
+      socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+      socket.shutdownOutput();
+      Reply reply = Reply.all(socket.getInputStream().readAllBytes()).getFirst();
+      assertEquals(413, reply.status());
+      assertTrue(reply.text().contains("repository.upload-limit"), reply.text());
+    }
+    catalog.writer = null;
+    HttpResponse<String> refused = put("m/versions/1", new byte[5]);
+    assertEquals(501, refused.statusCode());
+    assertTrue(refused.body().contains("repository.upload"), refused.body());
+  }
+
+  @Test
+  void clientThatGoesAway_leavesNothing() throws Exception {
+    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      String head =
+          "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nContent-Length: 999\r\n\r\n";
+      socket.getOutputStream().write((head + "some").getBytes(StandardCharsets.US_ASCII));
+      while (entries().isEmpty()) {
+        Thread.onSpinWait();
+      }
+    }
+    while (!entries().isEmpty()) {
+      Thread.onSpinWait();
+    }
+    assertFalse(Files.exists(root.resolve("m")));
+  }
+
+  @Test
+  void otherMethods_areToldTheRightOnes() throws Exception {
+    HttpResponse<String> reply =
+        client.send(
+            HttpRequest.newBuilder(URI.create(server.url() + "/v2/repository/models/m/versions/1"))
+                .build(),
+            BodyHandlers.ofString());
+    assertEquals(405, reply.statusCode());
+    assertEquals("PUT, DELETE", reply.headers().firstValue("Allow").orElse(""));
+  }
+}

@@ -1,0 +1,187 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.lanes.process.WorkerState;
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.metrics.JobCounts;
+import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.Transport;
+import io.pipelane.server.state.StateSource;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.worker.SessionOverview;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The page as Chromium shows it; skipped where none is installed. */
+@Timeout(120)
+class WebPageInBrowserTest {
+  private static final String EVIL = "<img src=x onerror=\"window.hurt=1\">";
+  private static final long MIB = 1 << 20;
+
+  @TempDir Path profile;
+
+  private static FakeCatalog catalog() {
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.add(EVIL, FakeCatalog.spec("<b>x</b>", TensorType.FP32, -1, 4));
+    catalog.entries =
+        List.of(
+            new Entry("echo", "2", State.READY, "", List.of("a note")),
+            new Entry(EVIL, "2", State.READY, ""),
+            new Entry("broken", "1", State.UNAVAILABLE, "corrupt <i>file</i>"));
+    return catalog;
+  }
+
+  private static DeviceState device() {
+    Ledger.Entry echo =
+        new Ledger.Entry(
+            new ModelVersion("echo", 2), 24 * MIB, 0, 18 * MIB, false, 1, groups(8, 8, 8));
+    Ledger.Entry evil =
+        new Ledger.Entry(
+            new ModelVersion(EVIL, 2), 30 * MIB, MIB, 5 * MIB, true, 0, groups(10, 20));
+    return new DeviceState(
+        new MemoryOverview(
+            new Ledger(64 * MIB, MIB, 23 * MIB, List.of(echo, evil)),
+            32 * MIB,
+            9 * MIB,
+            6 * MIB,
+            new SessionOverview(List.of(), 3, 0),
+            MIB),
+        new TransferCounters(11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0),
+        new QueueOverview(3, 0, 0, 0, 0, 0, 0),
+        0,
+        0.12,
+        new Preemptions(0, 0, 0, 0));
+  }
+
+  private static List<Long> groups(long... mebibytes) {
+    return Arrays.stream(mebibytes).mapToObj(size -> size * MIB).toList();
+  }
+
+  private static WorkersOverview workers() {
+    return new WorkersOverview(
+        List.of(new WorkersOverview.Entry(1, 4711, WorkerState.ACTIVE, 2, MIB, "cpu", 9 * MIB)),
+        2,
+        1,
+        "killed",
+        1);
+  }
+
+  private static HttpServer start() {
+    FakeCatalog catalog = catalog();
+    InferenceStatistics statistics = new InferenceStatistics();
+    StateSource state =
+        new StateSource(
+            catalog,
+            statistics,
+            () -> Map.of("cpu", device()),
+            WebPageInBrowserTest::workers,
+            InstantSource.system());
+    Metrics metrics =
+        new Metrics(statistics, Map::of, () -> WorkersOverview.NONE, () -> JobCounts.NONE);
+    Backend backend =
+        new Backend(
+            catalog,
+            EchoService.inline(),
+            statistics,
+            metrics,
+            state,
+            AccessControl.open(),
+            Optional.empty());
+    return HttpServer.start(
+        new HttpSettings(
+            "127.0.0.1",
+            0,
+            Transport.NIO,
+            1,
+            1 << 20,
+            64,
+            Duration.ofSeconds(60),
+            Optional.empty()),
+        backend,
+        new TransferMemory(Arena.ofAuto().allocate(MIB)));
+  }
+
+  @Test
+  void page_showsTheServerAndAsksItsModels() throws IOException, InterruptedException {
+    Optional<Path> program = Browser.program();
+    assumeTrue(program.isPresent(), "no Chromium is installed");
+    try (HttpServer server = start();
+        Browser browser = new Browser(program.get(), profile)) {
+      browser.size(1280, 1400);
+      browser.open(server.url() + "/");
+      browser.await("document.getElementById('status').textContent === 'live'");
+      browser.await("document.querySelectorAll('#models tbody tr').length === 3");
+
+      assertEquals(EVIL + " / 2", browser.evaluate(cell(2, 1) + ".children[1].textContent"));
+      assertEquals("0", browser.evaluate("document.querySelectorAll('main img').length"));
+      assertEquals("undefined", browser.evaluate("typeof window.hurt"));
+      assertEquals("3", browser.evaluate(cell(1, 3) + ".querySelectorAll('i').length"));
+      assertEquals(
+          "75 % on cpu, 1 running", browser.evaluate(cell(1, 3) + ".lastChild.textContent"));
+      assertEquals("64", browser.evaluate("document.querySelectorAll('.pages i').length"));
+      assertEquals("23", browser.evaluate("document.querySelectorAll('.pages .filled').length"));
+      assertEquals(
+          "1, process 4711",
+          browser.evaluate("document.querySelector('#workers tbody td').textContent"));
+
+      assertTrue(
+          browser
+              .evaluate(
+                  "getComputedStyle(document.querySelector('.pages .filled')).backgroundColor")
+              .startsWith("oklch"));
+
+      browser.await("!document.getElementById('send').disabled");
+      browser.evaluate("document.getElementById('send').click()");
+      browser.await("document.querySelector('#answer .good') !== null");
+      assertEquals(
+          "y_x", browser.evaluate("document.querySelector('#answer .input-name').textContent"));
+      browser.await(cell(1, 5) + ".textContent !== '–'");
+
+      browser.prefer("light");
+      String light = ground(browser);
+      browser.screenshot(Path.of("target", "page-light.png"));
+      browser.prefer("dark");
+      assertNotEquals(light, ground(browser));
+      browser.screenshot(Path.of("target", "page-dark.png"));
+      assertEquals(List.of(), browser.complaints);
+    }
+  }
+
+  private static String cell(int row, int column) {
+    return "document.querySelector('#models tbody tr:nth-child(%d) td:nth-child(%d)')"
+        .formatted(row, column);
+  }
+
+  private static String ground(Browser browser) {
+    String colour = browser.evaluate("getComputedStyle(document.body).backgroundColor");
+    assertTrue(colour.startsWith("rgb"), colour);
+    return colour;
+  }
+}

@@ -1,0 +1,89 @@
+package io.pipelane.server.state;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.protocol.StateAnswer;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.RequestAccount;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.worker.SessionOverview;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+class StateSourceTest {
+  private static final ModelVersion ECHO = new ModelVersion("echo", 2);
+
+  private final InferenceStatistics statistics = new InferenceStatistics();
+  private final StateSource source =
+      new StateSource(
+          FakeCatalog.usual(),
+          statistics,
+          () -> Map.of("cpu", device()),
+          () -> WorkersOverview.NONE,
+          InstantSource.fixed(Instant.ofEpochMilli(1234)));
+
+  private static DeviceState device() {
+    Ledger.Entry entry = new Ledger.Entry(ECHO, 75, 3, 40, true, 2, List.of(50L, 25L));
+    return new DeviceState(
+        new MemoryOverview(
+            new Ledger(1000, 10, 40, List.of(entry)),
+            500,
+            30,
+            20,
+            new SessionOverview(List.of(), 7, 1),
+            5),
+        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
+        new QueueOverview(9, 0, 0, 0, 0, 0, 0),
+        0,
+        0.25,
+        new Preemptions(0, 0, 0, 0));
+  }
+
+  private static String written(ServerState state) {
+    ByteBuf target = Unpooled.buffer();
+    StateAnswer.write(target, state);
+    return target.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void state_joinsWhatIsKnownOfAModel() {
+    RequestAccount account = statistics.begin(ECHO);
+    account.decoded(OptionalLong.empty());
+    account.ran(new InferenceTimings(1_000, 2_000, 500));
+    account.answered();
+    String text = written(source.read(_ -> true));
+    assertTrue(text.contains("\"started_ms\":1234,\"time_ms\":1234,\"ready\":true"), text);
+    assertTrue(
+        text.contains(
+            "\"weights\":{\"device\":\"cpu\",\"bytes\":75,\"in_place_bytes\":3,"
+                + "\"resident_bytes\":40,\"arriving\":true,\"running\":2,\"group_bytes\":[50,25]}"),
+        text);
+    assertTrue(text.contains("\"requests\":{\"pending\":0,\"success\":1,\"failure\":0,"), text);
+    assertTrue(text.contains("\"stalled\":1,\"stall_ns\":2000"), text);
+    assertTrue(text.contains("\"waiting\":9,\"estimate_error\":0.25,\"switches\":11,"), text);
+  }
+
+  @Test
+  void modelsThatAreNotVisible_areLeftOut() {
+    ServerState state = source.read(name -> name.equals("broken"));
+    assertEquals(1, state.models().size());
+    assertTrue(!written(state).contains("echo"));
+  }
+}
