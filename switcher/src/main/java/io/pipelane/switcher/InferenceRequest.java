@@ -4,6 +4,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -15,16 +16,28 @@ import java.util.OptionalLong;
  *     where the caller has named none
  * @param priority the class that it waits in: offline ones take what online ones leave, and give
  *     way to those
+ * @param sequence what it is a step of; heeded by models that keep state
  */
 public record InferenceRequest(
     ModelVersion model,
     List<InputTensor> inputs,
     List<String> outputs,
     OptionalLong deadlineNanos,
-    Priority priority) {
+    Priority priority,
+    Optional<SequenceStep> sequence) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
+  }
+
+  /** A request of no sequence. */
+  public InferenceRequest(
+      ModelVersion model,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      OptionalLong deadlineNanos,
+      Priority priority) {
+    this(model, inputs, outputs, deadlineNanos, priority, Optional.empty());
   }
 
   /** An online request. */

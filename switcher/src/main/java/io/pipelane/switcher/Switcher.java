@@ -24,6 +24,7 @@ import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.schedule.Room;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
 import io.pipelane.switcher.schedule.Terms;
+import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
@@ -51,6 +52,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final Worker worker;
   private final Estimates estimates;
   private final RequestQueue queue;
+  private final Sequences sequences;
   private final SegmentProfiles profiles;
   private final LaneThreads threads;
   private final @Nullable FetchAheadThread fetchAhead;
@@ -103,6 +105,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             settings.queuedRequests(),
             settings.queuedBytes(),
             clock);
+    sequences = new Sequences(lanes, this::queued, clock);
     fetchAhead =
         settings.residency().config().prefetch()
             ? new FetchAheadThread(daemon, queue::upcoming)
@@ -130,8 +133,10 @@ public final class Switcher implements InferenceService, AutoCloseable {
       throw new IllegalStateException(version + " is registered already");
     }
     try {
+      sequences.agree(model, options.state());
       prepare(model);
     } catch (RuntimeException | Error e) {
+      sequences.forget(version);
       services.remove(version);
       throw e;
     }
@@ -170,6 +175,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     worker.discard(version);
     threads.forget(version);
     queue.forget(version);
+    sequences.forget(version);
     services.remove(version);
   }
 
@@ -223,6 +229,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (services.get(request.model()) != Service.OPEN) {
       throw notRegistered(request.model());
     }
+    return sequences.keepsState(request.model())
+        ? sequences.submit(request, handler)
+        : queued(request, handler);
+  }
+
+  private Ticket queued(InferenceRequest request, ResultHandler handler) {
     Ticket ticket = admitted(request, handler);
     if (fetchAhead != null && queue.waiting() > 0 && daemon.stallNanos(request.model()) > 0) {
       fetchAhead.wake();
@@ -295,6 +307,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return estimates.medianError();
   }
 
+  /** Sequences that have begun and not ended. */
+  public int sequences() {
+    return sequences.count();
+  }
+
   /** What has been interrupted so far. */
   public Preemptions preemptions() {
     return threads.preemptions();
@@ -343,6 +360,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (fetchAhead != null) {
       fetchAhead.close();
     }
+    services.keySet().forEach(sequences::forget);
     services.clear();
     daemon.close();
     worker.close();

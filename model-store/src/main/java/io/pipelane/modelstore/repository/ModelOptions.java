@@ -3,6 +3,7 @@ package io.pipelane.modelstore.repository;
 import io.pipelane.config.ByteSize;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -12,6 +13,8 @@ import java.util.Optional;
  * @param warmUp whether to make the model resident before it is READY
  * @param tenant whose model it is; empty for nobody's in particular
  * @param priority the class of requests that name none
+ * @param state names of inputs that are, from one request of a sequence to the next, what an output
+ *     was, by the outputs' names
  */
 public record ModelOptions(
     List<Integer> buckets,
@@ -19,7 +22,8 @@ public record ModelOptions(
     String tenant,
     Priority priority,
     Limits limits,
-    BatchingOptions batching) {
+    BatchingOptions batching,
+    Map<String, String> state) {
   public static final ModelOptions DEFAULT =
       new ModelOptions(
           List.of(),
@@ -27,10 +31,23 @@ public record ModelOptions(
           "",
           Priority.ONLINE,
           new Limits(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty()),
-          BatchingOptions.DEFAULT);
+          BatchingOptions.DEFAULT,
+          Map.of());
 
   public ModelOptions {
     buckets = List.copyOf(buckets);
+    state = Map.copyOf(state);
+  }
+
+  /** The options of a model that keeps no state. */
+  public ModelOptions(
+      List<Integer> buckets,
+      boolean warmUp,
+      String tenant,
+      Priority priority,
+      Limits limits,
+      BatchingOptions batching) {
+    this(buckets, warmUp, tenant, priority, limits, batching, Map.of());
   }
 
   /** The class of a request. */

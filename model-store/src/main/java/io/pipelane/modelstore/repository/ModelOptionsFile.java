@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -28,6 +29,7 @@ final class ModelOptionsFile {
 
   private static final int MAXIMUM_BYTES = 64 << 10;
   private static final int MAXIMUM_SIZES = 64;
+  private static final int MAXIMUM_STATES = 1024;
   private static final int MAXIMUM_BATCH = 65_536;
 
   /** How long a request may be held for others to come. */
@@ -63,14 +65,35 @@ final class ModelOptionsFile {
     if (root == null || root.isMissingNode() || root.isNull()) {
       return ModelOptions.DEFAULT;
     }
-    checkKeys(root, "", Set.of("buckets", "warm-up", "tenant", "priority", "limits", "batching"));
+    checkKeys(
+        root,
+        "",
+        Set.of("buckets", "warm-up", "tenant", "priority", "limits", "batching", "state"));
     return new ModelOptions(
         sizes("buckets", root.path("buckets")),
         yesOrNo("warm-up", root.path("warm-up"), ModelOptions.DEFAULT.warmUp()),
         tenant(root.path("tenant")),
         priority(root.path("priority")),
         limits(root.path("limits")),
-        batching(root.path("batching")));
+        batching(root.path("batching")),
+        state(root.path("state")));
+  }
+
+  private static Map<String, String> state(JsonNode node) {
+    Map<String, String> state = new HashMap<>();
+    if (node.isMissingNode()) {
+      return state;
+    }
+    if (!node.isObject() || node.size() > MAXIMUM_STATES) {
+      throw refused("state must be OUTPUT: INPUT, %d times at most".formatted(MAXIMUM_STATES));
+    }
+    for (Map.Entry<String, JsonNode> pair : node.properties()) {
+      if (!pair.getValue().isTextual()) {
+        throw refused("state of output \"%s\" must be an input's name".formatted(pair.getKey()));
+      }
+      state.put(pair.getKey(), pair.getValue().asText());
+    }
+    return state;
   }
 
   private static Limits limits(JsonNode node) {

@@ -5,11 +5,13 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Ready;
 import io.pipelane.server.catalog.VersionEntry.Refused;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -78,12 +80,21 @@ final class CatalogModel {
               served.put(
                   version,
                   new ServedModel(
-                      imported.version(), ready, plan.inputs(), plan.outputs(), options));
+                      imported.version(),
+                      ready,
+                      without(options.state().values(), plan.inputs()),
+                      without(options.state().keySet(), plan.outputs()),
+                      options));
             }
           });
       ServedModel newest = ready.isEmpty() ? null : served.get(ready.getLast());
       return new Snapshot(problem, versions, Map.copyOf(served), newest);
     }
+  }
+
+  /** State is no business of those who ask. */
+  private static List<TensorSpec> without(Collection<String> state, List<TensorSpec> specs) {
+    return specs.stream().filter(spec -> !state.contains(spec.name())).toList();
   }
 
   void put(long version, VersionEntry entry) {

@@ -21,11 +21,13 @@ import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.protocol.RequestPriority;
 import io.pipelane.server.protocol.TensorShapes;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.SequenceStep;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +38,7 @@ import org.jspecify.annotations.Nullable;
 final class InferMessageReader {
   private static final int MAXIMUM_RANK = 16;
   private static final int MAXIMUM_ID_LENGTH = 1024;
+  private static final int LONGEST_SEQUENCE_ID = 128;
   private static final int LONGEST_QUOTED = 64;
 
   private final ServedModel model;
@@ -100,7 +103,8 @@ final class InferMessageReader {
             readInputs(raw),
             readOutputs(),
             model.deadlineNanos(timeoutMicros()),
-            model.priority(priority()));
+            model.priority(priority()),
+            sequence());
     return new MessageCall(model, message.getId(), request, raw || mustBeRaw(request), buffers);
   }
 
@@ -115,6 +119,34 @@ final class InferMessageReader {
       case STRING_PARAM -> RequestPriority.of(priority.getStringParam());
       default -> throw invalid("parameter \"priority\" must be a string or an integer");
     };
+  }
+
+  /** Which step of a sequence it is, as the parameters say; 0 is no sequence. */
+  private Optional<SequenceStep> sequence() {
+    InferParameter id =
+        message.getParametersOrDefault("sequence_id", InferParameter.getDefaultInstance());
+    String text =
+        switch (id.getParameterChoiceCase()) {
+          case PARAMETERCHOICE_NOT_SET -> "";
+          case INT64_PARAM -> Long.toString(id.getInt64Param());
+          case UINT64_PARAM -> Long.toUnsignedString(id.getUint64Param());
+          case STRING_PARAM -> id.getStringParam();
+          default -> throw invalid("parameter \"sequence_id\" must be an integer or a string");
+        };
+    if (text.length() > LONGEST_SEQUENCE_ID) {
+      throw invalid(
+          "parameter \"sequence_id\" has %d characters, the limit is %d"
+              .formatted(text.length(), LONGEST_SEQUENCE_ID));
+    }
+    return text.isEmpty() || text.equals("0")
+        ? Optional.empty()
+        : Optional.of(new SequenceStep(text, isSet("sequence_start"), isSet("sequence_end")));
+  }
+
+  private boolean isSet(String parameter) {
+    return message
+        .getParametersOrDefault(parameter, InferParameter.getDefaultInstance())
+        .getBoolParam();
   }
 
   /** How long the caller waits, as the parameter {@code timeout} says; 0 where it does not. */

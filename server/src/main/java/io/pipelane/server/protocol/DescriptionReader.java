@@ -76,6 +76,7 @@ final class DescriptionReader {
         wishes.binary(model, binary),
         parameters.timeoutMicros(),
         parameters.priority(),
+        parameters.sequence(),
         new LatestAnswer());
   }
 

@@ -3,7 +3,9 @@ package io.pipelane.server.protocol;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.protocol.InputReader.Input;
+import io.pipelane.switcher.SequenceStep;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param binaryOutputs by position in {@code outputs}, whether to answer it as binary data
  * @param timeoutMicros how long the caller waits for the answer, 0 where it has not said
  * @param priority the class of the request; null where the caller has not said
+ * @param sequence which step of a sequence it is
  * @param latestAnswer how it was answered before
  */
 record InferDescription(
@@ -25,6 +28,7 @@ record InferDescription(
     List<Boolean> binaryOutputs,
     long timeoutMicros,
     @Nullable Priority priority,
+    Optional<SequenceStep> sequence,
     LatestAnswer latestAnswer) {
   InferDescription {
     inputs = List.copyOf(inputs);

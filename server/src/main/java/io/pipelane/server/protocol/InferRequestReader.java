@@ -99,7 +99,8 @@ public final class InferRequestReader {
             bind(description.inputs()),
             description.outputs(),
             model.deadlineNanos(description.timeoutMicros()),
-            model.priority(description.priority()));
+            model.priority(description.priority()),
+            description.sequence());
     return new InferCall(description, request, buffers);
   }
 

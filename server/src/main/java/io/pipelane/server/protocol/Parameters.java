@@ -5,7 +5,9 @@ import com.fasterxml.jackson.core.JsonToken;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +37,15 @@ final class Parameters {
   private static final String PRIORITY = "priority";
 
   private @Nullable Boolean binaryData;
+  private static final String SEQUENCE_ID = "sequence_id";
+  private static final String SEQUENCE_START = "sequence_start";
+  private static final String SEQUENCE_END = "sequence_end";
+  private static final int LONGEST_SEQUENCE_ID = 128;
+
   private @Nullable Priority priority;
+  private @Nullable String sequenceId;
+  private boolean sequenceStart;
+  private boolean sequenceEnd;
   private long timeoutMicros;
   private long binaryDataSize = -1;
 
@@ -97,6 +107,11 @@ final class Parameters {
           readTimeout(parser, owner, token);
         }
       }
+      case SEQUENCE_ID, SEQUENCE_START, SEQUENCE_END -> {
+        if (heeded.equals(OF_REQUEST)) {
+          readSequence(parser, owner, name, token);
+        }
+      }
       case PRIORITY -> {
         if (heeded.equals(OF_REQUEST)) {
           priority = RequestPriority.of(parser.getText());
@@ -107,6 +122,36 @@ final class Parameters {
               Status.UNIMPLEMENTED,
               field(owner, name) + " is not served; leave it out and send or take the data itself");
       default -> {}
+    }
+  }
+
+  /** Where the request belongs to a sequence, which step it is. */
+  Optional<SequenceStep> sequence() {
+    return Optional.ofNullable(sequenceId)
+        .map(id -> new SequenceStep(id, sequenceStart, sequenceEnd));
+  }
+
+  private void readSequence(JsonParser parser, String owner, String name, JsonToken token)
+      throws IOException {
+    if (name.equals(SEQUENCE_ID)) {
+      String id = parser.getText();
+      boolean isId = token == JsonToken.VALUE_STRING || token == JsonToken.VALUE_NUMBER_INT;
+      if (!isId || id.isEmpty() || id.length() > LONGEST_SEQUENCE_ID) {
+        throw Json.wrong(
+            parser,
+            field(owner, name),
+            "an integer or a string of 1 to " + LONGEST_SEQUENCE_ID + " characters");
+      }
+      sequenceId = id.equals("0") ? null : id; // The protocol's 0 is no sequence.
+      return;
+    }
+    if (!token.isBoolean()) {
+      throw Json.wrong(parser, field(owner, name), "true or false");
+    }
+    if (name.equals(SEQUENCE_START)) {
+      sequenceStart = parser.getBooleanValue();
+    } else {
+      sequenceEnd = parser.getBooleanValue();
     }
   }
 

@@ -10,6 +10,7 @@ import io.pipelane.server.protocol.InputReader.Input;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +57,7 @@ final class RawTensor {
         new ArrayList<>(Collections.nCopies(outputs.size(), true)),
         0,
         null,
+        Optional.empty(),
         new LatestAnswer());
   }
 

@@ -1,0 +1,169 @@
+package io.pipelane.switcher.sequence;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceStep;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiFunction;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the state of models between the requests of a sequence. Steps of one sequence run one after
+ * another, in the order in which they came. Safe for any thread.
+ */
+public final class Sequences {
+  /*
+   * The monitor guards the tables; a sequence has a monitor of its own, taken after this one. Nothing
+   * is submitted and no handler is called under either.
+   */
+  private static final int MOST = 1024;
+  private static final long IDLE_NANOS = Duration.ofMinutes(1).toNanos();
+
+  private final Lanes lanes;
+  private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
+  private final LongSupplier nanoClock;
+  private final Map<ModelVersion, StatePairs> models = new ConcurrentHashMap<>();
+
+  /** In the order of their last step, the one that is idle for longest first. */
+  private final Map<Key, Sequence> sequences = new LinkedHashMap<>(16, 0.75f, true);
+
+  private record Key(ModelVersion model, String id) {}
+
+  /**
+   * Keeps nothing yet.
+   *
+   * @param lanes the working memory, which states are charged to
+   * @param queue takes steps
+   */
+  public Sequences(
+      Lanes lanes,
+      BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
+      LongSupplier nanoClock) {
+    this.lanes = lanes;
+    this.queue = queue;
+    this.nanoClock = nanoClock;
+  }
+
+  /**
+   * Has a model keep state.
+   *
+   * @param state names of its inputs by those of the outputs that they come from; may be empty
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when that does not fit the model
+   */
+  public void agree(ImportedModel model, Map<String, String> state) {
+    if (!state.isEmpty()) {
+      models.put(model.version(), StatePairs.of(model, state));
+    }
+  }
+
+  /** Forgets a model, and the state of its sequences once their steps have ended. */
+  public void forget(ModelVersion version) {
+    models.remove(version);
+    synchronized (this) {
+      for (Iterator<Map.Entry<Key, Sequence>> all = sequences.entrySet().iterator();
+          all.hasNext(); ) {
+        Map.Entry<Key, Sequence> entry = all.next();
+        if (entry.getKey().model.equals(version)) {
+          entry.getValue().end();
+          all.remove();
+        }
+      }
+    }
+  }
+
+  /** Whether a model keeps state. */
+  public boolean keepsState(ModelVersion version) {
+    return models.containsKey(version);
+  }
+
+  /**
+   * Takes a step.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when the request is of no sequence, or
+   *     of one that has not begun; {@link Status#UNAVAILABLE} when there are too many
+   */
+  public Ticket submit(InferenceRequest request, ResultHandler handler) {
+    SequenceStep step =
+        request
+            .sequence()
+            .orElseThrow(
+                () ->
+                    invalid(
+                        "model %s keeps state: send sequence_id, and sequence_start first"
+                            .formatted(request.model())));
+    @Nullable StatePairs pairs = models.get(request.model());
+    if (pairs == null) {
+      throw new StatusException(
+          Status.NOT_FOUND, "model " + request.model() + " is not in service");
+    }
+    return find(request.model(), step, pairs).submit(request, step, handler);
+  }
+
+  private synchronized Sequence find(ModelVersion model, SequenceStep step, StatePairs pairs) {
+    long now = nanoClock.getAsLong();
+    expire(now);
+    Key key = new Key(model, step.id());
+    @Nullable Sequence found = sequences.get(key);
+    if (found == null) {
+      if (!step.start()) {
+        throw invalid(
+            "there is no sequence \"%s\" of model %s: begin it with sequence_start; it goes after %d s without a step"
+                .formatted(shorten(step.id()), model, Duration.ofNanos(IDLE_NANOS).toSeconds()));
+      }
+      if (sequences.size() >= MOST) {
+        throw StatusException.unavailable(
+            "there are %d sequences, which is the limit; end some with sequence_end"
+                .formatted(MOST),
+            Duration.ofSeconds(1));
+      }
+      found = new Sequence(lanes, pairs, queue, () -> idle(key));
+      sequences.put(key, found);
+    }
+    found.usedNanos = now;
+    return found;
+  }
+
+  private void expire(long now) {
+    for (Iterator<Sequence> all = sequences.values().iterator(); all.hasNext(); ) {
+      Sequence eldest = all.next();
+      if (now - eldest.usedNanos < IDLE_NANOS) {
+        return;
+      }
+      if (eldest.endIfIdle()) {
+        all.remove();
+      }
+    }
+  }
+
+  /** A sequence that has no state any more goes, unless it begins anew. */
+  private synchronized void idle(Key key) {
+    @Nullable Sequence sequence = sequences.get(key);
+    if (sequence != null && sequence.endIfEmpty()) {
+      sequences.remove(key);
+    }
+  }
+
+  /** Sequences that have begun and not ended. */
+  public synchronized int count() {
+    return sequences.size();
+  }
+
+  private static StatusException invalid(String message) {
+    return new StatusException(Status.INVALID_ARGUMENT, message);
+  }
+
+  private static String shorten(String text) {
+    return text.length() <= 64 ? text : text.substring(0, 64) + "...";
+  }
+}

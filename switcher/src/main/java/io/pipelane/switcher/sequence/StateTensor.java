@@ -1,0 +1,103 @@
+package io.pipelane.switcher.sequence;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * One input that an output becomes in the next step. A step reads it while its successor is
+ * written, which counts once the step has succeeded. Belongs to one thread after another.
+ */
+final class StateTensor {
+  private static final long ALIGNMENT = 64;
+
+  private final Lanes lanes;
+  private final String name;
+  private final TensorType type;
+  private Shape shape;
+  private Shape nextShape;
+  private Buffer data;
+  private Buffer next;
+
+  /** Memory, charged to the working memory. */
+  private record Buffer(Arena arena, MemorySegment memory) {
+    static Buffer of(Lanes lanes, long bytes) {
+      if (!lanes.tryReservePersistent(bytes)) {
+        throw new StatusException(
+            Status.INSUFFICIENT_MEMORY,
+            "a sequence's state of %s does not fit device.working-memory at present; end sequences, or raise it"
+                .formatted(new ByteSize(bytes)));
+      }
+      Arena arena = Arena.ofShared();
+      return new Buffer(arena, arena.allocate(Math.max(1, bytes), ALIGNMENT).asSlice(0, bytes));
+    }
+
+    void free(Lanes lanes) {
+      long bytes = memory.byteSize();
+      arena.close();
+      lanes.releasePersistent(bytes);
+    }
+  }
+
+  /**
+   * A state of zeros.
+   *
+   * @param rows what its open dimensions are
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room for it
+   */
+  StateTensor(Lanes lanes, TensorSpec spec, long rows) {
+    this.lanes = lanes;
+    this.name = spec.name();
+    this.type = spec.type();
+    long[] dimensions = spec.shape().toArray();
+    for (int i = 0; i < dimensions.length; i++) {
+      dimensions[i] = dimensions[i] < 0 ? rows : dimensions[i];
+    }
+    this.shape = Shape.of(dimensions);
+    this.nextShape = shape;
+    long bytes = Math.multiplyExact(shape.elements(), (long) type.byteWidth());
+    this.data = Buffer.of(lanes, bytes);
+    try {
+      this.next = Buffer.of(lanes, bytes);
+    } catch (StatusException e) {
+      data.free(lanes);
+      throw e;
+    }
+  }
+
+  /** What the next step reads. */
+  InputTensor input() {
+    return new InputTensor(name, type, shape, data.memory());
+  }
+
+  /** Where the step under way writes what comes after it. */
+  MemorySegment place(Shape written, long byteSize) {
+    if (byteSize != next.memory().byteSize()) {
+      Buffer other = Buffer.of(lanes, byteSize);
+      next.free(lanes);
+      next = other;
+    }
+    nextShape = written;
+    return next.memory();
+  }
+
+  /** The step has succeeded. */
+  void advance() {
+    Buffer read = data;
+    data = next;
+    next = read;
+    shape = nextShape;
+  }
+
+  void close() {
+    data.free(lanes);
+    next.free(lanes);
+  }
+}

@@ -1,0 +1,202 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A model that keeps state: {@code y = x w + s}, and y is s of the next step. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SequencesTest {
+  private static final int WIDTH = 64;
+  private static final long WEIGHTS = 4L * WIDTH * WIDTH * Float.BYTES;
+
+  @TempDir Path folder;
+  private final Device device = TestDevices.open(WEIGHTS, 16 << 10);
+  private final DeviceMemory memory = new DeviceMemory(device.persistent());
+  private final Switcher switcher =
+      new Switcher(
+          device,
+          memory,
+          TestDevices.sessions(device, memory),
+          new SwitcherSettings(
+              WEIGHTS,
+              TestDevices.ON_GPU ? 4L << 30 : 64 << 20,
+              2,
+              1_000,
+              1 << 20,
+              new EqualBytesGrouping(4, 1)),
+          SequencesTest::weights);
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    switcher.verify();
+    switcher.close();
+    assertEquals(0, device.persistent().usedBytes());
+    device.close();
+  }
+
+  private static WeightSource weights(ImportedModel model) {
+    try {
+      return new BytesSource(Files.readAllBytes(model.weights()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static ModelProto recurrent() {
+    return TestModels.model(
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.FP32, -1, WIDTH))
+            .addInput(TestModels.value("s", TensorType.FP32, -1, WIDTH))
+            .addInitializer(TestModels.weight("w", new Random(1), WIDTH, WIDTH))
+            .addNode(TestModels.node("MatMul", List.of("x", "w"), "h"))
+            .addNode(TestModels.node("Add", List.of("h", "s"), "y"))
+            .addNode(TestModels.node("Identity", List.of("y"), "t"))
+            .addOutput(TestModels.value("y", TensorType.FP32, -1, WIDTH))
+            .addOutput(TestModels.value("t", TensorType.FP32, -1, WIDTH)));
+  }
+
+  private static ModelOptions keeping(Map<String, String> state) {
+    ModelOptions options = ModelOptions.DEFAULT;
+    return new ModelOptions(
+        options.buckets(),
+        options.warmUp(),
+        options.tenant(),
+        options.priority(),
+        options.limits(),
+        options.batching(),
+        state);
+  }
+
+  private ImportedModel registered() throws IOException {
+    ImportedModel model = TestImports.of(recurrent(), "m", folder);
+    switcher.register(model, keeping(Map.of("t", "s")));
+    return model;
+  }
+
+  private static float[] input() {
+    float[] x = new float[WIDTH];
+    for (int i = 0; i < WIDTH; i++) {
+      x[i] = 1 + i / 8f;
+    }
+    return x;
+  }
+
+  private Call submit(ImportedModel model, Optional<SequenceStep> step) {
+    InferenceRequest request = Call.request(model.version(), input());
+    Call call = new Call();
+    switcher.submit(
+        new InferenceRequest(
+            request.model(),
+            request.inputs(),
+            List.of("y"),
+            OptionalLong.empty(),
+            Priority.ONLINE,
+            step),
+        call);
+    return call;
+  }
+
+  private Call step(ImportedModel model, String id, boolean start, boolean end) {
+    return submit(model, Optional.of(new SequenceStep(id, start, end)));
+  }
+
+  private static float[] times(float factor, float[] values) {
+    float[] result = new float[values.length];
+    for (int i = 0; i < values.length; i++) {
+      result[i] = factor * values[i];
+    }
+    return result;
+  }
+
+  private static Status refused(Runnable work) {
+    return assertThrows(StatusException.class, work::run).status();
+  }
+
+  @Test
+  void steps_addUpBySequenceAndInTheirOrder() throws Exception {
+    ImportedModel model = registered();
+    float[] once = step(model, "one", true, false).await();
+    step(model, "other", true, false).await();
+    List<Call> calls = new ArrayList<>();
+    for (int i = 2; i <= 20; i++) {
+      calls.add(step(model, "one", false, false));
+    }
+    for (int i = 2; i <= 20; i++) {
+      assertArrayEquals(
+          times(i, once), calls.get(i - 2).await(), Math.abs(once[0]) * 1e-3f + 1e-3f);
+    }
+    assertArrayEquals(
+        times(2, once), step(model, "other", false, true).await(), Math.abs(once[0]) * 1e-4f);
+    assertArrayEquals(once, step(model, "one", true, true).await(), "it has begun anew");
+    while (switcher.sequences() > 0) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void sequenceThatHasNotBegunOrHasEnded_isRefused() throws Exception {
+    ImportedModel model = registered();
+    assertEquals(Status.INVALID_ARGUMENT, refused(() -> submit(model, Optional.empty())));
+    assertEquals(Status.INVALID_ARGUMENT, refused(() -> step(model, "a", false, false)));
+    step(model, "a", true, true).await();
+    while (switcher.sequences() > 0) {
+      Thread.onSpinWait();
+    }
+    assertEquals(Status.INVALID_ARGUMENT, refused(() -> step(model, "a", false, false)));
+  }
+
+  @Test
+  void deregister_stateIsGivenBack() throws Exception {
+    ImportedModel model = registered();
+    long free = switcher.memory().constantBytes();
+    step(model, "a", true, false).await();
+    switcher.deregister(model.version());
+    assertEquals(0, switcher.sequences());
+    switcher.register(model, keeping(Map.of("t", "s")));
+    assertEquals(free, switcher.memory().constantBytes());
+    assertEquals(Status.INVALID_ARGUMENT, refused(() -> step(model, "a", false, false)));
+  }
+
+  @Test
+  void declarationThatDoesNotFitTheModel_isRefused() throws Exception {
+    ImportedModel model = TestImports.of(recurrent(), "m", folder);
+    for (Map<String, String> state :
+        List.of(Map.of("none", "s"), Map.of("t", "none"), Map.of("t", "s", "y", "s"))) {
+      assertEquals(
+          Status.INVALID_ARGUMENT, refused(() -> switcher.register(model, keeping(state))));
+    }
+    switcher.register(model);
+  }
+}
