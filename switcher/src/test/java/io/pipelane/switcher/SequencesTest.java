@@ -39,7 +39,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SequencesTest {
   private static final int WIDTH = 64;
-  private static final long WEIGHTS = 4L * WIDTH * WIDTH * Float.BYTES;
+  private static final long WEIGHTS =
+      TestDevices.ON_GPU ? 32 << 20 : 4L * WIDTH * WIDTH * Float.BYTES;
 
   @TempDir Path folder;
   private final Device device = TestDevices.open(WEIGHTS, 16 << 10);

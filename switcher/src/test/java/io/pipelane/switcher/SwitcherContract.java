@@ -52,6 +52,10 @@ abstract class SwitcherContract {
   static final int LANES = 2;
   static final long PAGE = 16 << 10;
   static final long WEIGHTS = 2L * LAYERS * WIDTH * WIDTH * Float.BYTES;
+
+  /** On a GPU a session's share is what the driver's account rose by, in its own steps. */
+  private static final long DRIVERS_NOISE_BYTES = TestDevices.ON_GPU ? 16 << 20 : 0;
+
   private static final long WORKING = TestDevices.ON_GPU ? 4L << 30 : 64 << 20;
 
   @TempDir Path folder;
@@ -173,7 +177,8 @@ abstract class SwitcherContract {
       }
       client.get();
     }
-    assertEquals(constants, switcher.memory().constantBytes());
+    long change = switcher.memory().constantBytes() - constants;
+    assertTrue(Math.abs(change) <= DRIVERS_NOISE_BYTES, change + " bytes");
     switcher.deregister(comes.version());
     switcher.deregister(steady.version());
     assertEquals(0, switcher.memory().constantBytes());

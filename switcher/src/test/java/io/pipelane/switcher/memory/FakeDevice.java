@@ -74,11 +74,11 @@ final class FakeDevice implements Device {
 
   /** Does, or fails to do, all that is to be mapped in the range that has waited longest. */
   void completeMapping(@Nullable StatusException failure) {
-    Range range;
+    int steps;
     synchronized (this) {
-      range = settling.getFirst().range;
+      steps = settling.getFirst().range.steps.get();
     }
-    while (range.steps.get() > 0) {
+    for (int i = 0; i < steps; i++) { // The last one may let another variant have the range.
       completeMappingStep(failure);
     }
   }
