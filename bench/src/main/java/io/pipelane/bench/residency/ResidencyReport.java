@@ -23,9 +23,9 @@ final class ResidencyReport {
               + " order; the classes that decide are the server's.",
           "Stall: what a run takes longer than with all its weights there. Up to 0.08 ms counts as"
               + " none.",
-          "As measured: any transfer costs a run 0.137 ms beyond what the pipeline says, which is"
-              + " by how much the measured runs are longer on the average; a variant that takes its"
-              + " structure's addresses over waits until its pages are mapped, 31 us each.",
+          "As measured: any transfer costs a run 0.151 ms beyond what the pipeline says; a variant that"
+              + " takes its structure's addresses over has its pages mapped in steps, 53 us each, and a"
+              + " segment waits for its own.",
           "The pipeline alone: neither, as if transfers and variants cost nothing but copies.",
           "Prefixes planned with the true rates: the expected stall of the best prefixes, never"
               + " touched, with room for the largest model to stream through and no queue on the"
