@@ -165,11 +165,11 @@ class JobsTest {
     try (Jobs jobs = fixture.open(service)) {
       jobs.submit(JobsFixture.fileRequest("first"));
       String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
-      fixture.writeInput("in.jsonl", 1);
       String first = jobs.list().getFirst().spec().id();
-      while (service.pending.size() < 3) {
+      while (service.pending.size() < 3) { // The first has looked at its file.
         Thread.onSpinWait();
       }
+      fixture.writeInput("in.jsonl", 1);
       jobs.remove(first);
       while (!jobs.show(first).state().isEnd()) {
         completeAll(service);

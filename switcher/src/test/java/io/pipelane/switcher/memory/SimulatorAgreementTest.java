@@ -70,10 +70,9 @@ class SimulatorAgreementTest {
   @ParameterizedTest
   @EnumSource
   void copies_ofTheSameTrace_areTheSimulators(ResidencyConfig.Policy policy) {
-    for (int i = 0; i < 6; i++) {
-      long[] segments = new long[1 + random.nextInt(6)];
-      Arrays.setAll(segments, segment -> 1 + random.nextInt(2 * (int) PAGE));
-      models.add(FakeModels.ofBytes("m" + i, segments));
+    List<long[]> sizes = moreThanFits();
+    for (int i = 0; i < sizes.size(); i++) {
+      models.add(FakeModels.ofBytes("m" + i, sizes.get(i)));
       segmentNanos.add(500L + random.nextInt(8_000));
     }
     List<TracedUse> trace = new ArrayList<>();
@@ -90,6 +89,20 @@ class SimulatorAgreementTest {
       assertEquals(simulated.get(i), live.get(i), "copy " + i + ", seed " + seed);
     }
     assertEquals(simulated.size(), live.size(), "seed " + seed);
+  }
+
+  /** The bytes of six models' segments, which together need half as much again as there is. */
+  private List<long[]> moreThanFits() {
+    List<long[]> drawn = new ArrayList<>();
+    while (drawn.stream().flatMapToLong(Arrays::stream).sum() < PAGES * PAGE * 3 / 2) {
+      drawn.clear();
+      for (int i = 0; i < 6; i++) {
+        long[] segments = new long[1 + random.nextInt(6)];
+        Arrays.setAll(segments, segment -> 1 + random.nextInt(2 * (int) PAGE));
+        drawn.add(segments);
+      }
+    }
+    return drawn;
   }
 
   private List<Long> times(int model) {
