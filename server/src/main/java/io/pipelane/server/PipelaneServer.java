@@ -7,6 +7,7 @@ import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.TracingConfig;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
@@ -32,6 +33,9 @@ import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.observability.RequestTracing;
+import io.pipelane.server.observability.TraceSetting;
+import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.Switcher;
@@ -87,7 +91,7 @@ public final class PipelaneServer implements AutoCloseable {
                   importer,
                   devices,
                   config.imports().concurrency()));
-      InferenceStatistics statistics = new InferenceStatistics();
+      InferenceStatistics statistics = new InferenceStatistics(tracing(config.tracing()));
       jobs = openJobs(config, statistics);
       Metrics metrics =
           new Metrics(
@@ -122,6 +126,16 @@ public final class PipelaneServer implements AutoCloseable {
       opened.closeAfter(e);
       throw e;
     }
+  }
+
+  /** What makes spans of requests; null where they would go nowhere. */
+  private @Nullable RequestTracing tracing(TracingConfig config) {
+    TraceSetting all = new TraceSetting(TraceSetting.Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED);
+    return config
+        .endpoint()
+        .map(to -> RequestTracing.to(to, config.ratio(), new TraceSettings(all)))
+        .map(opened::add)
+        .orElse(null);
   }
 
   private @Nullable Jobs openJobs(PipelaneConfig config, InferenceStatistics statistics)
