@@ -17,6 +17,7 @@ import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.TokenSettings;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
@@ -338,7 +339,8 @@ public final class PipelaneServer implements AutoCloseable {
   private AccessControl access(SecurityConfig security) {
     OptionalInt managementPort =
         security.managementPort().map(OptionalInt::of).orElse(OptionalInt.empty());
-    return opened.add(AccessControl.of(security.apiKeys(), managementPort));
+    return opened.add(
+        AccessControl.of(security.apiKeys(), TokenSettings.of(security), managementPort));
   }
 
   private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {
