@@ -32,6 +32,10 @@ import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.observability.LogSettings;
+import io.pipelane.server.observability.ObservationSettings;
+import io.pipelane.server.observability.TraceSetting;
+import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.Switcher;
@@ -106,7 +110,9 @@ public final class PipelaneServer implements AutoCloseable {
               metrics,
               state,
               access(config.security()),
-              Optional.ofNullable(jobs));
+              Optional.ofNullable(jobs),
+              new ObservationSettings(
+                  new TraceSettings(TraceSetting.OFF), LogSettings.ofProcess()));
       Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(

@@ -24,7 +24,7 @@ final class GrpcConversation implements AutoCloseable {
 
   private static final long TRANSFER_BYTES = 16 << 20;
 
-  final FakeCatalog catalog = FakeCatalog.usual();
+  final FakeCatalog catalog;
   final TransferMemory transferMemory = new TransferMemory(Arena.ofAuto().allocate(TRANSFER_BYTES));
   final GrpcServer server;
   final ManagedChannel channel;
@@ -33,7 +33,16 @@ final class GrpcConversation implements AutoCloseable {
     this(service, AccessControl.open());
   }
 
+  GrpcConversation(InferenceService service, FakeCatalog catalog) {
+    this(service, AccessControl.open(), catalog);
+  }
+
   GrpcConversation(InferenceService service, AccessControl access) {
+    this(service, access, FakeCatalog.usual());
+  }
+
+  private GrpcConversation(InferenceService service, AccessControl access, FakeCatalog catalog) {
+    this.catalog = catalog;
     GrpcSettings settings =
         new GrpcSettings(
             "127.0.0.1",
