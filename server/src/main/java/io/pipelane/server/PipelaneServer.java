@@ -7,6 +7,7 @@ import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.TracingConfig;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
@@ -16,6 +17,7 @@ import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.TokenSettings;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
@@ -34,6 +36,7 @@ import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.observability.LogSettings;
 import io.pipelane.server.observability.ObservationSettings;
+import io.pipelane.server.observability.RequestTracing;
 import io.pipelane.server.observability.TraceSetting;
 import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.state.StateSource;
@@ -91,7 +94,9 @@ public final class PipelaneServer implements AutoCloseable {
                   importer,
                   devices,
                   config.imports().concurrency()));
-      InferenceStatistics statistics = new InferenceStatistics();
+      TraceSettings traceSettings = traceSettings(config.tracing());
+      InferenceStatistics statistics =
+          new InferenceStatistics(tracing(config.tracing(), traceSettings));
       jobs = openJobs(config, statistics);
       Metrics metrics =
           new Metrics(
@@ -111,8 +116,7 @@ public final class PipelaneServer implements AutoCloseable {
               state,
               access(config.security()),
               Optional.ofNullable(jobs),
-              new ObservationSettings(
-                  new TraceSettings(TraceSetting.OFF), LogSettings.ofProcess()));
+              new ObservationSettings(traceSettings, LogSettings.ofProcess()));
       Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
@@ -128,6 +132,23 @@ public final class PipelaneServer implements AutoCloseable {
       opened.closeAfter(e);
       throw e;
     }
+  }
+
+  /** What makes spans of requests; null where they would go nowhere. */
+  private @Nullable RequestTracing tracing(TracingConfig config, TraceSettings settings) {
+    return config
+        .endpoint()
+        .map(to -> RequestTracing.to(to, config.ratio(), settings))
+        .map(opened::add)
+        .orElse(null);
+  }
+
+  /** Every request, where traces go anywhere; the configured share of them is taken after that. */
+  private static TraceSettings traceSettings(TracingConfig config) {
+    return new TraceSettings(
+        config.endpoint().isPresent()
+            ? new TraceSetting(TraceSetting.Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED)
+            : TraceSetting.OFF);
   }
 
   private @Nullable Jobs openJobs(PipelaneConfig config, InferenceStatistics statistics)
@@ -330,7 +351,8 @@ public final class PipelaneServer implements AutoCloseable {
   private AccessControl access(SecurityConfig security) {
     OptionalInt managementPort =
         security.managementPort().map(OptionalInt::of).orElse(OptionalInt.empty());
-    return opened.add(AccessControl.of(security.apiKeys(), managementPort));
+    return opened.add(
+        AccessControl.of(security.apiKeys(), TokenSettings.of(security), managementPort));
   }
 
   private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {

@@ -19,7 +19,7 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferRequestedOutputTensor;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.http.EchoService;
-import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.net.Backends;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -107,8 +107,8 @@ class GrpcInferTest {
 
   @Test
   void versionThatLeavesAsItIsAsked_isFollowedByTheNext() {
-    FakeCatalog catalog = FakeCatalog.usual();
-    try (GrpcConversation moving = new GrpcConversation(EchoService.without(catalog, 2), catalog)) {
+    try (GrpcConversation moving =
+        new GrpcConversation(catalog -> Backends.of(catalog, EchoService.without(catalog, 2)))) {
       ModelInferResponse answer = moving.client().modelInfer(raw("echo", 1, 2, 3, 4));
       assertEquals("1", answer.getModelVersion());
     }
