@@ -4,7 +4,6 @@ import io.pipelane.config.ImportConfig;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RepositoryConfig;
 import io.pipelane.config.SecurityConfig;
-import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.TracingConfig;
@@ -26,9 +25,7 @@ import io.pipelane.server.device.ServingDevices;
 import io.pipelane.server.ensemble.EnsembleCatalog;
 import io.pipelane.server.ensemble.EnsembleService;
 import io.pipelane.server.grpc.GrpcServer;
-import io.pipelane.server.grpc.GrpcSettings;
 import io.pipelane.server.http.HttpServer;
-import io.pipelane.server.http.HttpSettings;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.jobs.JobsSettings;
 import io.pipelane.server.metrics.JobCounts;
@@ -36,7 +33,8 @@ import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.TransferBuffers;
-import io.pipelane.server.net.Transport;
+import io.pipelane.server.observability.LogSettings;
+import io.pipelane.server.observability.ObservationSettings;
 import io.pipelane.server.observability.RequestTracing;
 import io.pipelane.server.observability.TraceSetting;
 import io.pipelane.server.observability.TraceSettings;
@@ -98,7 +96,9 @@ public final class PipelaneServer implements AutoCloseable {
                   importer,
                   devices,
                   config.imports().concurrency()));
-      InferenceStatistics statistics = new InferenceStatistics(tracing(config.tracing()));
+      TraceSettings traceSettings = traceSettings(config.tracing());
+      InferenceStatistics statistics =
+          new InferenceStatistics(tracing(config.tracing(), traceSettings));
       models = new EnsembleCatalog(catalog, repository, Thread::startVirtualThread);
       EnsembleService service =
           new EnsembleService(
@@ -121,17 +121,19 @@ public final class PipelaneServer implements AutoCloseable {
               metrics,
               state,
               access(config.security()),
-              Optional.ofNullable(jobs));
-      Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
+              Optional.ofNullable(jobs),
+              new ObservationSettings(traceSettings, LogSettings.ofProcess()));
+      Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
-              HttpServer.start(httpSettings(config.server(), tls), backend, open.transferMemory()));
+              HttpServer.start(
+                  FrontEndSettings.http(config.server(), tls), backend, open.transferMemory()));
       grpc =
           config.server().effectiveGrpcPort() < 0
               ? null
               : opened.add(
                   GrpcServer.start(
-                      grpcSettings(config.server(), tls), backend, open.transferMemory()));
+                      FrontEndSettings.grpc(config.server(), tls), backend, open.transferMemory()));
       models.start();
       imports = catalog.start();
     } catch (IOException | RuntimeException | Error e) {
@@ -141,13 +143,20 @@ public final class PipelaneServer implements AutoCloseable {
   }
 
   /** What makes spans of requests; null where they would go nowhere. */
-  private @Nullable RequestTracing tracing(TracingConfig config) {
-    TraceSetting all = new TraceSetting(TraceSetting.Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED);
+  private @Nullable RequestTracing tracing(TracingConfig config, TraceSettings settings) {
     return config
         .endpoint()
-        .map(to -> RequestTracing.to(to, config.ratio(), new TraceSettings(all)))
+        .map(to -> RequestTracing.to(to, config.ratio(), settings))
         .map(opened::add)
         .orElse(null);
+  }
+
+  /** Every request, where traces go anywhere; the configured share of them is taken after that. */
+  private static TraceSettings traceSettings(TracingConfig config) {
+    return new TraceSettings(
+        config.endpoint().isPresent()
+            ? new TraceSetting(TraceSetting.Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED)
+            : TraceSetting.OFF);
   }
 
   private @Nullable Jobs openJobs(
@@ -353,43 +362,5 @@ public final class PipelaneServer implements AutoCloseable {
         security.managementPort().map(OptionalInt::of).orElse(OptionalInt.empty());
     return opened.add(
         AccessControl.of(security.apiKeys(), TokenSettings.of(security), managementPort));
-  }
-
-  private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {
-    return new HttpSettings(
-        server.host(),
-        server.httpPort(),
-        Transport.valueOf(server.transport().name()),
-        eventLoops(server),
-        Math.toIntExact(server.maxRequestSize().bytes()),
-        server.maxConnections(),
-        server.idleTimeout(),
-        tls);
-  }
-
-  /** What TLS is made of; the configuration has both files or neither. */
-  private static Optional<Tls.Files> tls(ServerConfig server) {
-    return server
-        .tlsCertificate()
-        .map(
-            certificate ->
-                new Tls.Files(
-                    certificate, server.tlsKey().orElseThrow(), server.tlsClientAuthorities()));
-  }
-
-  private static GrpcSettings grpcSettings(ServerConfig server, Optional<Tls> tls) {
-    return new GrpcSettings(
-        server.host(),
-        server.effectiveGrpcPort(),
-        Transport.valueOf(server.transport().name()),
-        eventLoops(server),
-        Math.toIntExact(server.maxRequestSize().bytes()),
-        server.idleTimeout(),
-        tls);
-  }
-
-  private static int eventLoops(ServerConfig server) {
-    int loops = server.eventLoops();
-    return loops == 0 ? Math.max(1, Runtime.getRuntime().availableProcessors() / 2) : loops;
   }
 }

@@ -72,11 +72,11 @@ class EnsembleFileTest {
         "text: text | text: picture | tensor \"picture\" is taken before",
         "{text: text} | [text] | step 2: outputs must be",
         "text: text | text: [] | \"text\" must be given a name",
-        "  steps: | priority: online\n  steps: | must have the list"
+        "steps: | chain: | must have the list"
       })
   void read_chainThatIsNone_isRefused(String written, String instead, String reason)
       throws IOException {
-    String yaml = CHAIN.replace(written.strip(), instead.strip().replace("\\n", "\n"));
+    String yaml = CHAIN.replace(written, instead);
     Path file = write(yaml);
     StatusException error =
         assertThrows(StatusException.class, () -> EnsembleFile.read(file, "pipe"), yaml);

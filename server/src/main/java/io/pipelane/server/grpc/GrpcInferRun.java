@@ -87,10 +87,22 @@ final class GrpcInferRun implements ResultHandler {
   private void begin(ModelInferRequest message) {
     try {
       caller.check(Demand.of(Role.INFER, message.getModelName()));
-      ServedModel model =
-          parts.backend().resolve(message.getModelName(), message.getModelVersion());
-      RequestAccount opened = open(model);
-      account = opened;
+      parts
+          .backend()
+          .answerWith(
+              message.getModelName(), message.getModelVersion(), model -> submit(message, model));
+    } catch (StatusException e) {
+      refuse(e);
+    } catch (RuntimeException | OutOfMemoryError e) {
+      refuse(logged(e));
+    }
+  }
+
+  /** Where this throws, nothing is left of it but the receiver, who has been told nothing. */
+  private void submit(ModelInferRequest message, ServedModel model) {
+    RequestAccount opened = open(model);
+    account = opened;
+    try {
       model.checkRequestSize(message.getSerializedSize());
       MessageCall decoded =
           InferMessageReader.read(model, message, parts.transfers(), parts.allocator());
@@ -98,9 +110,17 @@ final class GrpcInferRun implements ResultHandler {
       opened.decoded(decoded.request().deadlineNanos());
       submit(decoded);
     } catch (StatusException e) {
-      refuse(e);
-    } catch (RuntimeException | OutOfMemoryError e) {
-      refuse(logged(e));
+      account = null;
+      opened.failed(e.status());
+      closeCall();
+      throw e;
+    }
+  }
+
+  private void closeCall() {
+    if (call != null) {
+      call.close();
+      call = null;
     }
   }
 
@@ -192,9 +212,7 @@ final class GrpcInferRun implements ResultHandler {
     } catch (RuntimeException | OutOfMemoryError e) {
       outcome = logged(e);
     } finally {
-      if (call != null) {
-        call.close();
-      }
+      closeCall();
       outputs.forEach(output -> output.data().release());
       outputs.clear();
     }

@@ -9,6 +9,8 @@ import io.grpc.stub.StreamObserver;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
+import io.pipelane.protocol.grpc.LogSettingsRequest;
+import io.pipelane.protocol.grpc.LogSettingsResponse;
 import io.pipelane.protocol.grpc.ModelConfigRequest;
 import io.pipelane.protocol.grpc.ModelConfigResponse;
 import io.pipelane.protocol.grpc.ModelInferRequest;
@@ -33,6 +35,8 @@ import io.pipelane.protocol.grpc.ServerMetadataRequest;
 import io.pipelane.protocol.grpc.ServerMetadataResponse;
 import io.pipelane.protocol.grpc.ServerReadyRequest;
 import io.pipelane.protocol.grpc.ServerReadyResponse;
+import io.pipelane.protocol.grpc.TraceSettingRequest;
+import io.pipelane.protocol.grpc.TraceSettingResponse;
 import io.pipelane.server.ProductVersion;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
@@ -224,6 +228,32 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           return backend.catalog().unload(request.getModelName());
         },
         RepositoryModelUnloadResponse.getDefaultInstance());
+  }
+
+  @Override
+  public void traceSetting(
+      TraceSettingRequest request, StreamObserver<TraceSettingResponse> observer) {
+    Caller caller = GrpcAccess.caller();
+    answer(
+        observer,
+        () -> {
+          String name = request.getModelName();
+          caller.check(Demand.of(Role.MANAGE, name.isEmpty() ? Demand.ALL_MODELS : name));
+          String model = name.isEmpty() ? null : backend.resolve(name, "").version().model();
+          return SettingMessages.trace(backend.observation().tracing(), model, request);
+        });
+  }
+
+  @Override
+  public void logSettings(
+      LogSettingsRequest request, StreamObserver<LogSettingsResponse> observer) {
+    Caller caller = GrpcAccess.caller();
+    answer(
+        observer,
+        () -> {
+          caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
+          return SettingMessages.log(backend.observation().logging(), request);
+        });
   }
 
   private static void check(Map<String, ModelRepositoryParameter> parameters) {

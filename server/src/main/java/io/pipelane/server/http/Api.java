@@ -57,6 +57,7 @@ final class Api {
   private final Executor codecs;
   private final Semaphore uploads = new Semaphore(UploadRun.MAXIMUM_RUNNING);
   private final StateEvents events;
+  private final SettingsApi settings;
   private final WebPage page = new WebPage();
 
   /**
@@ -69,6 +70,7 @@ final class Api {
     this.activity = activity;
     this.codecs = codecs;
     this.events = new StateEvents(codecs);
+    this.settings = new SettingsApi(backend);
   }
 
   /** Answers a request whose body has come, now or later; on the exchange's event loop. */
@@ -222,7 +224,8 @@ final class Api {
         answer(exchange, target -> ModelConfigs.write(target, config));
       }
       case Route.Infer(String name, String version) -> {
-        infer(exchange, name, version, body);
+        String wanted = version == null ? "" : version;
+        backend.answerWith(name, wanted, model -> infer(exchange, model, body));
       }
       case Route.Statistics(String name, String version) -> {
         List<ModelCounters> models =
@@ -264,6 +267,11 @@ final class Api {
           throw new IllegalStateException(route + " is not answered here");
       case Route.Delete(String name, String version) ->
           answerWhenDone(exchange, catalog.delete(name, version));
+      case Route.TraceSettings _,
+          Route.ChangeTraceSettings _,
+          Route.LogSettings _,
+          Route.ChangeLogSettings _ ->
+          settings.answer(exchange, route, body);
       case Route.Workers _ -> {
         WorkersOverview workers = service.workers();
         answer(exchange, target -> Answers.workers(target, workers));
@@ -286,21 +294,6 @@ final class Api {
         Jobs jobs = jobs();
         answerElsewhere(exchange, () -> jobs.remove(id));
       }
-    }
-  }
-
-  /** A version that has just left is followed by the one that answers now, unless it was named. */
-  private void infer(Exchange exchange, String name, @Nullable String version, ByteBuf body) {
-    ServedModel model = catalog.resolve(name, version);
-    try {
-      infer(exchange, model, body);
-    } catch (StatusException e) {
-      ServedModel next =
-          version == null && e.status() == Status.NOT_FOUND ? catalog.resolve(name, null) : model;
-      if (next.version().equals(model.version())) {
-        throw e;
-      }
-      infer(exchange, next, body);
     }
   }
 

@@ -2,17 +2,15 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.codec.CodecException;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
@@ -24,19 +22,16 @@ import io.pipelane.server.http.ResponseHead.Persistence;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client's connection: takes its requests apart, hands them to the {@link Api}, and writes the
- * answers in the order of the requests.
+ * One client's connection, or stream of an HTTP/2 connection: takes its requests apart, hands them
+ * to the {@link Api}, and writes the answers in the order of the requests.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 final class HttpConnection extends ChannelInboundHandlerAdapter {
@@ -62,14 +57,6 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   /** A refused request's body up to this length is read and dropped to keep the connection. */
   private static final int LARGEST_DROPPED_BODY = 1 << 16;
 
-  /** How long a closing connection waits for its client to stop sending. */
-  private static final Duration LINGER = Duration.ofSeconds(2);
-
-  private static final ByteBuf CONTINUE =
-      Unpooled.unreleasableBuffer(
-          Unpooled.copiedBuffer("HTTP/1.1 100 Continue\r\n\r\n", StandardCharsets.US_ASCII)
-              .asReadOnly());
-
   private static final System.Logger LOGGER = System.getLogger(HttpConnection.class.getName());
 
   private final Api api;
@@ -77,8 +64,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private final TransferBuffers transfers;
   private final int maxRequestBytes;
   private final Admission admission;
+  private final LatestDescription latestDescription;
+  private final Framing framing;
   private @Nullable ChannelHandlerContext attached;
-  private final LatestDescription latestDescription = new LatestDescription();
   private final Deque<Exchange> exchanges = new ArrayDeque<>(4);
   private @Nullable Exchange receiving;
   private @Nullable Route receivingRoute;
@@ -88,17 +76,25 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private boolean flushOwed;
   private boolean flushQueued;
 
+  /**
+   * A connection on which nothing has come; what is given first may be shared by those of one event
+   * loop.
+   */
   HttpConnection(
       Api api,
-      ServedPort port,
+      Admission admission,
+      LatestDescription latestDescription,
       ServerActivity activity,
       TransferBuffers transfers,
-      int maxRequestBytes) {
+      int maxRequestBytes,
+      Framing framing) {
     this.api = api;
+    this.admission = admission;
+    this.latestDescription = latestDescription;
     this.activity = activity;
     this.transfers = transfers;
     this.maxRequestBytes = maxRequestBytes;
-    this.admission = new Admission(api.access(), port, maxRequestBytes);
+    this.framing = framing;
   }
 
   ByteBufAllocator allocator() {
@@ -137,8 +133,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
     attached = context;
-    boolean isEncrypted = context.pipeline().get(SslHandler.class) != null;
-    if (!isEncrypted) {
+    if (framing.isPlain(context)) {
       context.channel().config().setRecvByteBufAllocator(new ReadPlaces(this::bodyPlace));
     }
   }
@@ -284,37 +279,22 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
             || response.content() == Content.EVENTS
             || !exchange.keepsAlive()
             || (activity.isDraining() && exchanges.isEmpty() && receiving == null);
-    ResponseHead.prepend(
-        response,
+    Persistence persistence =
         last
             ? Persistence.CLOSED
-            : exchange.statesKeepAlive() ? Persistence.STATED : Persistence.IMPLIED);
-    ResponseWriting.write(context(), response, exchange.isHeadOnly());
+            : exchange.statesKeepAlive() ? Persistence.STATED : Persistence.IMPLIED;
+    ChannelFuture written = framing.write(context(), response, exchange.isHeadOnly(), persistence);
     flushOwed = true;
     if (last) {
       closing = true;
       lastRequestSeen = true;
       boolean clientMaySend = receiving != null;
-      ChannelFuture written = context().writeAndFlush(Unpooled.EMPTY_BUFFER);
+      context().flush();
       if (stream == null) {
-        written.addListener(_ -> close(clientMaySend));
+        written.addListener(_ -> framing.close(context(), clientMaySend));
       } else {
         stream.accept(context().channel());
       }
-    }
-  }
-
-  /**
-   * Closes once the last answer has left. While the client still sends, closing would reset the
-   * connection and could take the answer with it: then only the sending side is closed and what
-   * comes is dropped for a while.
-   */
-  private void close(boolean clientMaySend) {
-    if (clientMaySend && context().channel() instanceof DuplexChannel duplex) {
-      duplex.shutdownOutput();
-      loop().schedule(() -> context().close(), LINGER.toMillis(), TimeUnit.MILLISECONDS);
-    } else {
-      context().close();
     }
   }
 
@@ -324,7 +304,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
         && receiving == exchanges.peek()
         && !receiving.isAnswered()
         && receiving.takeAwaitsContinue()) {
-      context().writeAndFlush(CONTINUE.duplicate());
+      framing.offerContinue(context());
     }
   }
 
@@ -384,7 +364,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    if (!(cause instanceof IOException)) {
+    if (!(cause instanceof IOException || cause instanceof CodecException)) {
       LOGGER.log(System.Logger.Level.WARNING, "closing a connection after a fault", cause);
     }
     context.close();

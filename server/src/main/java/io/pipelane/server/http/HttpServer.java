@@ -11,9 +11,6 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
-import io.netty.handler.codec.http.HttpDecoderConfig;
-import io.netty.handler.codec.http.HttpRequestDecoder;
-import io.netty.handler.timeout.IdleStateHandler;
 import io.netty.util.NetUtil;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
@@ -34,15 +31,12 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The HTTP/1.1 front end. Requests are decoded on event loops, answered by the catalogue and the
+ * The HTTP front end. Requests are decoded on event loops, answered by the catalogue and the
  * inference service, and never block an event loop. Every method is safe for any thread.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 public final class HttpServer implements AutoCloseable {
   private static final int BACKLOG = 1024;
-  private static final int MAXIMUM_LINE_LENGTH = 8 << 10;
-  private static final int MAXIMUM_HEADERS_LENGTH = 32 << 10;
-  private static final int LARGEST_BODY_PIECE = 1 << 20;
   private static final Duration CLOSING_TIME = Duration.ofSeconds(2);
 
   private final EventLoopGroup loops;
@@ -94,6 +88,7 @@ public final class HttpServer implements AutoCloseable {
 
   private Channel listen(
       HttpSettings settings, int port, ServedPort served, ConnectionLimit limit, Api api) {
+    ConnectionSetup setup = new ConnectionSetup(settings, served, api, activity, transfers);
     ServerBootstrap bootstrap =
         new ServerBootstrap()
             .group(loops)
@@ -108,7 +103,7 @@ public final class HttpServer implements AutoCloseable {
                   protected void initChannel(Channel channel) {
                     if (limit.admit(channel)) {
                       connections.add(channel);
-                      configure(channel, settings, served, api);
+                      setup.begin(channel);
                     }
                   }
                 });
@@ -132,28 +127,6 @@ public final class HttpServer implements AutoCloseable {
           bound.cause());
     }
     return bound.channel();
-  }
-
-  private void configure(Channel channel, HttpSettings settings, ServedPort served, Api api) {
-    settings
-        .tls()
-        .ifPresent(tls -> channel.pipeline().addLast(tls.http().newHandler(channel.alloc())));
-    channel
-        .pipeline()
-        .addLast(
-            new IdleStateHandler(
-                true, 0, 0, settings.idleTimeout().toMillis(), TimeUnit.MILLISECONDS))
-        .addLast(newDecoder())
-        .addLast(new HttpConnection(api, served, activity, transfers, settings.maxRequestBytes()));
-  }
-
-  /** The decoder of every connection's bytes. */
-  static HttpRequestDecoder newDecoder() {
-    return new HttpRequestDecoder(
-        new HttpDecoderConfig()
-            .setMaxInitialLineLength(MAXIMUM_LINE_LENGTH)
-            .setMaxHeaderSize(MAXIMUM_HEADERS_LENGTH)
-            .setMaxChunkSize(LARGEST_BODY_PIECE));
   }
 
   /** Where the server listens. */

@@ -40,14 +40,24 @@ record Response(
 
   /** What a body is. */
   enum Content {
-    JSON,
-    BINARY,
-    METRICS,
-    EVENTS,
-    PAGE,
-    STYLE,
-    SCRIPT,
-    IMAGE
+    JSON("application/json"),
+    BINARY("application/octet-stream"),
+    METRICS("text/plain; version=0.0.4; charset=utf-8"),
+    EVENTS("text/event-stream"),
+    PAGE("text/html; charset=utf-8"),
+    STYLE("text/css; charset=utf-8"),
+    SCRIPT("text/javascript; charset=utf-8"),
+    IMAGE("image/svg+xml");
+
+    private final String mediaType;
+
+    Content(String mediaType) {
+      this.mediaType = mediaType;
+    }
+
+    String mediaType() {
+      return mediaType;
+    }
   }
 
   /** A buffer to compose a body in. */

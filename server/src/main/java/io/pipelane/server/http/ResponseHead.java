@@ -4,6 +4,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.server.http.Response.Content;
 import java.nio.charset.StandardCharsets;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
 
 /**
  * Writes the head of a response into the room in front of its body, from its end to its beginning:
@@ -15,15 +18,7 @@ final class ResponseHead {
 
   private static final byte[] OK = bytes("HTTP/1.1 200 OK\r\n");
   private static final byte[] VERSION = bytes("HTTP/1.1 ");
-  private static final byte[] JSON = bytes("Content-Type: application/json\r\n");
-  private static final byte[] BINARY = bytes("Content-Type: application/octet-stream\r\n");
-  private static final byte[] METRICS =
-      bytes("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n");
-  private static final byte[] PAGE = bytes("Content-Type: text/html; charset=utf-8\r\n");
-  private static final byte[] EVENTS = bytes("Content-Type: text/event-stream\r\n");
-  private static final byte[] STYLE = bytes("Content-Type: text/css; charset=utf-8\r\n");
-  private static final byte[] SCRIPT = bytes("Content-Type: text/javascript; charset=utf-8\r\n");
-  private static final byte[] IMAGE = bytes("Content-Type: image/svg+xml\r\n");
+  private static final Map<Content, byte[]> TYPES = types();
   private static final byte[] JSON_LENGTH = bytes("Inference-Header-Content-Length: ");
   private static final byte[] LENGTH = bytes("Content-Length: ");
   private static final byte[] STALL = bytes("Pipelane-Stall-Us: ");
@@ -73,17 +68,7 @@ final class ResponseHead {
       head.putField(JSON_LENGTH, response.jsonLength());
     }
     if (length > 0 || isStream) {
-      head.put(
-          switch (response.content()) {
-            case JSON -> JSON;
-            case BINARY -> BINARY;
-            case METRICS -> METRICS;
-            case EVENTS -> EVENTS;
-            case PAGE -> PAGE;
-            case STYLE -> STYLE;
-            case SCRIPT -> SCRIPT;
-            case IMAGE -> IMAGE;
-          });
+      head.put(Objects.requireNonNull(TYPES.get(response.content())));
     }
     head.putStatus(response.status());
     response.body().readerIndex(head.start);
@@ -112,6 +97,14 @@ final class ResponseHead {
   private void put(byte[] text) {
     start -= text.length;
     buffer.setBytes(start, text);
+  }
+
+  private static Map<Content, byte[]> types() {
+    Map<Content, byte[]> types = new EnumMap<>(Content.class);
+    for (Content content : Content.values()) {
+      types.put(content, bytes("Content-Type: " + content.mediaType() + "\r\n"));
+    }
+    return types;
   }
 
   private static byte[] bytes(String text) {

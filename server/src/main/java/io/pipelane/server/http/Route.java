@@ -64,6 +64,15 @@ sealed interface Route {
 
   record RemoveJob(String id) implements Route {}
 
+  /** What is traced, of a model or of all. */
+  record TraceSettings(@Nullable String model) implements Route {}
+
+  record ChangeTraceSettings(@Nullable String model) implements Route {}
+
+  record LogSettings() implements Route {}
+
+  record ChangeLogSettings() implements Route {}
+
   /** What a caller must be let do. */
   default Demand demand() {
     return switch (this) {
@@ -78,7 +87,12 @@ sealed interface Route {
       case State _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
       case JobList _, ShowJob _ -> new Demand(Set.of(Role.INFER, Role.OBSERVE), Demand.ALL_MODELS);
       case SubmitJob _, RemoveJob _ -> Demand.of(Role.INFER, Demand.ALL_MODELS);
-      case Index _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
+      case Index _, LogSettings _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
+      case TraceSettings(String model) ->
+          new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model == null ? "" : model);
+      case ChangeTraceSettings(String model) ->
+          Demand.of(Role.MANAGE, model == null ? Demand.ALL_MODELS : model);
+      case ChangeLogSettings _ -> Demand.of(Role.MANAGE, Demand.ALL_MODELS);
       case Load(String model) -> Demand.of(Role.MANAGE, model);
       case Unload(String model) -> Demand.of(Role.MANAGE, model);
       case StoredVersion(String model, String _) -> Demand.of(Role.MANAGE, model);
@@ -92,6 +106,9 @@ sealed interface Route {
   default Route with(HttpMethod method) {
     return switch (this) {
       case JobList _ when method.equals(HttpMethod.POST) -> new SubmitJob();
+      case TraceSettings(String model) when method.equals(HttpMethod.POST) ->
+          new ChangeTraceSettings(model);
+      case LogSettings _ when method.equals(HttpMethod.POST) -> new ChangeLogSettings();
       case ShowJob(String id) when method.equals(HttpMethod.DELETE) -> new RemoveJob(id);
       case StoredVersion(String model, String version) when method.equals(HttpMethod.PUT) ->
           new Upload(model, version);
@@ -117,7 +134,13 @@ sealed interface Route {
   /** The methods that its path is called with. */
   default String allowed() {
     return switch (this) {
-      case JobList _, SubmitJob _ -> "GET, HEAD, POST";
+      case JobList _,
+          SubmitJob _,
+          TraceSettings _,
+          ChangeTraceSettings _,
+          LogSettings _,
+          ChangeLogSettings _ ->
+          "GET, HEAD, POST";
       case ShowJob _, RemoveJob _ -> "GET, HEAD, DELETE";
       case StoredVersion _, Upload _, Delete _ -> "PUT, DELETE";
       default -> isPost() ? "POST" : "GET, HEAD";
@@ -127,7 +150,15 @@ sealed interface Route {
   /** Whether the route is called with POST. */
   private boolean isPost() {
     return switch (this) {
-      case Infer _, Index _, Load _, Unload _, Recycle _, SubmitJob _ -> true;
+      case Infer _,
+          Index _,
+          Load _,
+          Unload _,
+          Recycle _,
+          SubmitJob _,
+          ChangeTraceSettings _,
+          ChangeLogSettings _ ->
+          true;
       case ServerMetadata _,
           Live _,
           Ready _,
@@ -145,7 +176,9 @@ sealed interface Route {
           Delete _,
           JobList _,
           ShowJob _,
-          RemoveJob _ ->
+          RemoveJob _,
+          TraceSettings _,
+          LogSettings _ ->
           false;
     };
   }
@@ -186,6 +219,8 @@ sealed interface Route {
       case "workers" -> workers(rest);
       case "pipelane" -> own(rest);
       case "jobs" -> jobs(rest);
+      case "trace" -> rest.equals(List.of("setting")) ? new TraceSettings(null) : null;
+      case "logging" -> rest.isEmpty() ? new LogSettings() : null;
       default -> null;
     };
   }
@@ -226,6 +261,9 @@ sealed interface Route {
     List<String> rest = path.subList(versioned ? 3 : 1, path.size());
     if (rest.isEmpty()) {
       return new ModelMetadata(name, version);
+    }
+    if (!versioned && rest.equals(List.of("trace", "setting"))) {
+      return new TraceSettings(name);
     }
     if (rest.size() > 1) {
       return null;

@@ -1,17 +1,20 @@
 package io.pipelane.server.net;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.observability.ObservationSettings;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * What every front end answers from.
@@ -27,7 +30,8 @@ public record Backend(
     Metrics metrics,
     StateSource state,
     AccessControl access,
-    Optional<Jobs> jobs) {
+    Optional<Jobs> jobs,
+    ObservationSettings observation) {
 
   /**
    * The version that answers for a name; an empty version lets the catalogue pick.
@@ -36,6 +40,28 @@ public record Backend(
    */
   public ServedModel resolve(String name, String version) {
     return catalog.resolve(name, version.isEmpty() ? null : version);
+  }
+
+  /**
+   * Has the version that answers for a name answer. One that has just left is followed by the one
+   * that answers now, unless it was named.
+   *
+   * @param version empty lets the catalogue pick
+   * @param answer throws NOT_FOUND where the version has left; called again with the next then
+   * @throws StatusException as {@link ModelCatalog#resolve} and the answer do
+   */
+  public void answerWith(String name, String version, Consumer<ServedModel> answer) {
+    ServedModel model = resolve(name, version);
+    try {
+      answer.accept(model);
+    } catch (StatusException e) {
+      boolean follows = version.isEmpty() && e.status() == Status.NOT_FOUND;
+      ServedModel next = follows ? resolve(name, "") : model;
+      if (next.version().equals(model.version())) {
+        throw e;
+      }
+      answer.accept(next);
+    }
   }
 
   /**

@@ -4,6 +4,11 @@ import io.grpc.netty.GrpcSslContexts;
 import io.grpc.util.AdvancedTlsX509KeyManager;
 import io.grpc.util.AdvancedTlsX509TrustManager;
 import io.grpc.util.AdvancedTlsX509TrustManager.Verification;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -27,6 +32,14 @@ import java.util.concurrent.TimeUnit;
 public final class Tls implements AutoCloseable {
   private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
   private static final String[] PROTOCOLS = {"TLSv1.3", "TLSv1.2"};
+
+  private static final ApplicationProtocolConfig NEGOTIATION =
+      new ApplicationProtocolConfig(
+          Protocol.ALPN,
+          SelectorFailureBehavior.NO_ADVERTISE,
+          SelectedListenerFailureBehavior.ACCEPT,
+          ApplicationProtocolNames.HTTP_2,
+          ApplicationProtocolNames.HTTP_1_1);
 
   private final ScheduledExecutorService watcher =
       Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("tls-files", true));
@@ -68,7 +81,12 @@ public final class Tls implements AutoCloseable {
         forHttp.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
         forGrpc.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
       }
-      http = forHttp.sslProvider(SslProvider.JDK).protocols(PROTOCOLS).build();
+      http =
+          forHttp
+              .sslProvider(SslProvider.JDK)
+              .protocols(PROTOCOLS)
+              .applicationProtocolConfig(NEGOTIATION)
+              .build();
       grpc = GrpcSslContexts.configure(forGrpc, SslProvider.JDK).protocols(PROTOCOLS).build();
     } catch (IOException | GeneralSecurityException | RuntimeException e) {
       watcher.shutdownNow();
@@ -94,7 +112,7 @@ public final class Tls implements AutoCloseable {
     }
   }
 
-  /** For connections of HTTP/1.1. */
+  /** For connections of HTTP/1.1 or HTTP/2, as the client likes. */
   public SslContext http() {
     return http;
   }

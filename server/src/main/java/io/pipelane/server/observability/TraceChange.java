@@ -9,7 +9,7 @@ public record TraceChange(@Nullable Level level, @Nullable Integer rate, @Nullab
   public static final TraceChange NONE = new TraceChange(null, null, null);
 
   /** A setting with what this says of it. */
-  TraceSetting applyTo(TraceSetting setting) {
+  public TraceSetting applyTo(TraceSetting setting) {
     return new TraceSetting(
         level == null ? setting.level() : level,
         rate == null ? setting.rate() : rate,

@@ -17,7 +17,13 @@ public final class Answers {
 
   /** The extensions served, as the server's metadata names them. */
   public static final List<String> EXTENSIONS =
-      List.of("binary_tensor_data", "model_configuration", "model_repository", "statistics");
+      List.of(
+          "binary_tensor_data",
+          "model_configuration",
+          "model_repository",
+          "statistics",
+          "trace",
+          "logging");
 
   /** What every model's metadata says that it runs on. */
   public static final String PLATFORM = "onnxruntime_onnx";

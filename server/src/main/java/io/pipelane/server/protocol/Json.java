@@ -109,6 +109,11 @@ final class Json {
     return new StatusException(Status.INVALID_ARGUMENT, message);
   }
 
+  /** The same of a value that has been read already. */
+  static StatusException wrong(String field, String expected, Object value) {
+    return invalid(field + " must be " + expected + ", not " + shorten(value.toString()));
+  }
+
   static StatusException duplicate(String field) {
     return invalid(field + " stands there twice");
   }

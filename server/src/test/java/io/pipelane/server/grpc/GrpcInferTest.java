@@ -19,6 +19,7 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferRequestedOutputTensor;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.server.net.Backends;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -102,6 +103,15 @@ class GrpcInferTest {
     ModelInferResponse answer = infer(raw("echo_" + type, type, data, 2));
     assertEquals(data, answer.getRawOutputContents(0));
     assertFalse(answer.getOutputs(0).hasContents());
+  }
+
+  @Test
+  void versionThatLeavesAsItIsAsked_isFollowedByTheNext() {
+    try (GrpcConversation moving =
+        new GrpcConversation(catalog -> Backends.of(catalog, EchoService.without(catalog, 2)))) {
+      ModelInferResponse answer = moving.client().modelInfer(raw("echo", 1, 2, 3, 4));
+      assertEquals("1", answer.getModelVersion());
+    }
   }
 
   @Test

@@ -15,7 +15,10 @@ import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.stub.StreamObserver;
+import io.pipelane.protocol.grpc.CudaSharedMemoryStatusRequest;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.LogSettingsRequest;
+import io.pipelane.protocol.grpc.LogSettingsResponse;
 import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.protocol.grpc.ModelConfigRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest;
@@ -34,6 +37,7 @@ import io.pipelane.protocol.grpc.ServerLiveRequest;
 import io.pipelane.protocol.grpc.ServerMetadataRequest;
 import io.pipelane.protocol.grpc.ServerReadyRequest;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
+import io.pipelane.protocol.grpc.TraceSettingResponse;
 import io.pipelane.server.http.EchoService;
 import java.time.Duration;
 import java.util.List;
@@ -48,6 +52,48 @@ import org.junit.jupiter.api.Timeout;
 /** The calls beside single inferences, streams, and a server's end. */
 @Timeout(60)
 class GrpcServerTest {
+  @Test
+  void traceAndLogSettings_areSetAndTold() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      var client = conversation.client();
+      TraceSettingRequest all = TraceSettingRequest.getDefaultInstance();
+      assertEquals("1000", traced(client.traceSetting(all), "trace_rate"));
+      TraceSettingRequest one =
+          TraceSettingRequest.newBuilder()
+              .setModelName("echo")
+              .putSettings("trace_rate", texts("7"))
+              .putSettings("trace_level", texts("TIMESTAMPS"))
+              .build();
+      assertEquals("7", traced(client.traceSetting(one), "trace_rate"));
+      assertEquals("1000", traced(client.traceSetting(all), "trace_rate"));
+      TraceSettingRequest clear =
+          one.toBuilder().clearSettings().putSettings("trace_rate", texts()).build();
+      assertEquals("1000", traced(client.traceSetting(clear), "trace_rate"));
+      assertEquals("TIMESTAMPS", traced(client.traceSetting(clear), "trace_level"));
+      TraceSettingRequest absent = one.toBuilder().setModelName("absent").build();
+      assertEquals(Code.NOT_FOUND, code(() -> client.traceSetting(absent)));
+
+      LogSettingsRequest.SettingValue verbose =
+          LogSettingsRequest.SettingValue.newBuilder().setUint32Param(2).build();
+      LogSettingsResponse log =
+          client.logSettings(
+              LogSettingsRequest.newBuilder().putSettings("log_verbose_level", verbose).build());
+      assertEquals(2, log.getSettingsOrThrow("log_verbose_level").getUint32Param());
+      assertTrue(log.getSettingsOrThrow("log_info").getBoolParam());
+      LogSettingsRequest wrong =
+          LogSettingsRequest.newBuilder().putSettings("log_info", verbose).build();
+      assertEquals(Code.INVALID_ARGUMENT, code(() -> client.logSettings(wrong)));
+    }
+  }
+
+  private static TraceSettingRequest.SettingValue texts(String... values) {
+    return TraceSettingRequest.SettingValue.newBuilder().addAllValue(List.of(values)).build();
+  }
+
+  private static String traced(TraceSettingResponse answer, String name) {
+    return answer.getSettingsOrThrow(name).getValue(0);
+  }
+
   @Test
   void healthAndMetadata_areAnswered() throws Exception {
     try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
@@ -78,7 +124,10 @@ class GrpcServerTest {
       assertEquals(List.of(-1L, 4L), config.getInput(0).getDimsList());
       assertEquals(
           Code.UNIMPLEMENTED,
-          code(() -> client.traceSetting(TraceSettingRequest.getDefaultInstance())));
+          code(
+              () ->
+                  client.cudaSharedMemoryStatus(
+                      CudaSharedMemoryStatusRequest.getDefaultInstance())));
     }
   }
 

@@ -5,10 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.InferenceService;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ApiTest {
+  private static final String ECHO =
+      "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\",\"data\":[1,2,3,4]}]}";
+
   private final FakeCatalog catalog = FakeCatalog.usual();
 
   private Reply ask(String request) {
@@ -39,7 +43,8 @@ class ApiTest {
         server
             .text()
             .endsWith(
-                "[\"binary_tensor_data\",\"model_configuration\",\"model_repository\",\"statistics\"]}"));
+                "[\"binary_tensor_data\",\"model_configuration\",\"model_repository\",\"statistics\","
+                    + "\"trace\",\"logging\"]}"));
     assertEquals(server.text(), get("/v2/?x=y").text());
     assertEquals(
         "{\"name\":\"echo\",\"versions\":[\"1\",\"2\"],\"platform\":\"onnxruntime_onnx\","
@@ -51,13 +56,25 @@ class ApiTest {
   }
 
   @Test
+  void versionThatLeavesAsItIsAsked_isFollowedByTheNext() {
+    FakeCatalog catalog = FakeCatalog.usual();
+    InferenceService service = EchoService.without(catalog, 2);
+    byte[] named = Requests.infer("echo/versions/2", ECHO);
+    try (Conversation conversation = new Conversation(catalog, service)) {
+      Reply reply = conversation.send(Requests.infer("echo", ECHO)).onlyReply();
+      assertEquals(200, reply.status(), reply.text());
+      assertTrue(reply.text().contains("\"model_version\":\"1\""), reply.text());
+    }
+    FakeCatalog fresh = FakeCatalog.usual();
+    try (Conversation conversation = new Conversation(fresh, EchoService.without(fresh, 2))) {
+      assertEquals(404, conversation.send(named).onlyReply().status());
+    }
+  }
+
+  @Test
   void statistics_areThoseOfTritonsExtension() {
     try (Conversation conversation = Conversation.usual()) {
-      byte[] infer =
-          Requests.infer(
-              "echo",
-              "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\","
-                  + "\"data\":[1,2,3,4]}]}");
+      byte[] infer = Requests.infer("echo", ECHO);
       conversation.send(infer).send(infer).send(Requests.infer("echo", "{}"));
       conversation.send(Requests.get("/v2/models/echo/stats"));
       conversation.send(Requests.get("/v2/models/stats"));

@@ -10,6 +10,7 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.protocol.LatestDescription;
 import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.Arena;
@@ -54,8 +55,15 @@ final class Conversation implements AutoCloseable {
     channel
         .pipeline()
         .addLast(
-            HttpServer.newDecoder(),
-            new HttpConnection(api, ServedPort.PUBLIC, activity, transfers, LIMIT));
+            ConnectionSetup.newDecoder(),
+            new HttpConnection(
+                api,
+                new Admission(api.access(), ServedPort.PUBLIC, LIMIT),
+                new LatestDescription(),
+                activity,
+                transfers,
+                LIMIT,
+                new Http1Framing()));
   }
 
   static Conversation usual() {

@@ -40,6 +40,18 @@ public final class EchoService implements InferenceService {
     return service;
   }
 
+  /** One from which a version has gone that the catalogue had until it was asked. */
+  public static InferenceService without(FakeCatalog catalog, long gone) {
+    EchoService echo = inline();
+    return (request, handler) -> {
+      if (request.model().version() != gone) {
+        return echo.submit(request, handler);
+      }
+      catalog.leave(request.model().model());
+      throw new StatusException(Status.NOT_FOUND, "version " + gone + " has gone");
+    };
+  }
+
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     if (refusal != null) {

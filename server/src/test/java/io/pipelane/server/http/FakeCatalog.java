@@ -88,6 +88,19 @@ public final class FakeCatalog implements ModelCatalog {
             new ModelVersion(name, 2), List.of(1L, 2L), List.of(inputs), outputs, options));
   }
 
+  /** Has version 2 of a model leave, so that version 1 answers. */
+  public void leave(String name) {
+    ServedModel model = resolve(name, null);
+    models.put(
+        name,
+        new ServedModel(
+            new ModelVersion(name, 1),
+            List.of(1L),
+            model.inputs(),
+            model.outputs(),
+            ModelOptions.DEFAULT));
+  }
+
   @Override
   public boolean isReady() {
     return ready;

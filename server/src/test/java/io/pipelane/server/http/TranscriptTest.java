@@ -29,11 +29,13 @@ class TranscriptTest {
           "infer",
           "jobs",
           "load",
+          "logging",
           "metadata",
           "page",
           "repository",
           "state",
           "stats",
+          "trace",
           "unload",
           "workers");
 

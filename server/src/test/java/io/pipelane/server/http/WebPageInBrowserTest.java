@@ -17,6 +17,7 @@ import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -113,7 +114,8 @@ class WebPageInBrowserTest {
             metrics,
             state,
             AccessControl.open(),
-            Optional.empty());
+            Optional.empty(),
+            Backends.observation());
     return HttpServer.start(
         new HttpSettings(
             "127.0.0.1",

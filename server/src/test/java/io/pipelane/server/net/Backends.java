@@ -6,6 +6,10 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.observability.LogSettings;
+import io.pipelane.server.observability.ObservationSettings;
+import io.pipelane.server.observability.TraceSetting;
+import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
@@ -51,6 +55,11 @@ public final class Backends {
     StateSource state =
         new StateSource(
             catalog, statistics, Map::of, () -> WorkersOverview.NONE, InstantSource.system());
-    return new Backend(catalog, service, statistics, metrics, state, access, jobs);
+    return new Backend(catalog, service, statistics, metrics, state, access, jobs, observation());
+  }
+
+  /** Settings that change nothing outside of their backend. */
+  public static ObservationSettings observation() {
+    return new ObservationSettings(new TraceSettings(TraceSetting.OFF), LogSettings.ofNothing());
   }
 }

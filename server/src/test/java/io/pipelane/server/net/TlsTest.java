@@ -24,12 +24,22 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpClient.Version;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
@@ -133,6 +143,39 @@ class TlsTest {
       assertTrue(server.url().startsWith("https://"));
       assertTrue(get(server.address()).startsWith("HTTP/1.1 200 OK"));
     }
+  }
+
+  @Test
+  void http2_isWhatClientsAgreeOnThatSpeakIt() throws Exception {
+    try (Tls tls = tls(false);
+        HttpServer server = http(tls);
+        HttpClient client =
+            HttpClient.newBuilder()
+                .version(Version.HTTP_2)
+                .sslContext(trusting(folder.resolve("server.pem")))
+                .build()) {
+      URI live = URI.create(server.url() + "/v2/health/live");
+      client.send(HttpRequest.newBuilder(live).build(), BodyHandlers.discarding());
+      URI echo = URI.create(server.url() + "/v2/models/echo/infer");
+      List<CompletableFuture<HttpResponse<String>>> answers =
+          IntStream.range(0, 100) // All of them at once, on the connection that is open now.
+              .mapToObj(i -> BodyPublishers.ofString(request(i)))
+              .map(body -> HttpRequest.newBuilder(echo).POST(body).build())
+              .map(request -> client.sendAsync(request, BodyHandlers.ofString()))
+              .toList();
+      for (int i = 0; i < answers.size(); i++) {
+        HttpResponse<String> answer = answers.get(i).get(30, TimeUnit.SECONDS);
+        assertEquals(200, answer.statusCode());
+        assertEquals(Version.HTTP_2, answer.version());
+        assertTrue(answer.body().contains("\"id\":\"" + i + "\""), answer.body());
+      }
+    }
+  }
+
+  private static String request(int id) {
+    return ("{\"id\":\"%d\",\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\","
+            + "\"data\":[1,2,3,4]}]}")
+        .formatted(id);
   }
 
   private static String get(InetSocketAddress address) throws Exception {

@@ -1,0 +1,48 @@
+package io.pipelane.server.http;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.timeout.IdleStateEvent;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** One client's HTTP/2 connection, whose streams are channels. Belongs to its event loop. */
+@SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
+final class Http2Connection extends ChannelInboundHandlerAdapter {
+  private static final System.Logger LOGGER = System.getLogger(Http2Connection.class.getName());
+
+  private final Set<Channel> streams = new HashSet<>();
+
+  /** Counts a stream in until it is closed. */
+  void add(Channel stream) {
+    streams.add(stream);
+    stream.closeFuture().addListener(_ -> streams.remove(stream));
+  }
+
+  /** The client has neither sent nor taken a byte for a while. */
+  @Override
+  public void userEventTriggered(ChannelHandlerContext context, Object event) {
+    if (!(event instanceof IdleStateEvent)) {
+      context.fireUserEventTriggered(event);
+    } else if (streams.isEmpty()) {
+      context.close();
+    } else {
+      List.copyOf(streams).forEach(stream -> stream.pipeline().fireUserEventTriggered(event));
+    }
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+    if (cause instanceof Http2Exception) {
+      return; // The codec tells the client which, and closes.
+    }
+    if (!(cause instanceof IOException)) {
+      LOGGER.log(System.Logger.Level.WARNING, "closing a connection after a fault", cause);
+    }
+    context.close();
+  }
+}
