@@ -27,8 +27,10 @@ public record PipelaneConfig(
     @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue,
     @Section(name = "scheduling", about = "Which of the waiting requests runs next")
         SchedulingConfig scheduling,
-    @Section(name = "jobs", about = "Inference over many items, in the background")
-        JobsConfig jobs) {
+    @Section(name = "jobs", about = "Inference over many items, in the background") JobsConfig jobs,
+    @Section(name = "tracing", about = "Spans of requests, for OpenTelemetry")
+        TracingConfig tracing,
+    @Section(name = "logging", about = "The log, on standard error") LoggingConfig logging) {
 
   /** The configuration when nothing is set. */
   public static PipelaneConfig defaults() {

@@ -61,7 +61,9 @@ public final class Caller {
   }
 
   private static String listed(Set<Role> roles, String between) {
-    return roles.stream().sorted().map(Role::text).collect(Collectors.joining(between));
+    return roles.isEmpty()
+        ? "do nothing"
+        : roles.stream().sorted().map(Role::text).collect(Collectors.joining(between));
   }
 
   /** Whether the caller may know of a model. */

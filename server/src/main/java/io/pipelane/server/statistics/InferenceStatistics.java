@@ -1,10 +1,14 @@
 package io.pipelane.server.statistics;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.observability.RequestTrace;
+import io.pipelane.server.observability.RequestTracing;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The counters of every model version that has been asked for, since the start. They stay when a
@@ -16,6 +20,21 @@ public final class InferenceStatistics {
           .thenComparingLong(counters -> counters.version().version());
 
   private final Map<ModelVersion, ModelCounters> models = new ConcurrentHashMap<>();
+  private final @Nullable RequestTracing tracing;
+
+  /** Of requests that are not traced. */
+  public InferenceStatistics() {
+    this(null);
+  }
+
+  /**
+   * The same.
+   *
+   * @param tracing makes spans of requests; null for none
+   */
+  public InferenceStatistics(@Nullable RequestTracing tracing) {
+    this.tracing = tracing;
+  }
 
   /** The counters of a version; none of the counts is touched by asking. */
   public ModelCounters of(ModelVersion version) {
@@ -25,7 +44,22 @@ public final class InferenceStatistics {
 
   /** Begins the account of one request. */
   public RequestAccount begin(ModelVersion version) {
-    return new RequestAccount(of(version));
+    return new RequestAccount(of(version), null);
+  }
+
+  /**
+   * The same, traced where that is wanted.
+   *
+   * @param headers gives what the request's header of a name says, or null
+   */
+  public RequestAccount begin(ModelVersion version, Function<String, @Nullable String> headers) {
+    RequestTrace trace = tracing == null ? null : tracing.begin(version, headers);
+    return new RequestAccount(of(version), trace);
+  }
+
+  /** Whether requests may be traced at all. */
+  public boolean traces() {
+    return tracing != null;
   }
 
   /** Those that exist, ordered by name and version. */
