@@ -113,7 +113,8 @@ class SectionsTest {
             Optional.empty(),
             Optional.empty(),
             new Text("roles"),
-            new Text("models")),
+            new Text("models"),
+            false),
         DEFAULTS.security());
   }
 
@@ -127,7 +128,8 @@ class SectionsTest {
             Optional.of(new Text("https://login.example/")),
             Optional.of(new Text("pipelane")),
             new Text("groups"),
-            new Text("for")),
+            new Text("for"),
+            true),
         changed(
                 Map.of(
                     "security.api-keys", "keys.yaml",
