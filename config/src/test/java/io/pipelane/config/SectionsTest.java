@@ -138,7 +138,8 @@ class SectionsTest {
                     "security.jwt-issuer", "https://login.example/",
                     "security.jwt-audience", "pipelane",
                     "security.jwt-roles-claim", "groups",
-                    "security.jwt-models-claim", "for"))
+                    "security.jwt-models-claim", "for",
+                    "security.shared-memory", "true"))
             .security());
   }
 

@@ -4,7 +4,6 @@ import io.pipelane.config.ImportConfig;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RepositoryConfig;
 import io.pipelane.config.SecurityConfig;
-import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.TracingConfig;
@@ -23,17 +22,17 @@ import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
 import io.pipelane.server.device.OpenDevices;
 import io.pipelane.server.device.ServingDevices;
+import io.pipelane.server.ensemble.EnsembleCatalog;
+import io.pipelane.server.ensemble.EnsembleService;
 import io.pipelane.server.grpc.GrpcServer;
-import io.pipelane.server.grpc.GrpcSettings;
 import io.pipelane.server.http.HttpServer;
-import io.pipelane.server.http.HttpSettings;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.jobs.JobsSettings;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
-import io.pipelane.server.net.Transport;
+import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.observability.LogSettings;
 import io.pipelane.server.observability.ObservationSettings;
 import io.pipelane.server.observability.RequestTracing;
@@ -42,6 +41,7 @@ import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.Switcher;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -72,6 +72,7 @@ public final class PipelaneServer implements AutoCloseable {
   private final Duration drainTimeout;
   private final ServingDevices devices;
   private final RepositoryCatalog catalog;
+  private final EnsembleCatalog models;
   private final HttpServer http;
   private final @Nullable GrpcServer grpc;
   private final @Nullable Jobs jobs;
@@ -89,11 +90,12 @@ public final class PipelaneServer implements AutoCloseable {
           Importer.open(
               config.repository().cache(),
               importSettings(config, library, devices.runtimeVersion(), open.target()));
+      Repository repository =
+          new Repository(config.repository().path().orElseThrow(), config.repository().modelName());
       catalog =
           opened.add(
               new RepositoryCatalog(
-                  new Repository(
-                      config.repository().path().orElseThrow(), config.repository().modelName()),
+                  repository,
                   repositoryWriter(config.repository()),
                   importer,
                   devices,
@@ -101,7 +103,11 @@ public final class PipelaneServer implements AutoCloseable {
       TraceSettings traceSettings = traceSettings(config.tracing());
       InferenceStatistics statistics =
           new InferenceStatistics(tracing(config.tracing(), traceSettings));
-      jobs = openJobs(config, statistics);
+      models = new EnsembleCatalog(catalog, repository, Thread::startVirtualThread);
+      EnsembleService service =
+          new EnsembleService(
+              models, devices, statistics, new TransferBuffers(open.transferMemory()));
+      jobs = openJobs(config, service, statistics);
       Metrics metrics =
           new Metrics(
               statistics,
@@ -110,11 +116,11 @@ public final class PipelaneServer implements AutoCloseable {
               () -> jobs == null ? JobCounts.NONE : jobs.counts());
       StateSource state =
           new StateSource(
-              catalog, statistics, devices::states, devices::workers, InstantSource.system());
+              models, statistics, devices::states, devices::workers, InstantSource.system());
       Backend backend =
           new Backend(
-              catalog,
-              devices,
+              models,
+              service,
               statistics,
               metrics,
               state,
@@ -122,16 +128,18 @@ public final class PipelaneServer implements AutoCloseable {
               Optional.ofNullable(jobs),
               new ObservationSettings(traceSettings, LogSettings.ofProcess()),
               opened.add(sharedMemory(config)));
-      Optional<Tls> tls = tls(config.server()).map(Tls::open).map(opened::add);
+      Optional<Tls> tls = FrontEnds.tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
-              HttpServer.start(httpSettings(config.server(), tls), backend, open.transferMemory()));
+              HttpServer.start(
+                  FrontEnds.http(config.server(), tls), backend, open.transferMemory()));
       grpc =
           config.server().effectiveGrpcPort() < 0
               ? null
               : opened.add(
                   GrpcServer.start(
-                      grpcSettings(config.server(), tls), backend, open.transferMemory()));
+                      FrontEnds.grpc(config.server(), tls), backend, open.transferMemory()));
+      models.start();
       imports = catalog.start();
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);
@@ -162,7 +170,8 @@ public final class PipelaneServer implements AutoCloseable {
         : SharedMemory.off();
   }
 
-  private @Nullable Jobs openJobs(PipelaneConfig config, InferenceStatistics statistics)
+  private @Nullable Jobs openJobs(
+      PipelaneConfig config, InferenceService service, InferenceStatistics statistics)
       throws IOException {
     Optional<Path> folder = config.jobs().folder();
     if (folder.isEmpty()) {
@@ -181,7 +190,7 @@ public final class PipelaneServer implements AutoCloseable {
             Math.toIntExact(config.server().maxRequestSize().bytes()),
             JOB_RETRY_PAUSE);
     return opened.add(
-        Jobs.open(settings, catalog, devices, statistics, new SecureRandom(), Clock.systemUTC()));
+        Jobs.open(settings, models, service, statistics, new SecureRandom(), Clock.systemUTC()));
   }
 
   /**
@@ -267,7 +276,7 @@ public final class PipelaneServer implements AutoCloseable {
   }
 
   public ModelCatalog catalog() {
-    return catalog;
+    return models;
   }
 
   public ServingDevices devices() {
@@ -364,43 +373,5 @@ public final class PipelaneServer implements AutoCloseable {
         security.managementPort().map(OptionalInt::of).orElse(OptionalInt.empty());
     return opened.add(
         AccessControl.of(security.apiKeys(), TokenSettings.of(security), managementPort));
-  }
-
-  private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {
-    return new HttpSettings(
-        server.host(),
-        server.httpPort(),
-        Transport.valueOf(server.transport().name()),
-        eventLoops(server),
-        Math.toIntExact(server.maxRequestSize().bytes()),
-        server.maxConnections(),
-        server.idleTimeout(),
-        tls);
-  }
-
-  /** What TLS is made of; the configuration has both files or neither. */
-  private static Optional<Tls.Files> tls(ServerConfig server) {
-    return server
-        .tlsCertificate()
-        .map(
-            certificate ->
-                new Tls.Files(
-                    certificate, server.tlsKey().orElseThrow(), server.tlsClientAuthorities()));
-  }
-
-  private static GrpcSettings grpcSettings(ServerConfig server, Optional<Tls> tls) {
-    return new GrpcSettings(
-        server.host(),
-        server.effectiveGrpcPort(),
-        Transport.valueOf(server.transport().name()),
-        eventLoops(server),
-        Math.toIntExact(server.maxRequestSize().bytes()),
-        server.idleTimeout(),
-        tls);
-  }
-
-  private static int eventLoops(ServerConfig server) {
-    int loops = server.eventLoops();
-    return loops == 0 ? Math.max(1, Runtime.getRuntime().availableProcessors() / 2) : loops;
   }
 }
