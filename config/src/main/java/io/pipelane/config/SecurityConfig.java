@@ -32,4 +32,10 @@ public record SecurityConfig(
     @Key(
             about = "Claim that lists a token's models; a token without it is for all",
             standard = "models")
-        Text jwtModelsClaim) {}
+        Text jwtModelsClaim,
+    @Key(
+            about =
+                "Whether POSIX shared memory of this machine may be registered, for tensors to lie in"
+                    + " instead of being sent",
+            standard = "false")
+        boolean sharedMemory) {}

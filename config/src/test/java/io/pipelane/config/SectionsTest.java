@@ -113,7 +113,8 @@ class SectionsTest {
             Optional.empty(),
             Optional.empty(),
             new Text("roles"),
-            new Text("models")),
+            new Text("models"),
+            false),
         DEFAULTS.security());
   }
 
@@ -127,7 +128,8 @@ class SectionsTest {
             Optional.of(new Text("https://login.example/")),
             Optional.of(new Text("pipelane")),
             new Text("groups"),
-            new Text("for")),
+            new Text("for"),
+            true),
         changed(
                 Map.of(
                     "security.api-keys", "keys.yaml",
@@ -136,7 +138,8 @@ class SectionsTest {
                     "security.jwt-issuer", "https://login.example/",
                     "security.jwt-audience", "pipelane",
                     "security.jwt-roles-claim", "groups",
-                    "security.jwt-models-claim", "for"))
+                    "security.jwt-models-claim", "for",
+                    "security.shared-memory", "true"))
             .security());
   }
 

@@ -38,6 +38,7 @@ import io.pipelane.server.observability.ObservationSettings;
 import io.pipelane.server.observability.RequestTracing;
 import io.pipelane.server.observability.TraceSetting;
 import io.pipelane.server.observability.TraceSettings;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
@@ -62,6 +63,9 @@ import org.jspecify.annotations.Nullable;
 /** A server from its start to its end: devices, catalogue and front ends. */
 public final class PipelaneServer implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(PipelaneServer.class.getName());
+
+  /** Where Linux keeps POSIX shared memory. */
+  private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
   private static final Duration JOB_RETRY_PAUSE = Duration.ofSeconds(1);
 
@@ -122,7 +126,8 @@ public final class PipelaneServer implements AutoCloseable {
               state,
               access(config.security()),
               Optional.ofNullable(jobs),
-              new ObservationSettings(traceSettings, LogSettings.ofProcess()));
+              new ObservationSettings(traceSettings, LogSettings.ofProcess()),
+              opened.add(sharedMemory(config)));
       Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
@@ -157,6 +162,12 @@ public final class PipelaneServer implements AutoCloseable {
         config.endpoint().isPresent()
             ? new TraceSetting(TraceSetting.Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED)
             : TraceSetting.OFF);
+  }
+
+  private static SharedMemory sharedMemory(PipelaneConfig config) {
+    return config.security().sharedMemory()
+        ? SharedMemory.in(SHARED_MEMORY, config.server().maxRequestSize().bytes())
+        : SharedMemory.off();
   }
 
   private @Nullable Jobs openJobs(

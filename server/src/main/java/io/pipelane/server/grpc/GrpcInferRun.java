@@ -72,7 +72,8 @@ final class GrpcInferRun implements ResultHandler {
   /** Begins; on an event loop. Every error is told to the receiver. */
   static GrpcInferRun start(ModelInferRequest message, InferenceParts parts, Receiver receiver) {
     GrpcInferRun run = new GrpcInferRun(parts, receiver);
-    if (message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP) {
+    if (message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP
+        && !namesRegion(parts, message)) {
       run.begin(message);
       return run;
     }
@@ -82,6 +83,13 @@ final class GrpcInferRun implements ResultHandler {
       receiver.failed(busy("decoding"));
     }
     return run;
+  }
+
+  /** Whether inputs may have to be copied from shared memory, which an event loop must not do. */
+  private static boolean namesRegion(InferenceParts parts, ModelInferRequest message) {
+    return parts.backend().sharedMemory().isInUse()
+        && message.getInputsList().stream()
+            .anyMatch(input -> RegionParameters.areIn(input.getParametersMap()));
   }
 
   private void begin(ModelInferRequest message) {
@@ -105,7 +113,8 @@ final class GrpcInferRun implements ResultHandler {
     try {
       model.checkRequestSize(message.getSerializedSize());
       MessageCall decoded =
-          InferMessageReader.read(model, message, parts.transfers(), parts.allocator());
+          InferMessageReader.read(
+              model, message, parts.transfers(), parts.allocator(), parts.backend().sharedMemory());
       call = decoded;
       opened.decoded(decoded.request().deadlineNanos());
       submit(decoded);
@@ -182,7 +191,20 @@ final class GrpcInferRun implements ResultHandler {
       account.ran(timings);
     }
     long bytes = outputs.stream().mapToLong(output -> output.data().readableBytes()).sum();
-    hop(bytes > CodecThreads.LARGEST_ON_LOOP ? parts.codecs() : loop, () -> finish(null));
+    StatusException error = deliver();
+    hop(bytes > CodecThreads.LARGEST_ON_LOOP ? parts.codecs() : loop, () -> finish(error));
+  }
+
+  /** Writes outputs that are not sent to where they go, while a thread may still wait for that. */
+  private @Nullable StatusException deliver() {
+    try {
+      if (call != null) {
+        call.deliver(outputs);
+      }
+      return null;
+    } catch (StatusException e) {
+      return e;
+    }
   }
 
   @Override

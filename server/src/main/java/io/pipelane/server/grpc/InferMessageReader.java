@@ -20,6 +20,9 @@ import io.pipelane.server.protocol.BinaryTensors;
 import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.protocol.RequestPriority;
 import io.pipelane.server.protocol.TensorShapes;
+import io.pipelane.server.shared.RegionOutputs;
+import io.pipelane.server.shared.RegionPart;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.SequenceStep;
 import java.lang.foreign.MemorySegment;
@@ -45,17 +48,21 @@ final class InferMessageReader {
   private final ModelInferRequest message;
   private final TransferBuffers transfers;
   private final ByteBufAllocator allocator;
+  private final SharedMemory sharedMemory;
+  private final List<@Nullable RegionPart> outputRegions = new ArrayList<>(2);
   private final List<ByteBuf> buffers;
 
   private InferMessageReader(
       ServedModel model,
       ModelInferRequest message,
       TransferBuffers transfers,
-      ByteBufAllocator allocator) {
+      ByteBufAllocator allocator,
+      SharedMemory sharedMemory) {
     this.model = model;
     this.message = message;
     this.transfers = transfers;
     this.allocator = allocator;
+    this.sharedMemory = sharedMemory;
     this.buffers = new ArrayList<>(message.getInputsCount());
   }
 
@@ -64,14 +71,17 @@ final class InferMessageReader {
    *
    * @param transfers where large inputs lie
    * @param allocator for the others
+   * @param sharedMemory where inputs may lie and outputs go instead
    * @throws StatusException when anything does not fit the protocol or the model's declaration
    */
   static MessageCall read(
       ServedModel model,
       ModelInferRequest message,
       TransferBuffers transfers,
-      ByteBufAllocator allocator) {
-    InferMessageReader reader = new InferMessageReader(model, message, transfers, allocator);
+      ByteBufAllocator allocator,
+      SharedMemory sharedMemory) {
+    InferMessageReader reader =
+        new InferMessageReader(model, message, transfers, allocator, sharedMemory);
     boolean done = false;
     try {
       MessageCall call = reader.read();
@@ -92,10 +102,15 @@ final class InferMessageReader {
     }
     checkParameters("the request", message.getParametersMap());
     boolean raw = message.getRawInputContentsCount() > 0;
-    if (raw && message.getRawInputContentsCount() != message.getInputsCount()) {
+    int sent =
+        (int)
+            message.getInputsList().stream()
+                .filter(input -> !RegionParameters.areIn(input.getParametersMap()))
+                .count();
+    if (raw && message.getRawInputContentsCount() != sent) {
       throw invalid(
           "there are %d raw_input_contents for %d inputs; send one for each, or contents in each"
-              .formatted(message.getRawInputContentsCount(), message.getInputsCount()));
+              .formatted(message.getRawInputContentsCount(), sent));
     }
     InferenceRequest request =
         new InferenceRequest(
@@ -105,7 +120,9 @@ final class InferMessageReader {
             model.deadlineNanos(timeoutMicros()),
             model.priority(priority()),
             sequence());
-    return new MessageCall(model, message.getId(), request, raw || mustBeRaw(request), buffers);
+    boolean answersRaw = raw || sent == 0 || mustBeRaw(request);
+    RegionOutputs regions = sharedMemory.outputs(outputRegions);
+    return new MessageCall(model, message.getId(), request, answersRaw, buffers, regions);
   }
 
   /** The class that the parameter {@code priority} says; null where it is left to the model. */
@@ -177,13 +194,16 @@ final class InferMessageReader {
 
   private List<InputTensor> readInputs(boolean raw) {
     InputTensor[] tensors = new InputTensor[model.inputs().size()];
+    int sent = 0;
     for (int i = 0; i < message.getInputsCount(); i++) {
       InferInputTensor input = message.getInputs(i);
       int declaration = declaration(model.inputs(), input.getName(), "inputs[" + i + "]", "input");
       if (tensors[declaration] != null) {
         throw invalid("input \"" + input.getName() + "\" stands there twice");
       }
-      tensors[declaration] = readInput(input, model.inputs().get(declaration), raw, i);
+      boolean shared = RegionParameters.areIn(input.getParametersMap());
+      tensors[declaration] = readInput(input, model.inputs().get(declaration), raw, sent);
+      sent += shared ? 0 : 1;
     }
     for (int i = 0; i < tensors.length; i++) {
       if (tensors[i] == null) {
@@ -200,6 +220,16 @@ final class InferMessageReader {
     checkParameters(label, input.getParametersMap());
     Shape shape = shape(input, label);
     TensorShapes.check(label, spec, TensorType.ofName(input.getDatatype()), shape);
+    RegionPart region = RegionParameters.of(label, input.getParametersMap());
+    if (region != null && input.hasContents()) {
+      throw invalid(label + " has both contents and a shared_memory_region; leave one out");
+    }
+    if (region != null) {
+      MemorySegment bytes = OutputTensor.memory(shared(region));
+      BinaryTensors.check(
+          label, "shared_memory_byte_size is", spec.type(), shape, shape.elements(), bytes);
+      return new InputTensor(spec.name(), spec.type(), shape, bytes);
+    }
     if (raw && input.hasContents()) {
       throw invalid(label + " has both contents and raw_input_contents; leave one out");
     }
@@ -213,6 +243,15 @@ final class InferMessageReader {
           label, "the size of its raw contents is", spec.type(), shape, shape.elements(), bytes);
     }
     return new InputTensor(spec.name(), spec.type(), shape, bytes);
+  }
+
+  /** An input from shared memory: a copy, which its client cannot change once it is checked. */
+  private ByteBuf shared(RegionPart region) {
+    sharedMemory.checkInput(region);
+    int bytes = (int) region.byteSize();
+    ByteBuf data = buffer(bytes);
+    sharedMemory.read(region, data.internalNioBuffer(0, bytes));
+    return data.writerIndex(bytes);
   }
 
   private ByteBuf copied(ByteString raw) {
@@ -253,6 +292,8 @@ final class InferMessageReader {
     for (InferRequestedOutputTensor output : message.getOutputsList()) {
       declaration(model.outputs(), output.getName(), "outputs[" + names.size() + "]", "output");
       checkParameters("output \"" + output.getName() + '"', output.getParametersMap());
+      outputRegions.add(
+          RegionParameters.of("output \"" + output.getName() + '"', output.getParametersMap()));
       if (!seen.add(output.getName())) {
         throw invalid("output \"" + output.getName() + "\" stands there twice");
       }
@@ -276,7 +317,7 @@ final class InferMessageReader {
   /** Refuses what would change the answer's meaning and is not served; others are the user's. */
   private static void checkParameters(String owner, Map<String, InferParameter> parameters) {
     for (String name : parameters.keySet()) {
-      if (name.equals("shared_memory_region") || name.equals("classification")) {
+      if (name.equals("classification")) {
         throw new StatusException(
             Status.UNIMPLEMENTED,
             owner

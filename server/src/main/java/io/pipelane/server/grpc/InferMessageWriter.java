@@ -10,6 +10,7 @@ import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelInferResponse.InferOutputTensor;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.shared.RegionPart;
 import java.util.List;
 
 /** Turns outputs into the message that answers an inference. */
@@ -29,14 +30,19 @@ final class InferMessageWriter {
             .setModelName(call.model().version().model())
             .setModelVersion(Long.toString(call.model().version().version()))
             .setId(call.id());
-    for (String name : call.request().outputs()) {
+    List<String> names = call.request().outputs();
+    for (int i = 0; i < names.size(); i++) {
+      String name = names.get(i);
       OutputTensor output = find(outputs, name);
       InferOutputTensor.Builder tensor =
           InferOutputTensor.newBuilder().setName(name).setDatatype(output.type().name());
       for (int axis = 0; axis < output.shape().rank(); axis++) {
         tensor.addShape(output.shape().dimension(axis));
       }
-      if (call.raw()) {
+      RegionPart region = call.regions().part(i);
+      if (region != null) {
+        tensor.putAllParameters(RegionParameters.of(region, output.data().readableBytes()));
+      } else if (call.raw()) {
         message.addRawOutputContents(bytes(output.data()));
       } else {
         tensor.setContents(contents(output));

@@ -35,6 +35,12 @@ import io.pipelane.protocol.grpc.ServerMetadataRequest;
 import io.pipelane.protocol.grpc.ServerMetadataResponse;
 import io.pipelane.protocol.grpc.ServerReadyRequest;
 import io.pipelane.protocol.grpc.ServerReadyResponse;
+import io.pipelane.protocol.grpc.SystemSharedMemoryRegisterRequest;
+import io.pipelane.protocol.grpc.SystemSharedMemoryRegisterResponse;
+import io.pipelane.protocol.grpc.SystemSharedMemoryStatusRequest;
+import io.pipelane.protocol.grpc.SystemSharedMemoryStatusResponse;
+import io.pipelane.protocol.grpc.SystemSharedMemoryUnregisterRequest;
+import io.pipelane.protocol.grpc.SystemSharedMemoryUnregisterResponse;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.protocol.grpc.TraceSettingResponse;
 import io.pipelane.server.ProductVersion;
@@ -46,6 +52,7 @@ import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
+import io.pipelane.server.shared.RegionSpec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -131,7 +138,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
             ServerMetadataResponse.newBuilder()
                 .setName(Answers.SERVER_NAME)
                 .setVersion(ProductVersion.get())
-                .addAllExtensions(Answers.EXTENSIONS)
+                .addAllExtensions(Answers.extensions(backend.sharedMemory().isOn()))
                 .build());
   }
 
@@ -254,6 +261,49 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
           return SettingMessages.log(backend.observation().logging(), request);
         });
+  }
+
+  @Override
+  public void systemSharedMemoryStatus(
+      SystemSharedMemoryStatusRequest request,
+      StreamObserver<SystemSharedMemoryStatusResponse> observer) {
+    Caller caller = GrpcAccess.caller();
+    answer(
+        observer,
+        () -> {
+          caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
+          return SharedMemoryMessages.status(backend.sharedMemory().status(request.getName()));
+        });
+  }
+
+  @Override
+  public void systemSharedMemoryRegister(
+      SystemSharedMemoryRegisterRequest request,
+      StreamObserver<SystemSharedMemoryRegisterResponse> observer) {
+    Caller caller = GrpcAccess.caller();
+    answerWhenDone(
+        observer,
+        () -> {
+          caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
+          RegionSpec region = SharedMemoryMessages.region(request);
+          return CompletableFuture.runAsync(
+              () -> backend.sharedMemory().register(region), parts.codecs());
+        },
+        SystemSharedMemoryRegisterResponse.getDefaultInstance());
+  }
+
+  @Override
+  public void systemSharedMemoryUnregister(
+      SystemSharedMemoryUnregisterRequest request,
+      StreamObserver<SystemSharedMemoryUnregisterResponse> observer) {
+    Caller caller = GrpcAccess.caller();
+    answerWhenDone(
+        observer,
+        () -> {
+          caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
+          return backend.sharedMemory().unregister(request.getName());
+        },
+        SystemSharedMemoryUnregisterResponse.getDefaultInstance());
   }
 
   private static void check(Map<String, ModelRepositoryParameter> parameters) {

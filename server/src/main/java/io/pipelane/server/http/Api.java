@@ -1,7 +1,6 @@
 package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.ByteSize;
@@ -18,9 +17,6 @@ import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.http.Response.Content;
-import io.pipelane.server.jobs.JobAnswers;
-import io.pipelane.server.jobs.JobStatus;
-import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
@@ -41,7 +37,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
@@ -58,6 +53,8 @@ final class Api {
   private final Semaphore uploads = new Semaphore(UploadRun.MAXIMUM_RUNNING);
   private final StateEvents events;
   private final SettingsApi settings;
+  private final JobsApi jobs;
+  private final SharedMemoryApi sharedMemory;
   private final WebPage page = new WebPage();
 
   /**
@@ -71,6 +68,8 @@ final class Api {
     this.codecs = codecs;
     this.events = new StateEvents(codecs);
     this.settings = new SettingsApi(backend);
+    this.jobs = new JobsApi(backend.jobs(), codecs);
+    this.sharedMemory = new SharedMemoryApi(backend.sharedMemory(), codecs);
   }
 
   /** Answers a request whose body has come, now or later; on the exchange's event loop. */
@@ -176,7 +175,7 @@ final class Api {
     }
   }
 
-  private static void onLoop(Exchange exchange, Runnable action, Runnable giveUp) {
+  static void onLoop(Exchange exchange, Runnable action, Runnable giveUp) {
     try {
       exchange.loop().execute(action);
     } catch (RejectedExecutionException e) {
@@ -207,7 +206,10 @@ final class Api {
 
   private void dispatch(Exchange exchange, Route route, ByteBuf body) {
     switch (route) {
-      case Route.ServerMetadata _ -> answer(exchange, Answers::server);
+      case Route.ServerMetadata _ -> {
+        List<String> extensions = Answers.extensions(backend.sharedMemory().isOn());
+        answer(exchange, target -> Answers.server(target, extensions));
+      }
       case Route.Live _ -> answer(exchange, Answers::live);
       case Route.Ready _ -> answerReady(exchange, backend.isReady());
       case Route.ModelMetadata(String name, String version) -> {
@@ -272,28 +274,18 @@ final class Api {
           Route.LogSettings _,
           Route.ChangeLogSettings _ ->
           settings.answer(exchange, route, body);
+      case Route.SharedMemoryStatus _,
+          Route.RegisterSharedMemory _,
+          Route.UnregisterSharedMemory _,
+          Route.CudaSharedMemory _ ->
+          sharedMemory.answer(exchange, route, body);
       case Route.Workers _ -> {
         WorkersOverview workers = service.workers();
         answer(exchange, target -> Answers.workers(target, workers));
       }
       case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
-      case Route.JobList _ -> {
-        byte[] jobs = JobAnswers.list(jobs().list());
-        answer(exchange, target -> target.writeBytes(jobs));
-      }
-      case Route.ShowJob(String id) -> {
-        byte[] job = JobAnswers.job(jobs().show(id));
-        answer(exchange, target -> target.writeBytes(job));
-      }
-      case Route.SubmitJob _ -> {
-        byte[] request = ByteBufUtil.getBytes(body);
-        Jobs jobs = jobs();
-        answerElsewhere(exchange, () -> jobs.submit(request));
-      }
-      case Route.RemoveJob(String id) -> {
-        Jobs jobs = jobs();
-        answerElsewhere(exchange, () -> jobs.remove(id));
-      }
+      case Route.JobList _, Route.ShowJob _, Route.SubmitJob _, Route.RemoveJob _ ->
+          jobs.answer(exchange, route, body);
     }
   }
 
@@ -301,7 +293,7 @@ final class Api {
     RequestAccount account = account(exchange, model);
     try {
       model.checkRequestSize(body.readableBytes());
-      InferRun.start(exchange, body, model, service, account, codecs);
+      InferRun.start(exchange, body, model, service, account, backend.sharedMemory(), codecs);
     } catch (StatusException e) {
       account.failed(e.status());
       throw e;
@@ -319,36 +311,6 @@ final class Api {
     RequestAccount account = statistics.begin(model.version(), exchange.headers()::get);
     exchange.setTraceparent(account.traceparent());
     return account;
-  }
-
-  private Jobs jobs() {
-    return backend
-        .jobs()
-        .orElseThrow(
-            () ->
-                new StatusException(
-                    Status.UNIMPLEMENTED,
-                    "there are no jobs here; start the server with jobs.folder"));
-  }
-
-  /** Does what writes files on a codec thread, and answers the job. */
-  private void answerElsewhere(Exchange exchange, Supplier<JobStatus> work) {
-    try {
-      codecs.execute(
-          () -> {
-            try {
-              byte[] job = JobAnswers.job(work.get());
-              onLoop(exchange, () -> answer(exchange, target -> target.writeBytes(job)), () -> {});
-            } catch (StatusException e) {
-              onLoop(exchange, () -> exchange.answer(e), () -> {});
-            } catch (RuntimeException | OutOfMemoryError e) {
-              onLoop(exchange, () -> exchange.answer(internal(e)), () -> {});
-            }
-          });
-    } catch (RejectedExecutionException e) {
-      exchange.answer(
-          StatusException.unavailable("the server is busy; try again", RETRY_AFTER_BUSY));
-    }
   }
 
   private List<Entry> index(boolean onlyReady, Caller caller) {
@@ -369,7 +331,7 @@ final class Api {
         Response.of(status, exchange.allocator(), target -> Answers.ready(target, ready)));
   }
 
-  private static void answerWhenDone(Exchange exchange, CompletableFuture<Void> done) {
+  static void answerWhenDone(Exchange exchange, CompletableFuture<Void> done) {
     CompletableFuture<Void> _ =
         done.whenComplete(
             (_, error) -> {

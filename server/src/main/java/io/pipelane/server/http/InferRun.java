@@ -1,6 +1,8 @@
 package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
@@ -12,11 +14,13 @@ import io.pipelane.server.protocol.InferRequestReader;
 import io.pipelane.server.protocol.InferResponseWriter;
 import io.pipelane.server.protocol.LatestDescription;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,6 +40,10 @@ final class InferRun implements ResultHandler {
    * run from their placing until they are part of a Response, which then owns them. After the event
    * loop has shut down, whichever thread finds out releases both.
    */
+
+  private static final ByteBuf REGION =
+      Unpooled.unreleasableBuffer(
+          Unpooled.copiedBuffer("shared_memory_region", StandardCharsets.US_ASCII).asReadOnly());
 
   private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(InferRun.class.getName());
@@ -68,18 +76,26 @@ final class InferRun implements ResultHandler {
       ServedModel model,
       InferenceService service,
       RequestAccount account,
+      SharedMemory sharedMemory,
       Executor codecs) {
     int jsonLength = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
-    if (!takesLong(model, body.readableBytes(), jsonLength)) {
+    if (!takesLong(model, body.readableBytes(), jsonLength)
+        && !namesRegion(sharedMemory, body, jsonLength)) {
       InferCall call =
           InferRequestReader.read(
-              model, body, jsonLength, exchange.allocator(), exchange.latestDescription());
+              model,
+              body,
+              jsonLength,
+              exchange.allocator(),
+              exchange.latestDescription(),
+              sharedMemory);
       new InferRun(exchange, call, account, codecs).submit(service);
       return;
     }
     body.retain();
     try {
-      codecs.execute(() -> decode(exchange, body, jsonLength, model, service, account, codecs));
+      codecs.execute(
+          () -> decode(exchange, body, jsonLength, model, service, account, sharedMemory, codecs));
     } catch (RejectedExecutionException e) {
       body.release();
       throw busy("decoding");
@@ -92,6 +108,12 @@ final class InferRun implements ResultHandler {
             && model.inputs().stream().anyMatch(input -> input.type() == TensorType.BYTES));
   }
 
+  /** Whether inputs may have to be copied from shared memory, which an event loop must not do. */
+  private static boolean namesRegion(SharedMemory sharedMemory, ByteBuf body, int jsonLength) {
+    return sharedMemory.isInUse()
+        && ByteBufUtil.indexOf(REGION, body.slice(body.readerIndex(), jsonLength)) >= 0;
+  }
+
   /** Decodes on a codec thread and goes back to the event loop; releases the body. */
   private static void decode(
       Exchange exchange,
@@ -100,10 +122,13 @@ final class InferRun implements ResultHandler {
       ServedModel model,
       InferenceService service,
       RequestAccount account,
+      SharedMemory sharedMemory,
       Executor codecs) {
     try {
       LatestDescription none = new LatestDescription(); // The connection's belongs to its loop.
-      InferCall call = InferRequestReader.read(model, body, jsonLength, exchange.allocator(), none);
+      InferCall call =
+          InferRequestReader.read(
+              model, body, jsonLength, exchange.allocator(), none, sharedMemory);
       InferRun run = new InferRun(exchange, call, account, codecs);
       hop(exchange, () -> run.resume(service), call::close);
     } catch (StatusException e) {
@@ -175,12 +200,23 @@ final class InferRun implements ResultHandler {
   @Override
   public void completed(InferenceTimings timings) {
     account.ran(timings);
-    hop(exchange, () -> end(null), this::releaseAll);
+    StatusException error = deliver();
+    hop(exchange, () -> end(error), this::releaseAll);
   }
 
   @Override
   public void failed(StatusException error) {
     hop(exchange, () -> end(error), this::releaseAll);
+  }
+
+  /** Writes outputs that are not sent to where they go, while a thread may still wait for that. */
+  private @Nullable StatusException deliver() {
+    try {
+      call.deliver(outputs);
+      return null;
+    } catch (StatusException e) {
+      return e;
+    }
   }
 
   private void end(@Nullable StatusException error) {
@@ -213,7 +249,7 @@ final class InferRun implements ResultHandler {
     List<String> wanted = call.request().outputs();
     for (OutputTensor output : outputs) {
       int position = wanted.indexOf(output.name());
-      if (position >= 0 && !call.isBinary(position)) {
+      if (position >= 0 && !call.isBinary(position) && call.region(position) == null) {
         bytes += output.data().readableBytes();
       }
     }

@@ -73,6 +73,16 @@ sealed interface Route {
 
   record ChangeLogSettings() implements Route {}
 
+  /** Regions of shared memory; empty text stands for all. */
+  record SharedMemoryStatus(String region) implements Route {}
+
+  record RegisterSharedMemory(String region) implements Route {}
+
+  record UnregisterSharedMemory(String region) implements Route {}
+
+  /** Any path of the extension for a GPU's memory, which is not served. */
+  record CudaSharedMemory(boolean changes) implements Route {}
+
   /** What a caller must be let do. */
   default Demand demand() {
     return switch (this) {
@@ -92,7 +102,12 @@ sealed interface Route {
           new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model == null ? "" : model);
       case ChangeTraceSettings(String model) ->
           Demand.of(Role.MANAGE, model == null ? Demand.ALL_MODELS : model);
-      case ChangeLogSettings _ -> Demand.of(Role.MANAGE, Demand.ALL_MODELS);
+      case SharedMemoryStatus _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), Demand.ALL_MODELS);
+      case ChangeLogSettings _,
+          RegisterSharedMemory _,
+          UnregisterSharedMemory _,
+          CudaSharedMemory _ ->
+          Demand.of(Role.MANAGE, Demand.ALL_MODELS);
       case Load(String model) -> Demand.of(Role.MANAGE, model);
       case Unload(String model) -> Demand.of(Role.MANAGE, model);
       case StoredVersion(String model, String _) -> Demand.of(Role.MANAGE, model);
@@ -157,8 +172,11 @@ sealed interface Route {
           Recycle _,
           SubmitJob _,
           ChangeTraceSettings _,
-          ChangeLogSettings _ ->
+          ChangeLogSettings _,
+          RegisterSharedMemory _,
+          UnregisterSharedMemory _ ->
           true;
+      case CudaSharedMemory(boolean changes) -> changes;
       case ServerMetadata _,
           Live _,
           Ready _,
@@ -178,7 +196,8 @@ sealed interface Route {
           ShowJob _,
           RemoveJob _,
           TraceSettings _,
-          LogSettings _ ->
+          LogSettings _,
+          SharedMemoryStatus _ ->
           false;
     };
   }
@@ -220,6 +239,11 @@ sealed interface Route {
       case "pipelane" -> own(rest);
       case "jobs" -> jobs(rest);
       case "trace" -> rest.equals(List.of("setting")) ? new TraceSettings(null) : null;
+      case "systemsharedmemory" -> sharedMemory(rest);
+      case "cudasharedmemory" -> {
+        Route system = sharedMemory(rest);
+        yield system == null ? null : new CudaSharedMemory(system.isPost());
+      }
       case "logging" -> rest.isEmpty() ? new LogSettings() : null;
       default -> null;
     };
@@ -281,6 +305,20 @@ sealed interface Route {
     return switch (path.size()) {
       case 0 -> new JobList();
       case 1 -> new ShowJob(UriPath.name(path.getFirst()));
+      default -> null;
+    };
+  }
+
+  private static @Nullable Route sharedMemory(List<String> path) {
+    boolean named = path.size() == 3 && path.getFirst().equals("region");
+    if (!named && path.size() != 1) {
+      return null;
+    }
+    String region = named ? UriPath.name(path.get(1)) : "";
+    return switch (path.getLast()) {
+      case "status" -> new SharedMemoryStatus(region);
+      case "register" -> named ? new RegisterSharedMemory(region) : null;
+      case "unregister" -> new UnregisterSharedMemory(region);
       default -> null;
     };
   }

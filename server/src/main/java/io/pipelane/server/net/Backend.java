@@ -8,6 +8,7 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.observability.ObservationSettings;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
@@ -31,7 +32,8 @@ public record Backend(
     StateSource state,
     AccessControl access,
     Optional<Jobs> jobs,
-    ObservationSettings observation) {
+    ObservationSettings observation,
+    SharedMemory sharedMemory) {
 
   /**
    * The version that answers for a name; an empty version lets the catalogue pick.

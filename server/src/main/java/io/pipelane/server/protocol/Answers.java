@@ -10,13 +10,13 @@ import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ServedModel;
 import java.io.IOException;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Writes every answer that is not an inference's; each method appends one JSON text. */
 public final class Answers {
   public static final String SERVER_NAME = "pipelane";
 
-  /** The extensions served, as the server's metadata names them. */
-  public static final List<String> EXTENSIONS =
+  private static final List<String> EXTENSIONS =
       List.of(
           "binary_tensor_data",
           "model_configuration",
@@ -30,8 +30,19 @@ public final class Answers {
 
   private Answers() {}
 
+  /**
+   * The extensions served, as the server's metadata names them.
+   *
+   * @param sharedMemory whether system shared memory is one of them
+   */
+  public static List<String> extensions(boolean sharedMemory) {
+    return sharedMemory
+        ? Stream.concat(EXTENSIONS.stream(), Stream.of("system_shared_memory")).toList()
+        : EXTENSIONS;
+  }
+
   /** What the server is and which extensions it serves. */
-  public static void server(ByteBuf target) {
+  public static void server(ByteBuf target, List<String> extensions) {
     Json.write(
         target,
         json -> {
@@ -39,7 +50,7 @@ public final class Answers {
           json.writeStringField("name", SERVER_NAME);
           json.writeStringField("version", ProductVersion.get());
           json.writeArrayFieldStart("extensions");
-          for (String extension : EXTENSIONS) {
+          for (String extension : extensions) {
             json.writeString(extension);
           }
           json.writeEndArray();

@@ -29,9 +29,13 @@ public final class BinaryTensors {
    *     value does not fit
    */
   static void check(Input input, MemorySegment bytes) {
+    check(input, "binary_data_size is", bytes);
+  }
+
+  /** The same, with what error messages say before the number of its bytes. */
+  static void check(Input input, String sizeIs, MemorySegment bytes) {
     String label = "input \"" + input.spec().name() + '"';
-    check(
-        label, "binary_data_size is", input.spec().type(), input.shape(), input.elements(), bytes);
+    check(label, sizeIs, input.spec().type(), input.shape(), input.elements(), bytes);
   }
 
   /**

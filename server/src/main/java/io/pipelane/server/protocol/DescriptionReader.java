@@ -74,6 +74,7 @@ final class DescriptionReader {
         inputs,
         wishes.names(),
         wishes.binary(model, binary),
+        wishes.regions(),
         parameters.timeoutMicros(),
         parameters.priority(),
         parameters.sequence(),

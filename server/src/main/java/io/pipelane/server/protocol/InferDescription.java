@@ -3,6 +3,7 @@ package io.pipelane.server.protocol;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.protocol.InputReader.Input;
+import io.pipelane.server.shared.RegionPart;
 import io.pipelane.switcher.SequenceStep;
 import java.util.List;
 import java.util.Optional;
@@ -15,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param inputs in the request's order
  * @param outputs names of the outputs wanted, in the order wanted
  * @param binaryOutputs by position in {@code outputs}, whether to answer it as binary data
+ * @param outputRegions by position in {@code outputs}, where in shared memory it goes, null where
+ *     it is sent; may be empty where all are
  * @param timeoutMicros how long the caller waits for the answer, 0 where it has not said
  * @param priority the class of the request; null where the caller has not said
  * @param sequence which step of a sequence it is
@@ -26,6 +29,7 @@ record InferDescription(
     List<Input> inputs,
     List<String> outputs,
     List<Boolean> binaryOutputs,
+    List<@Nullable RegionPart> outputRegions,
     long timeoutMicros,
     @Nullable Priority priority,
     Optional<SequenceStep> sequence,

@@ -6,6 +6,9 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.protocol.InputReader.Input;
+import io.pipelane.server.shared.RegionOutputs;
+import io.pipelane.server.shared.RegionPart;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,12 +21,15 @@ public final class InferRequestReader {
   private final ByteBuf body;
   private final ByteBuf json;
   private final ByteBufAllocator allocator;
+  private final SharedMemory sharedMemory;
   private final List<ByteBuf> buffers = new ArrayList<>(4);
 
-  private InferRequestReader(ByteBuf body, int jsonLength, ByteBufAllocator allocator) {
+  private InferRequestReader(
+      ByteBuf body, int jsonLength, ByteBufAllocator allocator, SharedMemory sharedMemory) {
     this.body = body;
     this.json = body.slice(body.readerIndex(), jsonLength);
     this.allocator = allocator;
+    this.sharedMemory = sharedMemory;
   }
 
   /**
@@ -37,6 +43,7 @@ public final class InferRequestReader {
    *     nothing but one tensor's bytes
    * @param allocator for tensors that come as JSON
    * @param latest what the same client has asked before, and now this
+   * @param sharedMemory where inputs may lie and outputs go instead
    * @throws StatusException when anything does not fit the protocol or the model's declaration
    */
   public static InferCall read(
@@ -44,11 +51,12 @@ public final class InferRequestReader {
       ByteBuf body,
       int jsonLength,
       ByteBufAllocator allocator,
-      LatestDescription latest) {
+      LatestDescription latest,
+      SharedMemory sharedMemory) {
     if (jsonLength == 0 && body.isReadable()) {
       return readRaw(model, body, allocator);
     }
-    InferRequestReader reader = new InferRequestReader(body, jsonLength, allocator);
+    InferRequestReader reader = new InferRequestReader(body, jsonLength, allocator, sharedMemory);
     boolean done = false;
     try {
       InferCall call = reader.read(model, latest);
@@ -65,7 +73,8 @@ public final class InferRequestReader {
     InferDescription description = RawTensor.describe(model, body.readableBytes());
     ByteBuf lengthened = RawTensor.lengthened(model, body, allocator);
     InferRequestReader reader =
-        new InferRequestReader(lengthened == null ? body : lengthened, 0, allocator);
+        new InferRequestReader(
+            lengthened == null ? body : lengthened, 0, allocator, SharedMemory.off());
     boolean done = false;
     try {
       InferCall call = reader.call(model, description);
@@ -101,7 +110,8 @@ public final class InferRequestReader {
             model.deadlineNanos(description.timeoutMicros()),
             model.priority(description.priority()),
             description.sequence());
-    return new InferCall(description, request, buffers);
+    RegionOutputs outputs = sharedMemory.outputs(description.outputRegions());
+    return new InferCall(description, request, buffers, outputs);
   }
 
   /** Finds each input's bytes, and puts the inputs in the order of the model's declaration. */
@@ -122,7 +132,11 @@ public final class InferRequestReader {
     InputTensor[] tensors = new InputTensor[inputs.size()];
     for (Input input : inputs) {
       ByteBuf bytes = input.data();
-      if (bytes == null) {
+      RegionPart region = input.region();
+      if (region != null) {
+        bytes = shared(region);
+        BinaryTensors.check(input, "shared_memory_byte_size is", BinaryTensors.segment(bytes));
+      } else if (bytes == null) {
         int size = (int) input.binaryDataSize();
         bytes = binary.slice(binary.readerIndex() + offset, size);
         offset += size;
@@ -136,6 +150,16 @@ public final class InferRequestReader {
               BinaryTensors.segment(bytes));
     }
     return List.of(tensors);
+  }
+
+  /** An input from shared memory: a copy, which its client cannot change once it is checked. */
+  private ByteBuf shared(RegionPart region) {
+    sharedMemory.checkInput(region);
+    int bytes = (int) region.byteSize();
+    ByteBuf copy = allocator.directBuffer(Math.max(1, bytes), Math.max(1, bytes));
+    buffers.add(copy);
+    sharedMemory.read(region, copy.internalNioBuffer(0, bytes));
+    return copy.writerIndex(bytes);
   }
 
   /** The body's binary part as one stretch of native memory; copied only where it is not. */

@@ -4,9 +4,11 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.shared.RegionPart;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Encodes the answer to an inference request: JSON, and which outputs follow it as they are. */
 public final class InferResponseWriter {
@@ -55,14 +57,15 @@ public final class InferResponseWriter {
           }
           json.writeArrayFieldStart("outputs");
           for (int i = 0; i < outputs.size(); i++) {
-            writeOutput(json, outputs.get(i), call.isBinary(i));
+            writeOutput(json, outputs.get(i), call.isBinary(i), call.region(i));
           }
           json.writeEndArray();
           json.writeEndObject();
         });
   }
 
-  private static void writeOutput(JsonGenerator json, OutputTensor output, boolean binary)
+  private static void writeOutput(
+      JsonGenerator json, OutputTensor output, boolean binary, @Nullable RegionPart region)
       throws IOException {
     json.writeStartObject();
     json.writeStringField("name", output.name());
@@ -72,7 +75,13 @@ public final class InferResponseWriter {
       json.writeNumber(output.shape().dimension(axis));
     }
     json.writeEndArray();
-    if (binary) {
+    if (region != null) {
+      json.writeObjectFieldStart("parameters");
+      json.writeStringField("shared_memory_region", region.region());
+      json.writeNumberField("shared_memory_offset", region.offset());
+      json.writeNumberField("shared_memory_byte_size", output.data().readableBytes());
+      json.writeEndObject();
+    } else if (binary) {
       json.writeObjectFieldStart("parameters");
       json.writeNumberField("binary_data_size", output.data().readableBytes());
       json.writeEndObject();

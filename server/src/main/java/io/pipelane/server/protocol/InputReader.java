@@ -10,6 +10,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.shared.RegionPart;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
@@ -63,7 +64,8 @@ final class InputReader {
    *
    * @param declaration position in the model's inputs
    * @param data its elements where they came in JSON, null where binary data follows
-   * @param binaryDataSize what the request says of its binary data, -1 for JSON
+   * @param binaryDataSize what the request says of its binary data, -1 for others
+   * @param region where in shared memory it lies, null for others
    */
   record Input(
       int declaration,
@@ -71,7 +73,8 @@ final class InputReader {
       Shape shape,
       long elements,
       @Nullable ByteBuf data,
-      long binaryDataSize) {}
+      long binaryDataSize,
+      @Nullable RegionPart region) {}
 
   /** Reads the object at the parser's current token. */
   Input read(JsonParser parser) throws IOException {
@@ -153,10 +156,14 @@ final class InputReader {
     if (data != null && size >= 0) {
       throw Json.invalid(label(spec) + " has both data and binary_data_size; leave one out");
     }
-    if (data == null && size < 0) {
+    RegionPart region = parameters.region(label(spec));
+    if (region != null && (data != null || size >= 0)) {
+      throw Json.invalid(label(spec) + " has both data and a shared_memory_region; leave one out");
+    }
+    if (data == null && size < 0 && region == null) {
       throw Json.invalid(label(spec) + " has neither data nor the parameter binary_data_size");
     }
-    return new Input(declaration, spec, theShape, theShape.elements(), data, size);
+    return new Input(declaration, spec, theShape, theShape.elements(), data, size, region);
   }
 
   private ByteBuf readTensor(JsonParser parser, TensorSpec spec, TensorType type, Shape shape)

@@ -9,6 +9,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.switcher.InferenceRequest;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -44,7 +45,8 @@ public final class JsonInference implements AutoCloseable {
             Unpooled.wrappedBuffer(json),
             json.length,
             ByteBufAllocator.DEFAULT,
-            new LatestDescription());
+            new LatestDescription(),
+            SharedMemory.off());
     if (call.hasBinaryOutput()) {
       call.close();
       throw Json.invalid("outputs are JSON here; leave binary_data and binary_data_output out");

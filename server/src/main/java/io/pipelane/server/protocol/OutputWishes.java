@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.shared.RegionPart;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -18,13 +19,14 @@ final class OutputWishes {
   private final List<TensorSpec> specs = new ArrayList<>();
   private final List<String> names = new ArrayList<>();
   private final List<@Nullable Boolean> binary = new ArrayList<>();
+  private final List<@Nullable RegionPart> regions = new ArrayList<>();
 
   private OutputWishes() {}
 
   /** Every output, in the order of the model's declaration. */
   static OutputWishes all(ServedModel model) {
     OutputWishes wishes = new OutputWishes();
-    model.outputs().forEach(spec -> wishes.add(spec, null));
+    model.outputs().forEach(spec -> wishes.add(spec, null, null));
     return wishes;
   }
 
@@ -67,13 +69,17 @@ final class OutputWishes {
     if (!seen.add(name)) {
       throw Json.duplicate("output \"" + Json.shorten(name) + '"');
     }
-    add(declaration(model, name, place), parameters.binaryData());
+    add(
+        declaration(model, name, place),
+        parameters.binaryData(),
+        parameters.region("output \"" + name + '"'));
   }
 
-  private void add(TensorSpec spec, @Nullable Boolean wanted) {
+  private void add(TensorSpec spec, @Nullable Boolean wanted, @Nullable RegionPart region) {
     specs.add(spec);
     names.add(spec.name());
     binary.add(wanted);
+    regions.add(region);
   }
 
   private static TensorSpec declaration(ServedModel model, String name, String place) {
@@ -95,6 +101,11 @@ final class OutputWishes {
     return names;
   }
 
+  /** Where in shared memory each output goes, null for those that are sent. */
+  List<@Nullable RegionPart> regions() {
+    return regions;
+  }
+
   /**
    * Whether each output is to be sent as binary data.
    *
@@ -105,8 +116,9 @@ final class OutputWishes {
     List<Boolean> resolved = new ArrayList<>(specs.size());
     for (int i = 0; i < specs.size(); i++) {
       Boolean wanted = binary.get(i);
-      boolean asBinary = wanted == null ? otherwise : wanted;
-      if (!asBinary && specs.get(i).type() == TensorType.BF16) {
+      boolean isSent = regions.get(i) == null;
+      boolean asBinary = isSent && (wanted == null ? otherwise : wanted);
+      if (isSent && !asBinary && specs.get(i).type() == TensorType.BF16) {
         throw Json.invalid(
             "output \""
                 + specs.get(i).name()

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.server.shared.RegionPart;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.util.Optional;
@@ -36,12 +37,21 @@ final class Parameters {
   /** Says which class a request waits in. */
   private static final String PRIORITY = "priority";
 
-  private @Nullable Boolean binaryData;
+  /** Where in shared memory an input or an output lies. */
+  static final String REGION = "shared_memory_region";
+
+  private static final String REGION_SIZE = "shared_memory_byte_size";
+  private static final String REGION_OFFSET = "shared_memory_offset";
+
   private static final String SEQUENCE_ID = "sequence_id";
   private static final String SEQUENCE_START = "sequence_start";
   private static final String SEQUENCE_END = "sequence_end";
   private static final int LONGEST_SEQUENCE_ID = 128;
 
+  private @Nullable Boolean binaryData;
+  private @Nullable String region;
+  private long regionSize = -1;
+  private long regionOffset;
   private @Nullable Priority priority;
   private @Nullable String sequenceId;
   private boolean sequenceStart;
@@ -117,11 +127,54 @@ final class Parameters {
           priority = RequestPriority.of(parser.getText());
         }
       }
-      case "shared_memory_region", "classification" ->
+      case REGION, REGION_SIZE, REGION_OFFSET -> readRegion(parser, owner, name, token, heeded);
+      case "classification" ->
           throw new StatusException(
               Status.UNIMPLEMENTED,
               field(owner, name) + " is not served; leave it out and send or take the data itself");
       default -> {}
+    }
+  }
+
+  /**
+   * Where in shared memory an input or output lies; null where nothing was said.
+   *
+   * @param owner as error messages name it
+   */
+  @Nullable RegionPart region(String owner) {
+    if (region == null && regionSize < 0) {
+      return null;
+    }
+    if (region == null || regionSize < 0) {
+      throw Json.invalid(owner + " needs both " + REGION + " and " + REGION_SIZE);
+    }
+    return new RegionPart(region, regionOffset, regionSize);
+  }
+
+  private void readRegion(
+      JsonParser parser, String owner, String name, JsonToken token, String heeded)
+      throws IOException {
+    if (heeded.equals(OF_REQUEST)) {
+      throw Json.invalid(field(owner, name) + " belongs to an input or an output");
+    }
+    if (name.equals(REGION)) {
+      if (token != JsonToken.VALUE_STRING) {
+        throw Json.wrong(parser, field(owner, name), "a string");
+      }
+      region = parser.getText();
+      return;
+    }
+    boolean fits =
+        token == JsonToken.VALUE_NUMBER_INT
+            && parser.getNumberType() != JsonParser.NumberType.BIG_INTEGER
+            && parser.getLongValue() >= 0;
+    if (!fits) {
+      throw Json.wrong(parser, field(owner, name), "a whole number, 0 or more");
+    }
+    if (name.equals(REGION_SIZE)) {
+      regionSize = parser.getLongValue();
+    } else {
+      regionOffset = parser.getLongValue();
     }
   }
 

@@ -47,7 +47,7 @@ final class RawTensor {
   private InferDescription describe() {
     Shape shape = spec.type() == TensorType.BYTES ? single() : shape();
     int size = spec.type() == TensorType.BYTES ? Integer.BYTES + bodyLength : bodyLength;
-    Input input = new Input(0, spec, shape, shape.elements(), null, size);
+    Input input = new Input(0, spec, shape, shape.elements(), null, size, null);
     List<String> outputs = model.outputs().stream().map(TensorSpec::name).toList();
     return new InferDescription(
         model,
@@ -55,6 +55,7 @@ final class RawTensor {
         List.of(input),
         outputs,
         new ArrayList<>(Collections.nCopies(outputs.size(), true)),
+        List.of(),
         0,
         null,
         Optional.empty(),

@@ -1,6 +1,7 @@
 package io.pipelane.server.grpc;
 
 import static io.pipelane.server.grpc.Inferences.raw;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -18,8 +19,16 @@ import io.pipelane.protocol.grpc.InferTensorContents;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferRequestedOutputTensor;
 import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.SystemSharedMemoryRegisterRequest;
+import io.pipelane.protocol.grpc.SystemSharedMemoryStatusRequest;
+import io.pipelane.protocol.grpc.SystemSharedMemoryUnregisterRequest;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.net.Backends;
+import io.pipelane.server.shared.RegionPart;
+import io.pipelane.server.shared.SharedMemory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -30,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -240,15 +250,65 @@ class GrpcInferTest {
   }
 
   @Test
+  void tensorsInSharedMemory_areReadAndWrittenThere(@TempDir Path folder) throws Exception {
+    byte[] values = raw("echo", 1, 2, 3, 4).getRawInputContents(0).toByteArray();
+    Path file = Files.write(folder.resolve("tensors"), Arrays.copyOf(values, 64));
+    try (SharedMemory memory = SharedMemory.in(folder, 1024);
+        GrpcConversation sharing =
+            new GrpcConversation(catalog -> Backends.sharing(catalog, service, memory))) {
+      SystemSharedMemoryRegisterRequest region =
+          SystemSharedMemoryRegisterRequest.newBuilder()
+              .setName("r")
+              .setKey("/tensors")
+              .setByteSize(64)
+              .build();
+      var _ = sharing.client().systemSharedMemoryRegister(region);
+      assertEquals(
+          64,
+          sharing
+              .client()
+              .systemSharedMemoryStatus(SystemSharedMemoryStatusRequest.getDefaultInstance())
+              .getRegionsOrThrow("r")
+              .getByteSize());
+      ModelInferRequest request =
+          ModelInferRequest.newBuilder()
+              .setModelName("echo")
+              .addInputs(
+                  Inferences.input("x", "FP32", 1, 4)
+                      .putAllParameters(RegionParameters.of(new RegionPart("r", 0, 16), 16)))
+              .addOutputs(
+                  InferRequestedOutputTensor.newBuilder()
+                      .setName("y_x")
+                      .putAllParameters(RegionParameters.of(new RegionPart("r", 32, 16), 16)))
+              .build();
+      ModelInferResponse answer = sharing.client().modelInfer(request);
+      assertEquals(0, answer.getRawOutputContentsCount());
+      assertEquals(
+          "r", answer.getOutputs(0).getParametersOrThrow("shared_memory_region").getStringParam());
+      byte[] written = Files.readAllBytes(file);
+      assertArrayEquals(values, Arrays.copyOfRange(written, 32, 48));
+      Files.write(file, new byte[8]);
+      assertEquals(
+          Code.INVALID_ARGUMENT,
+          assertThrows(StatusRuntimeException.class, () -> sharing.client().modelInfer(request))
+              .getStatus()
+              .getCode());
+      var _ =
+          sharing
+              .client()
+              .systemSharedMemoryUnregister(
+                  SystemSharedMemoryUnregisterRequest.newBuilder().setName("r").build());
+    }
+  }
+
+  @Test
   void sharedMemory_isNotServed() {
     ModelInferRequest request =
         raw("echo", 1, 2, 3, 4).toBuilder()
             .addOutputs(
                 InferRequestedOutputTensor.newBuilder()
                     .setName("y_x")
-                    .putParameters(
-                        "shared_memory_region",
-                        InferParameter.newBuilder().setStringParam("r").build()))
+                    .putAllParameters(RegionParameters.of(new RegionPart("r", 0, 16), 16)))
             .build();
     assertEquals(Code.UNIMPLEMENTED, refusal(request).getStatus().getCode());
   }

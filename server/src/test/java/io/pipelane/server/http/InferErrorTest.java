@@ -210,8 +210,11 @@ class InferErrorTest {
 
   @Test
   void unservedExtensions_areUnimplemented() {
-    String region = "{\"shared_memory_region\":\"r\"}";
-    check(Requests.infer("echo", input(X + ",\"parameters\":" + region)), 501, "shared_memory");
+    String region = "{\"shared_memory_region\":\"r\",\"shared_memory_byte_size\":16}";
+    check(
+        Requests.infer("echo", input(X + ",\"parameters\":" + region)),
+        501,
+        "security.shared-memory");
     byte[] squeezed = Requests.infer("echo", "{}", new byte[0], "Content-Encoding: br\r\n");
     check(squeezed, 501, "Content-Encoding 'br' is not served");
   }

@@ -34,6 +34,7 @@ class TranscriptTest {
           "page",
           "repository",
           "state",
+          "sharedmemory",
           "stats",
           "trace",
           "unload",

@@ -19,6 +19,7 @@ import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.MemoryOverview;
@@ -115,7 +116,8 @@ class WebPageInBrowserTest {
             state,
             AccessControl.open(),
             Optional.empty(),
-            Backends.observation());
+            Backends.observation(),
+            SharedMemory.off());
     return HttpServer.start(
         new HttpSettings(
             "127.0.0.1",

@@ -10,6 +10,7 @@ import io.pipelane.server.observability.LogSettings;
 import io.pipelane.server.observability.ObservationSettings;
 import io.pipelane.server.observability.TraceSetting;
 import io.pipelane.server.observability.TraceSettings;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
@@ -55,7 +56,32 @@ public final class Backends {
     StateSource state =
         new StateSource(
             catalog, statistics, Map::of, () -> WorkersOverview.NONE, InstantSource.system());
-    return new Backend(catalog, service, statistics, metrics, state, access, jobs, observation());
+    return new Backend(
+        catalog,
+        service,
+        statistics,
+        metrics,
+        state,
+        access,
+        jobs,
+        observation(),
+        SharedMemory.off());
+  }
+
+  /** One whose clients may share memory. */
+  public static Backend sharing(
+      ModelCatalog catalog, InferenceService service, SharedMemory sharedMemory) {
+    Backend off = of(catalog, service);
+    return new Backend(
+        off.catalog(),
+        off.service(),
+        off.statistics(),
+        off.metrics(),
+        off.state(),
+        off.access(),
+        off.jobs(),
+        off.observation(),
+        sharedMemory);
   }
 
   /** Settings that change nothing outside of their backend. */

@@ -1,0 +1,135 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.LoopWatch;
+import io.pipelane.server.net.Transport;
+import io.pipelane.server.shared.SharedMemory;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Nothing that is asked blocks an event loop, whatever it waits for. */
+@Timeout(60)
+class EventLoopsTest {
+  private static final String INFER =
+      "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\",\"data\":[1,2,3,4]}]}";
+  private static final String SHARED =
+      "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\",\"parameters\":"
+          + "{\"shared_memory_region\":\"r\",\"shared_memory_byte_size\":16}}],"
+          + "\"outputs\":[{\"name\":\"y_x\",\"parameters\":{\"shared_memory_region\":\"r\","
+          + "\"shared_memory_offset\":16,\"shared_memory_byte_size\":16}}]}";
+
+  @TempDir private Path folder;
+
+  private static HttpServer start(Backend backend) {
+    HttpSettings settings =
+        new HttpSettings(
+            "127.0.0.1",
+            0,
+            Transport.AUTO,
+            1,
+            8 << 20,
+            16,
+            Duration.ofSeconds(20),
+            Optional.empty());
+    return HttpServer.start(
+        settings, backend, new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
+  }
+
+  private static Reply ask(HttpServer server, String method, String path, String body)
+      throws IOException {
+    String request =
+        "%s %s HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s"
+            .formatted(method, path, body.length(), body);
+    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      return Reply.all(socket.getInputStream().readAllBytes()).getFirst();
+    }
+  }
+
+  @Test
+  void noRoute_blocksItsLoop() throws Exception {
+    Files.write(folder.resolve("tensors"), new byte[64]);
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.loading.complete(null);
+    try (ExecutorService lane = Executors.newSingleThreadExecutor();
+        SharedMemory memory = SharedMemory.in(folder, 1024);
+        LoopWatch watch = new LoopWatch()) {
+      Backend backend = Backends.sharing(catalog, new EchoService(lane), memory);
+      try (HttpServer server = start(backend)) {
+        askEverything(server);
+        try (Http2Client client = new Http2Client(server.address())) {
+          byte[] body = INFER.getBytes(StandardCharsets.UTF_8);
+          assertEquals(200, client.post("/v2/models/echo/infer", body).status());
+        }
+      }
+      List<String> seen = watch.seen(folder.resolve("watched.jfr"));
+      assertTrue(seen.isEmpty(), () -> "blocks an event loop:\n" + String.join("\n", seen));
+    }
+  }
+
+  private static void askEverything(HttpServer server) throws IOException {
+    String region = "/v2/systemsharedmemory/region/r/";
+    String json = "{\"key\":\"tensors\",\"byte_size\":64}";
+    assertEquals(200, ask(server, "POST", region + "register", json).status());
+    assertEquals(200, ask(server, "POST", "/v2/models/echo/infer", SHARED).status());
+    assertEquals(200, ask(server, "POST", "/v2/models/echo/infer", INFER).status());
+    assertEquals(200, ask(server, "GET", region + "status", "").status());
+    assertEquals(200, ask(server, "POST", region + "unregister", "").status());
+    assertEquals(200, ask(server, "POST", "/v2/logging", "{\"log_info\":true}").status());
+    for (String path :
+        List.of(
+            "/",
+            "/page/main.js",
+            "/metrics",
+            "/v2",
+            "/v2/health/ready",
+            "/v2/models/echo",
+            "/v2/models/echo/config",
+            "/v2/models/stats",
+            "/v2/pipelane/state",
+            "/v2/trace/setting",
+            "/v2/logging",
+            "/v2/workers")) {
+      assertEquals(200, ask(server, "GET", path, "").status(), path);
+    }
+    assertEquals(200, ask(server, "POST", "/v2/repository/index", "").status());
+    assertEquals(200, ask(server, "POST", "/v2/repository/models/echo/load", "").status());
+    assertEquals(501, ask(server, "PUT", "/v2/repository/models/echo/versions/3", "x").status());
+  }
+
+  @Test
+  void whatBlocksALoop_isSeen() throws Exception {
+    EchoService echo = EchoService.inline();
+    try (LoopWatch watch = new LoopWatch()) {
+      Backend backend =
+          Backends.of(
+              FakeCatalog.usual(),
+              (request, handler) -> {
+                java.util.concurrent.locks.LockSupport.parkNanos(1_000_000);
+                return echo.submit(request, handler);
+              });
+      try (HttpServer server = start(backend)) {
+        assertEquals(200, ask(server, "POST", "/v2/models/echo/infer", INFER).status());
+      }
+      assertFalse(watch.seen(folder.resolve("watched.jfr")).isEmpty());
+    }
+  }
+}
