@@ -73,7 +73,8 @@ class WebPageInBrowserTest {
             6 * MIB,
             new SessionOverview(List.of(), 3, 0),
             MIB),
-        new TransferCounters(11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0),
+        new TransferCounters(
+            11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0, new TransferCounters.Offline(0, 0, 0)),
         new QueueOverview(3, 0, 0, 0, 0, 0, 0),
         0,
         0.12,

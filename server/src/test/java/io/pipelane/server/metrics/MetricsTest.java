@@ -37,7 +37,7 @@ class MetricsTest {
             List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, List.of(20L, 20L, 20L, 15L))));
     return new DeviceState(
         new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
-        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
+        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 90, 2, 3, 4, 10, 1),
         6,
         0.25,

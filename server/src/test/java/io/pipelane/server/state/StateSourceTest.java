@@ -49,7 +49,7 @@ class StateSourceTest {
             20,
             new SessionOverview(List.of(), 7, 1),
             5),
-        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
+        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 0, 0, 0, 0, 0, 0),
         0,
         0.25,

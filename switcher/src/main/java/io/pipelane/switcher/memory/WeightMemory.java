@@ -86,6 +86,10 @@ final class WeightMemory {
     return residency.pages.size() * pages.pageBytes();
   }
 
+  long pageBytes() {
+    return pages.pageBytes();
+  }
+
   long missingBytes(Residency residency) {
     return residency.missingSlots() * pages.pageBytes();
   }
@@ -145,6 +149,7 @@ final class WeightMemory {
       }
       pages.giveBack(residency.pages.removeLast());
       counters.pagesEvicted++;
+      counters.offlinePagesEvicted += residency.holding.isOffline() ? 1 : 0;
     }
     holdings.setPages(residency.holding, residency.pages.size());
   }

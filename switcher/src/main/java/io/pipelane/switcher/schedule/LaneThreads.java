@@ -133,7 +133,7 @@ public final class LaneThreads {
     long expectedStall = estimates.stallNanos(key);
     long expected = expectedStall + estimates.executionNanos(key);
     RunProgress progress = turn.progress();
-    try (Lease lease = daemon.acquire(request.model(), turn::leave)) {
+    try (Lease lease = daemon.acquire(request.model(), request.priority(), turn::leave)) {
       turn.retake();
       progress.segments(lease.segments());
       lease.beforeSegments(turn::beforeSegment);
