@@ -27,6 +27,8 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<DeviceSelection> DEVICE =
       unranged("cpu | cuda | cuda:0,1 | auto", DeviceSelection::parse);
   private static final ValueType<ModelName> MODEL_NAME = unranged("a model's name", ModelName::new);
+  private static final ValueType<Thresholds> THRESHOLDS =
+      unranged(Thresholds.FORM, Thresholds::parse);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
   private static final ValueType<String> HOST = unranged("a host name or address", ValueType::host);
   private static final ValueType<Boolean> YES_OR_NO = unranged("true | false", ValueType::yesOrNo);
@@ -48,6 +50,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       case "Bandwidth" -> BANDWIDTH;
       case "Path" -> PATH;
       case "ModelName" -> MODEL_NAME;
+      case "Thresholds" -> THRESHOLDS;
       case "DeviceSelection" -> DEVICE;
       default -> throw new IllegalArgumentException("no written form for " + type);
     };

@@ -423,7 +423,10 @@ public final class MemoryDaemon implements AutoCloseable {
       return true;
     }
     if (turn.isOffline() && !residency.fetchFailed) {
-      return bringInPage(residency);
+      boolean complete = bringInPages(residency);
+      if (complete || !residency.fetchFailed) {
+        return complete;
+      } // What cannot be fetched is sent for all the same, so the run hears why.
     }
     long missing = memory.missingBytes(residency);
     memory.settleAll();
@@ -434,14 +437,20 @@ public final class MemoryDaemon implements AutoCloseable {
     return true;
   }
 
-  /** Sends for one page of what offline work waits for; true once the last is on its way. */
-  private boolean bringInPage(Residency residency) {
-    memory.settleAll();
-    long sent =
-        memory.makeRoom(pages.pageBytes(), Set.of(residency))
-            ? fetchAhead.sendBehindOthers(residency)
-            : 0;
-    memory.counters.offline(sent, residency.isComplete());
+  /**
+   * Sends for one page after another of what offline work waits for, as long as each is there at
+   * once; true when the last is on its way.
+   */
+  private boolean bringInPages(Residency residency) {
+    long sent;
+    do {
+      memory.settleAll();
+      sent =
+          memory.makeRoom(pages.pageBytes(), Set.of(residency))
+              ? fetchAhead.sendBehindOthers(residency)
+              : 0;
+      memory.counters.offline(sent, residency.isComplete());
+    } while (sent > 0 && !residency.isComplete() && !residency.isArriving());
     return residency.isComplete();
   }
 
