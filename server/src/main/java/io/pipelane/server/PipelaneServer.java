@@ -34,7 +34,10 @@ import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.ModelCounters.Objective;
 import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.sharing.Attainment;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.System.Logger.Level;
@@ -88,6 +91,7 @@ public final class PipelaneServer implements AutoCloseable {
                   devices,
                   config.imports().concurrency()));
       InferenceStatistics statistics = new InferenceStatistics();
+      devices.judgeBy(() -> objectives(statistics));
       jobs = openJobs(config, statistics);
       Metrics metrics =
           new Metrics(
@@ -122,6 +126,16 @@ public final class PipelaneServer implements AutoCloseable {
       opened.closeAfter(e);
       throw e;
     }
+  }
+
+  private static Attainment.Objectives objectives(InferenceStatistics statistics) {
+    long met = 0;
+    long judged = 0;
+    for (ModelCounters counters : statistics.all()) {
+      met += counters.objectives(Objective.MET);
+      judged += counters.objectives(Objective.MISSED) + counters.objectives(Objective.FAILED);
+    }
+    return new Attainment.Objectives(met, met + judged);
   }
 
   private @Nullable Jobs openJobs(PipelaneConfig config, InferenceStatistics statistics)

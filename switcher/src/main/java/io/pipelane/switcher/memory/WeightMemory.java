@@ -117,7 +117,8 @@ final class WeightMemory {
         residentBytes(residency),
         residency.isArriving(),
         residency.leases,
-        residency.groupBytes);
+        residency.groupBytes,
+        residency.holding.isOffline());
   }
 
   /** Gives a mounted model pages as far as a byte; there is room for them. */
