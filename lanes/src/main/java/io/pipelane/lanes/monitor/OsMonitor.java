@@ -21,7 +21,7 @@ public final class OsMonitor implements DeviceMonitor {
   record CpuTimes(long busy, long total) {
     /** Reads the first line of /proc/stat: user nice system idle iowait irq softirq steal ... */
     static CpuTimes parse(String stat) {
-      String[] fields = stat.lines().findFirst().orElse("").trim().split("\\s+");
+      String[] fields = stat.lines().findFirst().orElse("").trim().split("\\s+", -1);
       long idle = 0;
       long total = 0;
       for (int i = 1; i < Math.min(fields.length, 9); i++) {

@@ -16,7 +16,7 @@ final class VisibleDevices {
     if (visible == null) {
       return ordinal;
     }
-    String[] listed = visible.split(",");
+    String[] listed = visible.split(",", -1);
     if (ordinal >= listed.length || !listed[ordinal].strip().matches("\\d{1,4}")) {
       return ordinal;
     }

@@ -99,7 +99,7 @@ final class SharingMetrics {
   }
 
   private static OptionalDouble widened(OptionalLong value) {
-    return value.isPresent() ? OptionalDouble.of(value.getAsLong()) : OptionalDouble.empty();
+    return value.isPresent() ? OptionalDouble.of((double) value.getAsLong()) : OptionalDouble.empty();
   }
 
   /** Devices that do not measure it are left out. */

@@ -343,18 +343,14 @@ final class Turns {
         } else if (wait == 0 || wait == OfflineGate.UNTIL_TOLD) {
           given.awaitUninterruptibly();
         } else {
-          awaitNanos(wait);
+          try {
+            long _ = given.awaitNanos(wait);
+          } catch (InterruptedException e) {
+            // Nobody has a reason to interrupt a lane's thread; the run goes on.
+          }
         }
       }
       progress().waited(nanoClock.getAsLong() - begin);
-    }
-
-    private void awaitNanos(long nanos) {
-      try {
-        long _ = given.awaitNanos(nanos);
-      } catch (InterruptedException e) {
-        // Nobody has a reason to interrupt a lane's thread; the run goes on.
-      }
     }
 
     /** The run comes to a segment, and computes it once nothing goes before it. */

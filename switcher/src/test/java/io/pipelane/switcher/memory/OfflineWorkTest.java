@@ -77,7 +77,7 @@ class OfflineWorkTest extends DaemonTest {
             StatusException.class,
             () -> daemon.acquire(large.version(), Priority.OFFLINE, () -> {}));
     assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
-    assertTrue(refusal.getMessage().contains("sharing.offline-memory-percent"));
+    assertTrue(String.valueOf(refusal.getMessage()).contains("sharing.offline-memory-percent"));
     use(large);
     assertEquals(5, residentPages(large), "online it is served");
   }
