@@ -7,7 +7,10 @@ import java.util.List;
 
 /** How a load test ended, as the program's exit status tells it. */
 public enum ExitStatus {
-  OK(0, "every request was answered well, and the figures are the server's, not the generator's"),
+  OK(
+      0,
+      "every request was answered well; what the generator itself was late is little of the figures,"
+          + " and stands above as a warning where it was often"),
   ERRORS(
       1, "answers were errors, or not even the lowest load held the limit that was searched for"),
   UNSTABLE(2, "the last three windows of a load did not agree in throughput and latency"),

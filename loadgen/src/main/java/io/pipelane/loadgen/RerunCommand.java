@@ -45,12 +45,22 @@ public final class RerunCommand implements Subcommand {
     for (JsonNode argument : new HtmlReport().read(result).path("arguments")) {
       arguments.add(argument.asText());
     }
+    if (arguments.isEmpty() || !isMeasurement(arguments.getFirst())) {
+      throw new IllegalArgumentException(
+          "%s holds no measurement that could be made again: its \"arguments\" are %s"
+              .formatted(result, arguments));
+    }
     if (url != null) {
       replaceUrl(arguments, url);
     }
     headers.forEach(header -> arguments.addAll(List.of("-H", header)));
     arguments.addAll(files.arguments());
     return Loadgen.execute(arguments.toArray(String[]::new));
+  }
+
+  /** A file may come from anywhere: whatever else the load generator can do is not done for it. */
+  private static boolean isMeasurement(String first) {
+    return first.startsWith("-") || first.equals("compare");
   }
 
   private static void replaceUrl(List<String> arguments, String url) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.URI;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 @Timeout(30)
@@ -341,6 +343,14 @@ class LoadgenTest {
     commandLine.setOut(new PrintWriter(out));
     commandLine.setErr(new PrintWriter(err));
     return commandLine.execute(arguments);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"[\"bench\",\"faults\"]", "[]", "7"})
+  void rerun_whatIsNoMeasurement_isRefused(String arguments, @TempDir Path folder)
+      throws IOException {
+    Path file = Files.writeString(folder.resolve("r.json"), "{\"arguments\":" + arguments + "}");
+    assertEquals(ExitStatus.WRONG_OPTION.code(), Loadgen.execute("rerun", file.toString()));
   }
 
   private int execute(String... arguments) {

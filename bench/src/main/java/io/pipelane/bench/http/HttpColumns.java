@@ -38,7 +38,7 @@ final class HttpColumns {
           "Medians over rounds; every contestant has its turn in every round, and ratios are taken"
               + " within rounds.",
           "in process: one ai.onnxruntime session, as many callers as cores, its answer left"
-              + " unread. server: a process of its own, batching off; binary tensors"
+              + " unread. server: a process of its own, batching off without --batching; binary tensors"
               + " both ways, each connection one request at a time.",
           "client cores, server cores: processor time over time. The client shares the machine with"
               + " the server, so its part is counted out: server without client = server /s / (1 -"

@@ -11,6 +11,7 @@ import io.pipelane.bench.process.HttpLoad.Measured;
 import io.pipelane.bench.process.ServerMain;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Results;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,12 +45,18 @@ public final class HttpCommand implements Callable<Integer> {
       description = "Connections to send over (8,32).")
   private List<Integer> connections = new ArrayList<>(List.of(8, 32));
 
+  @Option(names = "--batching", description = "Let the server run requests together that wait.")
+  private boolean batching;
+
   @Override
   public Integer call() throws Exception {
     Path work = options.work();
     Path repository = work.resolve("sentence");
     BenchCase benchCase = BenchCase.all(repository).getFirst();
     BenchCase.write(repository, List.of(benchCase));
+    Files.writeString(
+        repository.resolve(benchCase.model()).resolve("pipelane.yaml"),
+        "batching:\n  mode: %s\n".formatted(batching ? "auto" : "never"));
     Results results = new Results(HttpColumns.TITLE, HttpColumns.ALL, HttpColumns.NOTES);
     List<String> settings =
         List.of(

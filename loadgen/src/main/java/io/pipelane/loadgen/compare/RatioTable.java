@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Every server's figures as multiples of the first one's. */
 public final class RatioTable {
+  /** With two, the interval is wider than any difference. */
+  private static final int FEWEST_ROUNDS = 3;
+
   private RatioTable() {}
 
   /**
@@ -57,9 +60,13 @@ public final class RatioTable {
   private static void line(
       PrintWriter out, String name, Step own, Step base, ToDoubleFunction<LoadReport> figure) {
     Ratio ratio = Ratio.of(figures(own, figure), figures(base, figure));
+    if (!Double.isFinite(ratio.mean())) {
+      out.printf("    %-10s       -     nothing to compare in some round%n", name);
+      return;
+    }
     String interval =
-        Double.isNaN(ratio.low())
-            ? "one round only"
+        own.runs().size() < FEWEST_ROUNDS
+            ? "too few rounds"
             : String.format(Locale.ROOT, "%.3f to %.3f", ratio.low(), ratio.high());
     out.printf(
         Locale.ROOT,

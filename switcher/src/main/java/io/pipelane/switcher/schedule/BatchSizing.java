@@ -9,10 +9,25 @@ final class BatchSizing {
   /*
    * With B requests before a lane and T(n) for a run of n, batches of n answer the last of them after
    * about B / n runs, and each waits for the end of its own: (B + n) / 2 * T(n) / n on the average.
-   * So n is the size for which (B + n) * T(n) / n is least. T(n) is the best time seen. A size that
-   * has not been seen is tried, the next larger only where the ones before have paid, so that a
-   * model that gains nothing by batches runs hardly any.
+   * So n is the size for which (B + n) * T(n) / n is least, and clearly less: a batch copies its rows
+   * together and apart again, and answers its members all at once. T(n) is the median of the latest
+   * runs. A size that has not been seen is tried, the next larger only where the ones before have
+   * paid, so that a model that gains nothing by batches runs hardly any. Now and then a neighbour
+   * of the best size runs in its place, so that no size is judged by times of other circumstances.
    */
+  private static final double CLEAR_GAIN = 0.9;
+
+  /** The best size, and those before and after it that could be; the best where there is none. */
+  private record Choice(int best, int smaller, int larger) {
+    int on(ModelLine.Trial trial) {
+      return switch (trial) {
+        case NONE -> best;
+        case SMALLER -> smaller;
+        case LARGER -> larger;
+      };
+    }
+  }
+
   private final Estimates estimates;
   private final int lanes;
 
@@ -34,13 +49,14 @@ final class BatchSizing {
     for (int i = 1; i < slack.length; i++) {
       slack[i] = Math.min(slack[i - 1], slackNanos(others.get(i - 1), nowNanos));
     }
-    return best(first, slack.length, backlog, count -> slack[count - 1]);
+    return best(first, slack.length, backlog, count -> slack[count - 1])
+        .on(first.line().nextTrial());
   }
 
   /** How many it is worth waiting for, should they come. */
   int target(QueuedRequest first, long nowNanos) {
     long slack = slackNanos(first, nowNanos);
-    return best(first, Integer.MAX_VALUE, Integer.MAX_VALUE, _ -> slack);
+    return best(first, Integer.MAX_VALUE, Integer.MAX_VALUE, _ -> slack).best;
   }
 
   /** Time that a request's run may take; its wait for weights is not part of that. */
@@ -51,35 +67,41 @@ final class BatchSizing {
         : deadline.getAsLong() - nowNanos - estimates.stallNanos(request.key());
   }
 
-  private int best(QueuedRequest first, int available, double backlog, IntToLongFunction slack) {
+  private Choice best(QueuedRequest first, int available, double backlog, IntToLongFunction slack) {
     long rows = first.key().rows();
-    long alone = estimates.leastNanos(first.key());
+    long alone = estimates.medianNanos(first.key());
     if (rows == 0 || alone == 0) {
-      return 1;
+      return new Choice(1, 1, 1);
     }
     int most = Math.min(available, first.line().largestBatch());
     int best = 1;
-    double least = (backlog + 1) * alone;
+    int smaller = 1;
+    int larger = 1;
+    double least = CLEAR_GAIN * (backlog + 1) * alone;
     for (int size : first.line().batching().sizes()) {
       int count = (int) (size / rows);
       if (count < 2) {
         continue;
       }
       RunKey together = first.key().times(count);
-      long known = estimates.leastNanos(together);
+      long known = estimates.medianNanos(together);
       long usual = known == 0 ? count * alone : estimates.executionNanos(together);
       if (count > most || usual > slack.applyAsLong(count)) {
         break;
       }
       double cost = (backlog + count) * known / count;
       if (cost < least) {
+        smaller = best;
         best = count;
+        larger = count;
         least = cost;
+      } else if (larger == best) {
+        larger = count;
       }
       if (known == 0 || known >= count * alone) {
         break;
       }
     }
-    return best;
+    return new Choice(best, smaller, larger);
   }
 }

@@ -40,9 +40,9 @@ public final class Estimates {
     return times.usualNanos(key);
   }
 
-  /** The best time of a run, without its stall; 0 until a few have been seen. */
-  long leastNanos(RunKey key) {
-    return times.leastNanos(key);
+  /** The median of the latest runs' times, without stalls; 0 until a few have been seen. */
+  long medianNanos(RunKey key) {
+    return times.medianNanos(key);
   }
 
   /** What a run is known to take of its lane; 0 for one that is not known. */

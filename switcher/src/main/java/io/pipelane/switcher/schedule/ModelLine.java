@@ -10,12 +10,23 @@ import java.util.Optional;
 final class ModelLine {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
+  /** Trials are to cost next to nothing, and to tell within a second or so of load what pays. */
+  private static final int CHOICES_A_TRIAL = 64;
+
+  /** A size that is run to learn its time: a neighbour of the best, or none. */
+  enum Trial {
+    NONE,
+    SMALLER,
+    LARGER
+  }
+
   private final ModelVersion model;
   private final AnswersInOrder answers = new AnswersInOrder();
   private volatile Terms terms = Terms.DEFAULT;
   private int requests;
   private long bytes;
   private int largestBatch = Integer.MAX_VALUE;
+  private int choices;
 
   ModelLine(ModelVersion model) {
     this.model = model;
@@ -74,6 +85,16 @@ final class ModelLine {
   void left(QueuedRequest request) {
     requests--;
     bytes -= request.inputBytes();
+  }
+
+  /** Which size of batch the next choice is to be of. */
+  Trial nextTrial() {
+    choices = (choices + 1) % (2 * CHOICES_A_TRIAL);
+    return switch (choices) {
+      case 0 -> Trial.SMALLER;
+      case CHOICES_A_TRIAL -> Trial.LARGER;
+      default -> Trial.NONE;
+    };
   }
 
   /** The largest batch that has not failed for want of memory. */

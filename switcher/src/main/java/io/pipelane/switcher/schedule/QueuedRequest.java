@@ -81,6 +81,12 @@ public final class QueuedRequest implements Ticket {
     return polled;
   }
 
+  /** How many requests its run answers. */
+  long answers() {
+    long rows = polled.key.rows();
+    return rows == 0 ? 1 : key.rows() / rows;
+  }
+
   /** Runs with another one, or for it. */
   void joins(QueuedRequest first) {
     polled = first;

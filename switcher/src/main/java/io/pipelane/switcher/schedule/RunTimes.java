@@ -3,46 +3,65 @@ package io.pipelane.switcher.schedule;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.pipelane.modelstore.ModelVersion;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** How long runs compute with all weights there, as those before them took. Safe for any thread. */
 final class RunTimes {
   private static final int REMEMBERED = 10_000;
 
-  /** What a new run counts in the mean. */
-  private static final double WEIGHT = 0.2;
-
-  /** Before so many runs their best time says little: sessions are built, code is compiled. */
-  private static final int FIRST_RUNS = 3;
-
-  /** What was once the best time is forgotten by so much a run. */
-  private static final double FORGETTING = 1.02;
-
   private final Cache<RunKey, Times> times = Caffeine.newBuilder().maximumSize(REMEMBERED).build();
 
-  private record Times(int runs, double meanNanos, double leastNanos) {
-    Times with(Times run) {
-      return new Times(
-          Math.min(runs + 1, FIRST_RUNS),
-          meanNanos + WEIGHT * (run.meanNanos - meanNanos),
-          Math.min(leastNanos * FORGETTING, run.leastNanos));
+  /** The runs of one key. */
+  private static final class Times {
+    /** What a new run counts in the mean. */
+    private static final double WEIGHT = 0.2;
+
+    /** Before so many runs their times say little: sessions are built, code is compiled. */
+    private static final int FIRST_RUNS = 3;
+
+    /** What was once the best time is forgotten by so much a run. */
+    private static final double FORGETTING = 1.02;
+
+    private final long[] recent = new long[9];
+    private int runs;
+    private volatile double mean;
+    private volatile double least = Double.POSITIVE_INFINITY;
+    private volatile long median;
+
+    synchronized void add(long nanos) {
+      mean = runs == 0 ? nanos : mean + WEIGHT * (nanos - mean);
+      least = Math.min(least * FORGETTING, (double) nanos);
+      recent[runs % recent.length] = nanos;
+      runs = runs + 1 < 2 * recent.length ? runs + 1 : recent.length;
+      if (runs >= FIRST_RUNS) {
+        long[] sorted = Arrays.copyOf(recent, Math.min(runs, recent.length));
+        Arrays.sort(sorted);
+        median = sorted[sorted.length / 2];
+      }
     }
   }
 
   /** The usual time; 0 when none like it has run, so that it is soon known. */
   long usualNanos(RunKey key) {
     @Nullable Times known = times.getIfPresent(key);
-    return known == null ? 0 : (long) known.meanNanos;
+    return known == null ? 0 : (long) known.mean;
   }
 
   /** What it takes at least; 0 until a few have run. */
   long leastNanos(RunKey key) {
     @Nullable Times known = times.getIfPresent(key);
-    return known == null || known.runs < FIRST_RUNS ? 0 : (long) known.leastNanos;
+    return known == null || known.median == 0 ? 0 : (long) known.least;
+  }
+
+  /** The median of the latest runs; 0 until a few have run. */
+  long medianNanos(RunKey key) {
+    @Nullable Times known = times.getIfPresent(key);
+    return known == null ? 0 : known.median;
   }
 
   void observed(RunKey key, long nanos) {
-    times.asMap().merge(key, new Times(1, nanos, nanos), Times::with);
+    times.get(key, _ -> new Times()).add(nanos);
   }
 
   void forget(ModelVersion model) {

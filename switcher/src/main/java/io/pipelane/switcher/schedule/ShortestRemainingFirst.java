@@ -26,9 +26,10 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
    * line for each key, and only heads are compared. `deadlines` holds those that have one, by the
    * last moment at which their run must begin.
    *
-   * A run gives way to a request that ranks before it by more than SWITCH_NANOS, which is more than
-   * two changes of threads take. Its rank is made as a request's is, so it cannot be put off for
-   * ever either. It gives way to one that is urgent, too, unless it has a deadline itself.
+   * A run gives way to a request of another key that ranks before it by more than SWITCH_NANOS, which
+   * is more than two changes of threads take. Its rank is made as a request's is, so it cannot be put
+   * off for ever either; what a batch still needs is shared by the requests that it answers (Smith's
+   * rule). It gives way to one that is urgent, too, unless it has a deadline itself.
    */
   private static final long SWITCH_NANOS = 500_000;
 
@@ -85,8 +86,12 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
       return urgent;
     }
     @Nullable QueuedRequest next = shortest(nowNanos);
-    double rank = remainingNanos - ageing * (nowNanos - run.submittedNanos());
-    return next != null && rank(next, nowNanos) + SWITCH_NANOS < rank ? next : null;
+    if (next == null || next.key().equals(run.polled().key())) {
+      return null;
+    }
+    double rank =
+        (double) remainingNanos / run.answers() - ageing * (nowNanos - run.submittedNanos());
+    return rank(next, nowNanos) + SWITCH_NANOS < rank ? next : null;
   }
 
   private @Nullable QueuedRequest shortest(long nowNanos) {

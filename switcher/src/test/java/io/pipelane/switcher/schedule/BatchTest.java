@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -173,6 +174,62 @@ class BatchTest {
       submit(i);
     }
     assertEquals(1, rows(take()));
+  }
+
+  @Test
+  void take_hardlyAnythingIsGainedByBatches_runsAlone() {
+    observe(1, 1_000);
+    for (int rows = 2; rows <= 8; rows++) {
+      observe(rows, 1_000 * rows - 100);
+    }
+    for (int i = 1; i <= 8; i++) {
+      submit(i);
+    }
+    assertEquals(1, rows(take()));
+  }
+
+  /** Times of runs alone were taken when the machine was quiet, and are looked at again. */
+  @Test
+  void take_timesThatHaveBecomeOld_areTakenAgain() {
+    observe(1, 100);
+    int alone = 0;
+    for (int taken = 0; taken < 3_000; taken++) {
+      while (queue.waiting() < 8) {
+        submit(0);
+      }
+      QueuedRequest next = take();
+      alone += rows(next) == 1 ? 1 : 0;
+      estimates.ran(next.key(), 0, 0, rows(next) == 1 ? 1_000 : 1_200, 0);
+    }
+    assertTrue(alone > 0 && alone < 300, alone + " ran alone");
+  }
+
+  private void observe(int rows, long nanos) {
+    for (int i = 0; i < 9; i++) {
+      estimates.ran(RunKey.of(request(rows, 0)), 0, 0, nanos, 0);
+    }
+  }
+
+  @Test
+  void interrupting_aBatch_countsEachOfItsRequests() {
+    ShortestRemainingFirst srtf = new ShortestRemainingFirst(estimates, 0.1);
+    observe(1, 10_000_000);
+    for (int i = 1; i <= 4; i++) {
+      submit(i);
+    }
+    observe(2, 15_000_000);
+    observe(4, 20_000_000);
+    QueuedRequest batch = take();
+    assertEquals(4, rows(batch));
+    srtf.add(new QueuedRequest(queue, request(1, 5), new Answer(5), 0));
+    assertNull(srtf.interrupting(batch, 80_000_000, 0), "more of its own");
+
+    observe(3, 10_000_000);
+    QueuedRequest other = new QueuedRequest(queue, request(3, 6), new Answer(6), 0);
+    srtf.add(other);
+    observe(1, 11_000_000);
+    assertNull(srtf.interrupting(batch, 20_000_000, 0));
+    assertSame(other, srtf.interrupting(batch, 80_000_000, 0));
   }
 
   @Test
