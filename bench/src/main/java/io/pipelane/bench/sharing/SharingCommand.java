@@ -108,12 +108,7 @@ public final class SharingCommand implements Callable<Integer> {
         repository == null
             ? Pair.ofDemo(work, online, offline)
             : Pair.ofFolder(
-                work,
-                repository.toAbsolutePath().normalize(),
-                online,
-                offline,
-                batch,
-                sequence);
+                work, repository.toAbsolutePath().normalize(), online, offline, batch, sequence);
     Results results = new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
     SharingRounds rounds =
         new SharingRounds(pair, rates, callers, lanes, options.length(), results);

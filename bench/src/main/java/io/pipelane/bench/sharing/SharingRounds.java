@@ -79,8 +79,7 @@ final class SharingRounds {
 
   private OfflineLoad offline(LocalPipelane server, Priority priority) {
     List<Tensor> inputs = pair.offline().inputs().apply(server);
-    return new OfflineLoad(
-        callers, () -> server.caller(pair.offline().model(), inputs, priority));
+    return new OfflineLoad(callers, () -> server.caller(pair.offline().model(), inputs, priority));
   }
 
   /** Runs a second while nothing else runs. */

@@ -99,7 +99,9 @@ final class SharingMetrics {
   }
 
   private static OptionalDouble widened(OptionalLong value) {
-    return value.isPresent() ? OptionalDouble.of((double) value.getAsLong()) : OptionalDouble.empty();
+    return value.isPresent()
+        ? OptionalDouble.of((double) value.getAsLong())
+        : OptionalDouble.empty();
   }
 
   /** Devices that do not measure it are left out. */
