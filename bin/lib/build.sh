@@ -7,6 +7,9 @@
 readonly root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly state=$root/target/bin
 
+# shellcheck source=bin/lib/options.sh
+source "$root/bin/lib/options.sh"
+
 # Whether module $1 must be built: no class path, a source newer than it, or a jar gone.
 out_of_date() {
   local class_path=$state/$1.classpath
@@ -132,13 +135,6 @@ remove_unused_copies() {
 }
 
 # Builds module $1 if need be and becomes the Java program with main class $2 and the arguments.
-#
-# Tensors and weights live outside the Java heap, which stays small: the collector that the JVM
-# picks for the machine (G1, or Serial on one core) pauses for a few milliseconds at most, and a
-# concurrent one would take processor time from inference. JAVA_OPTS can say otherwise.
-#
-# Netty is let into java.nio so that its buffers' memory is not filled with zeros first, which takes
-# longer than filling it with a large answer. Its search for leaks is left to the tests.
 start() {
   local module=$1 main=$2
   shift 2
@@ -148,10 +144,6 @@ start() {
   fi
   local class_path
   class_path=$(<"$state/$module.classpath")
-  # shellcheck disable=SC2086 # JAVA_OPTS is a list of words
-  exec "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
-    --sun-misc-unsafe-memory-access=allow \
-    --add-opens=java.base/java.nio=ALL-UNNAMED -Dio.netty.tryReflectionSetAccessible=true \
-    -Dio.netty.leakDetection.level=disabled \
-    ${JAVA_OPTS:-} -cp "$class_path" "$main" "$@"
+  # shellcheck disable=SC2086 # options are lists of words
+  exec "$JAVA_HOME/bin/java" $java_options ${JAVA_OPTS:-} -cp "$class_path" "$main" "$@"
 }

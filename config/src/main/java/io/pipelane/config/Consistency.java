@@ -29,6 +29,17 @@ final class Consistency {
           "server.tls-certificate",
           config.server().tlsCertificate().isPresent());
     }
+    boolean tokens = config.security().jwtKeys().isPresent();
+    rules.together(
+        "security.jwt-keys",
+        tokens,
+        "security.jwt-issuer",
+        config.security().jwtIssuer().isPresent());
+    rules.together(
+        "security.jwt-keys",
+        tokens,
+        "security.jwt-audience",
+        config.security().jwtAudience().isPresent());
     if (config.repository().upload() && config.repository().modelName().isPresent()) {
       throw new ConfigException(
           "%s is for a folder of models; leave %s out"

@@ -29,8 +29,10 @@ public record PipelaneConfig(
         SchedulingConfig scheduling,
     @Section(name = "sharing", about = "How online and offline work share a device")
         SharingConfig sharing,
-    @Section(name = "jobs", about = "Inference over many items, in the background")
-        JobsConfig jobs) {
+    @Section(name = "jobs", about = "Inference over many items, in the background") JobsConfig jobs,
+    @Section(name = "tracing", about = "Spans of requests, for OpenTelemetry")
+        TracingConfig tracing,
+    @Section(name = "logging", about = "The log, on standard error") LoggingConfig logging) {
 
   /** The configuration when nothing is set. */
   public static PipelaneConfig defaults() {

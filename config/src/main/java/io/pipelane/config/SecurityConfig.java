@@ -16,4 +16,20 @@ public record SecurityConfig(
             unset = "server.http-port and gRPC serve management too",
             min = "0",
             max = "65535")
-        Optional<Integer> managementPort) {}
+        Optional<Integer> managementPort,
+    @Key(
+            about =
+                "File of the keys that JSON Web Tokens are signed with: a JWK set, or a public key"
+                    + " in PEM; read on change",
+            unset = "tokens are not accepted")
+        Optional<Path> jwtKeys,
+    @Key(about = "Who must have issued a token: its claim iss") Optional<Text> jwtIssuer,
+    @Key(about = "Whom a token must be for: one of its claim aud") Optional<Text> jwtAudience,
+    @Key(
+            about = "Claim that lists a token's roles: infer, manage, observe; others are ignored",
+            standard = "roles")
+        Text jwtRolesClaim,
+    @Key(
+            about = "Claim that lists a token's models; a token without it is for all",
+            standard = "models")
+        Text jwtModelsClaim) {}

@@ -1,5 +1,6 @@
 package io.pipelane.config;
 
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -27,6 +28,10 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<DeviceSelection> DEVICE =
       unranged("cpu | cuda | cuda:0,1 | auto", DeviceSelection::parse);
   private static final ValueType<ModelName> MODEL_NAME = unranged("a model's name", ModelName::new);
+  private static final ValueType<Ratio> RATIO = unranged("a number from 0 to 1", Ratio::parse);
+  private static final ValueType<Text> TEXT = unranged("a text of up to 255 characters", Text::new);
+  private static final ValueType<URI> ADDRESS =
+      unranged("a URL that begins with http:// or https://", ValueType::address);
   private static final ValueType<Thresholds> THRESHOLDS =
       unranged(Thresholds.FORM, Thresholds::parse);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
@@ -48,6 +53,9 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       case "ByteSize" -> SIZE;
       case "Duration" -> DURATION;
       case "Bandwidth" -> BANDWIDTH;
+      case "Ratio" -> RATIO;
+      case "Text" -> TEXT;
+      case "URI" -> ADDRESS;
       case "Path" -> PATH;
       case "ModelName" -> MODEL_NAME;
       case "Thresholds" -> THRESHOLDS;
@@ -82,6 +90,14 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       throw new IllegalArgumentException("an empty path");
     }
     return Path.of(text);
+  }
+
+  private static URI address(String text) {
+    URI address = URI.create(text);
+    if (!text.matches("https?://.*") || address.getHost() == null) {
+      throw new IllegalArgumentException("not a URL of HTTP");
+    }
+    return address;
   }
 
   private static String host(String text) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -104,15 +105,83 @@ class SectionsTest {
 
   @Test
   void security_defaults() {
-    assertEquals(new SecurityConfig(Optional.empty(), Optional.empty()), DEFAULTS.security());
+    assertEquals(
+        new SecurityConfig(
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            new Text("roles"),
+            new Text("models")),
+        DEFAULTS.security());
   }
 
   @Test
   void security_everyValueChanged() {
     assertEquals(
-        new SecurityConfig(Optional.of(Path.of("keys.yaml")), Optional.of(8002)),
-        changed(Map.of("security.api-keys", "keys.yaml", "security.management-port", "8002"))
+        new SecurityConfig(
+            Optional.of(Path.of("keys.yaml")),
+            Optional.of(8002),
+            Optional.of(Path.of("jwks.json")),
+            Optional.of(new Text("https://login.example/")),
+            Optional.of(new Text("pipelane")),
+            new Text("groups"),
+            new Text("for")),
+        changed(
+                Map.of(
+                    "security.api-keys", "keys.yaml",
+                    "security.management-port", "8002",
+                    "security.jwt-keys", "jwks.json",
+                    "security.jwt-issuer", "https://login.example/",
+                    "security.jwt-audience", "pipelane",
+                    "security.jwt-roles-claim", "groups",
+                    "security.jwt-models-claim", "for"))
             .security());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"security.jwt-keys", "security.jwt-issuer", "security.jwt-audience"})
+  void security_onePartOfJwt_isRefused(String key) {
+    ConfigException refusal =
+        assertThrows(ConfigException.class, () -> changed(Map.of(key, "something")));
+    assertTrue(String.valueOf(refusal.getMessage()).contains("set both"), refusal::getMessage);
+  }
+
+  @Test
+  void tracing_defaults() {
+    assertEquals(new TracingConfig(Optional.empty(), new Ratio(1)), DEFAULTS.tracing());
+  }
+
+  @Test
+  void tracing_everyValueChanged() {
+    assertEquals(
+        new TracingConfig(Optional.of(URI.create("http://there:4318/v1/traces")), new Ratio(0.25)),
+        changed(Map.of("tracing.endpoint", "http://there:4318/v1/traces", "tracing.ratio", "0.25"))
+            .tracing());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "tracing.endpoint, there:4318",
+    "tracing.endpoint, ftp://there/",
+    "tracing.ratio, 1.5",
+    "tracing.ratio, NaN"
+  })
+  void tracing_valueOutOfRange_isRefused(String key, String value) {
+    assertThrows(ConfigException.class, () -> changed(Map.of(key, value)));
+  }
+
+  @Test
+  void logging_defaults() {
+    assertEquals(new LoggingConfig(LoggingConfig.Format.TEXT), DEFAULTS.logging());
+  }
+
+  @Test
+  void logging_everyValueChanged() {
+    assertEquals(
+        new LoggingConfig(LoggingConfig.Format.JSON),
+        changed(Map.of("logging.format", "json")).logging());
   }
 
   @Test

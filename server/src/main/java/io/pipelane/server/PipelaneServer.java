@@ -7,6 +7,7 @@ import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.TracingConfig;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
@@ -16,11 +17,14 @@ import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.TokenSettings;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
 import io.pipelane.server.device.OpenDevices;
 import io.pipelane.server.device.ServingDevices;
+import io.pipelane.server.ensemble.EnsembleCatalog;
+import io.pipelane.server.ensemble.EnsembleService;
 import io.pipelane.server.grpc.GrpcServer;
 import io.pipelane.server.grpc.GrpcSettings;
 import io.pipelane.server.http.HttpServer;
@@ -31,13 +35,15 @@ import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
+import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.observability.RequestTracing;
+import io.pipelane.server.observability.TraceSetting;
+import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
-import io.pipelane.server.statistics.ModelCounters;
-import io.pipelane.server.statistics.ModelCounters.Objective;
+import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.Switcher;
-import io.pipelane.switcher.sharing.Attainment;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.System.Logger.Level;
@@ -64,6 +70,7 @@ public final class PipelaneServer implements AutoCloseable {
   private final Duration drainTimeout;
   private final ServingDevices devices;
   private final RepositoryCatalog catalog;
+  private final EnsembleCatalog models;
   private final HttpServer http;
   private final @Nullable GrpcServer grpc;
   private final @Nullable Jobs jobs;
@@ -81,18 +88,23 @@ public final class PipelaneServer implements AutoCloseable {
           Importer.open(
               config.repository().cache(),
               importSettings(config, library, devices.runtimeVersion(), open.target()));
+      Repository repository =
+          new Repository(config.repository().path().orElseThrow(), config.repository().modelName());
       catalog =
           opened.add(
               new RepositoryCatalog(
-                  new Repository(
-                      config.repository().path().orElseThrow(), config.repository().modelName()),
+                  repository,
                   repositoryWriter(config.repository()),
                   importer,
                   devices,
                   config.imports().concurrency()));
-      InferenceStatistics statistics = new InferenceStatistics();
-      devices.judgeBy(() -> objectives(statistics));
-      jobs = openJobs(config, statistics);
+      InferenceStatistics statistics = new InferenceStatistics(tracing(config.tracing()));
+      devices.judgeBy(statistics::objectives);
+      models = new EnsembleCatalog(catalog, repository, Thread::startVirtualThread);
+      EnsembleService service =
+          new EnsembleService(
+              models, devices, statistics, new TransferBuffers(open.transferMemory()));
+      jobs = openJobs(config, service, statistics);
       Metrics metrics =
           new Metrics(
               statistics,
@@ -101,11 +113,11 @@ public final class PipelaneServer implements AutoCloseable {
               () -> jobs == null ? JobCounts.NONE : jobs.counts());
       StateSource state =
           new StateSource(
-              catalog, statistics, devices::states, devices::workers, InstantSource.system());
+              models, statistics, devices::states, devices::workers, InstantSource.system());
       Backend backend =
           new Backend(
-              catalog,
-              devices,
+              models,
+              service,
               statistics,
               metrics,
               state,
@@ -121,6 +133,7 @@ public final class PipelaneServer implements AutoCloseable {
               : opened.add(
                   GrpcServer.start(
                       grpcSettings(config.server(), tls), backend, open.transferMemory()));
+      models.start();
       imports = catalog.start();
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);
@@ -128,17 +141,18 @@ public final class PipelaneServer implements AutoCloseable {
     }
   }
 
-  private static Attainment.Objectives objectives(InferenceStatistics statistics) {
-    long met = 0;
-    long judged = 0;
-    for (ModelCounters counters : statistics.all()) {
-      met += counters.objectives(Objective.MET);
-      judged += counters.objectives(Objective.MISSED) + counters.objectives(Objective.FAILED);
-    }
-    return new Attainment.Objectives(met, met + judged);
+  /** What makes spans of requests; null where they would go nowhere. */
+  private @Nullable RequestTracing tracing(TracingConfig config) {
+    TraceSetting all = new TraceSetting(TraceSetting.Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED);
+    return config
+        .endpoint()
+        .map(to -> RequestTracing.to(to, config.ratio(), new TraceSettings(all)))
+        .map(opened::add)
+        .orElse(null);
   }
 
-  private @Nullable Jobs openJobs(PipelaneConfig config, InferenceStatistics statistics)
+  private @Nullable Jobs openJobs(
+      PipelaneConfig config, InferenceService service, InferenceStatistics statistics)
       throws IOException {
     Optional<Path> folder = config.jobs().folder();
     if (folder.isEmpty()) {
@@ -157,7 +171,7 @@ public final class PipelaneServer implements AutoCloseable {
             Math.toIntExact(config.server().maxRequestSize().bytes()),
             JOB_RETRY_PAUSE);
     return opened.add(
-        Jobs.open(settings, catalog, devices, statistics, new SecureRandom(), Clock.systemUTC()));
+        Jobs.open(settings, models, service, statistics, new SecureRandom(), Clock.systemUTC()));
   }
 
   /**
@@ -243,7 +257,7 @@ public final class PipelaneServer implements AutoCloseable {
   }
 
   public ModelCatalog catalog() {
-    return catalog;
+    return models;
   }
 
   public ServingDevices devices() {
@@ -338,7 +352,8 @@ public final class PipelaneServer implements AutoCloseable {
   private AccessControl access(SecurityConfig security) {
     OptionalInt managementPort =
         security.managementPort().map(OptionalInt::of).orElse(OptionalInt.empty());
-    return opened.add(AccessControl.of(security.apiKeys(), managementPort));
+    return opened.add(
+        AccessControl.of(security.apiKeys(), TokenSettings.of(security), managementPort));
   }
 
   private static HttpSettings httpSettings(ServerConfig server, Optional<Tls> tls) {

@@ -8,32 +8,19 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
-import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuSessionFactory;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,34 +43,11 @@ class BatchedRunsTest {
   private volatile boolean stops;
 
   private Switcher open(Device device) {
-    SwitcherSettings settings =
-        new SwitcherSettings(
-            2 * MODEL_BYTES,
-            64 << 20,
-            1,
-            100,
-            1 << 20,
-            new EqualBytesGrouping(4, 1),
-            SegmentProfiles.inMemory(),
-            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-            PipelaneConfig.of(Map.of("scheduling.preemption", "false")).scheduling());
-    DeviceMemory memory = new DeviceMemory(device.persistent());
-    CpuSessionFactory sessions =
-        new CpuSessionFactory((CpuDevice) device, TestDevices.library(), memory, 1);
-    return new Switcher(
-        device,
-        memory,
-        new WatchedSegments(sessions, this::before),
-        settings,
-        BatchedRunsTest::weights);
-  }
-
-  private static WeightSource weights(ImportedModel model) {
-    try {
-      return new BytesSource(Files.readAllBytes(model.weights()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return WatchedSegments.switcher(
+        (CpuDevice) device,
+        2 * MODEL_BYTES,
+        Map.of("scheduling.preemption", "false"),
+        this::before);
   }
 
   /** Keeps the lane with the other model's run until the test says so. */

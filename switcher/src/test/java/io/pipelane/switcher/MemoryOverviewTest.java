@@ -4,19 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ai.onnx.proto.OnnxMl.ModelProto;
-import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,15 +38,7 @@ class MemoryOverviewTest {
           memory,
           TestDevices.sessions(device, memory),
           new SwitcherSettings(WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(4, 1)),
-          MemoryOverviewTest::weights);
-
-  private static WeightSource weights(ImportedModel model) {
-    try {
-      return new BytesSource(Files.readAllBytes(model.weights()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
+          ReadWeights::of);
 
   @AfterEach
   void close() {

@@ -5,26 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
-import io.pipelane.lanes.BytesSource;
-import io.pipelane.lanes.Device;
-import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuSessionFactory;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.schedule.Preemptions;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -49,7 +36,7 @@ class PreemptionTest {
   private static final long MODEL_BYTES = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
 
   @TempDir Path folder;
-  private final Device device =
+  private final CpuDevice device =
       CpuDevice.open(new ByteSize(2 * MODEL_BYTES), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
   private final List<String> segments = Collections.synchronizedList(new ArrayList<>());
   private final CountDownLatch stopped = new CountDownLatch(1);
@@ -64,34 +51,8 @@ class PreemptionTest {
   }
 
   private Switcher open(long weightBytes, String policy) {
-    SwitcherSettings settings =
-        new SwitcherSettings(
-            weightBytes,
-            64 << 20,
-            1,
-            100,
-            1 << 20,
-            new EqualBytesGrouping(4, 1),
-            SegmentProfiles.inMemory(),
-            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-            PipelaneConfig.of(Map.of("scheduling.policy", policy)).scheduling());
-    DeviceMemory memory = new DeviceMemory(device.persistent());
-    CpuSessionFactory sessions =
-        new CpuSessionFactory((CpuDevice) device, TestDevices.library(), memory, 1);
-    return new Switcher(
-        device,
-        memory,
-        new WatchedSegments(sessions, this::before),
-        settings,
-        PreemptionTest::weights);
-  }
-
-  private static WeightSource weights(ImportedModel model) {
-    try {
-      return new BytesSource(Files.readAllBytes(model.weights()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return WatchedSegments.switcher(
+        device, weightBytes, Map.of("scheduling.policy", policy), this::before);
   }
 
   /** Stops the long run at a gate until the test says so. */

@@ -8,21 +8,17 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,7 +53,7 @@ class SequencesTest {
               1_000,
               1 << 20,
               new EqualBytesGrouping(4, 1)),
-          SequencesTest::weights);
+          ReadWeights::of);
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -65,14 +61,6 @@ class SequencesTest {
     switcher.close();
     assertEquals(0, device.persistent().usedBytes());
     device.close();
-  }
-
-  private static WeightSource weights(ImportedModel model) {
-    try {
-      return new BytesSource(Files.readAllBytes(model.weights()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   private static ModelProto recurrent() {

@@ -10,7 +10,6 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.TestDevices;
@@ -26,7 +25,6 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -76,11 +74,7 @@ abstract class SwitcherContract {
   private WeightSource weights(ImportedModel model) {
     WeightSource source = nextSource;
     nextSource = null;
-    try {
-      return source != null ? source : new BytesSource(Files.readAllBytes(model.weights()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return source != null ? source : ReadWeights.of(model);
   }
 
   @AfterEach

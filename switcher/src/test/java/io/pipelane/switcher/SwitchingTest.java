@@ -5,13 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;
@@ -20,7 +18,6 @@ import io.pipelane.switcher.grouping.OptimalGrouping;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -65,15 +62,7 @@ class SwitchingTest {
         new SwitcherSettings(weightBytes, WORKING, 1, 100, 1 << 20, grouping, profiles);
     DeviceMemory memory = new DeviceMemory(device.persistent());
     return new Switcher(
-        failing, memory, TestDevices.sessions(device, memory), settings, SwitchingTest::weights);
-  }
-
-  private static WeightSource weights(ImportedModel model) {
-    try {
-      return new BytesSource(Files.readAllBytes(model.weights()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+        failing, memory, TestDevices.sessions(device, memory), settings, ReadWeights::of);
   }
 
   private ImportedModel chain(String name, long seed) throws IOException {

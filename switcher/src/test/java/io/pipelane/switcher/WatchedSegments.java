@@ -1,14 +1,24 @@
 package io.pipelane.switcher;
 
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.ResidencyConfig;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Sessions of another factory, of which a test is told each segment before it is computed. */
@@ -24,6 +34,28 @@ final class WatchedSegments implements SessionFactory {
   WatchedSegments(SessionFactory sessions, Watcher watcher) {
     this.sessions = sessions;
     this.watcher = watcher;
+  }
+
+  /** A switcher on the processor that computes one run at a time. */
+  static Switcher switcher(
+      CpuDevice device, long weightBytes, Map<String, String> settings, Watcher watcher) {
+    DeviceMemory memory = new DeviceMemory(device.persistent());
+    CpuSessionFactory sessions = new CpuSessionFactory(device, TestDevices.library(), memory, 1);
+    return new Switcher(
+        device,
+        memory,
+        new WatchedSegments(sessions, watcher),
+        new SwitcherSettings(
+            weightBytes,
+            64 << 20,
+            1,
+            100,
+            1 << 20,
+            new EqualBytesGrouping(4, 1),
+            SegmentProfiles.inMemory(),
+            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+            PipelaneConfig.of(settings).scheduling()),
+        ReadWeights::of);
   }
 
   @Override

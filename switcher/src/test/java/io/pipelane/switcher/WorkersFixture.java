@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.config.WorkersConfig.SwitchOn;
-import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -14,11 +13,7 @@ import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
@@ -52,15 +47,7 @@ final class WorkersFixture implements AutoCloseable {
             workers,
             new SwitcherSettings(
                 WEIGHTS, 64 << 20, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
-            WorkersFixture::weights);
-  }
-
-  private static WeightSource weights(ImportedModel model) {
-    try {
-      return new BytesSource(Files.readAllBytes(model.weights()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+            ReadWeights::of);
   }
 
   static float[] input(long seed) {

@@ -29,6 +29,14 @@ public interface Accelerator extends AutoCloseable {
    */
   SessionFactory sessions(DeviceMemory memory, boolean captures);
 
+  /** ONNX Runtime's version. */
+  default String runtimeVersion() {
+    DeviceMemory memory = new DeviceMemory(device().persistent());
+    try (SessionFactory sessions = sessions(memory, false)) {
+      return sessions.runtimeVersion();
+    }
+  }
+
   /**
    * The same device once more, for sessions in worker processes; empty where that is told
    * elsewhere.

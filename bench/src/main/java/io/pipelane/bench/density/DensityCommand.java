@@ -1,6 +1,7 @@
 package io.pipelane.bench.density;
 
 import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.accelerator.Accelerators;
 import io.pipelane.bench.accelerator.HeldWeights;
 import io.pipelane.bench.accelerator.ModelCase;
@@ -8,22 +9,14 @@ import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.ConfigLoader;
-import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.ResidencyConfig.Policy;
-import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
-import io.pipelane.runtime.OrtLibrary;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -43,12 +36,7 @@ import picocli.CommandLine.Spec;
 public final class DensityCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
-
-  @Option(
-      names = "--device",
-      paramLabel = "DEVICE",
-      description = "cpu, cuda or cuda:N (${DEFAULT-VALUE}).")
-  private String device = "cpu";
+  @Mixin private AcceleratorOptions accelerated = new AcceleratorOptions();
 
   @Option(
       names = "--memory",
@@ -62,26 +50,8 @@ public final class DensityCommand implements Callable<Integer> {
       description = "Imitates a slower link, on the CPU (${DEFAULT-VALUE}).")
   private String link = "unlimited";
 
-  @Option(names = "--page-size", paramLabel = "SIZE", description = "Of device memory.")
-  private @Nullable String pageSize;
-
-  @Option(
-      names = "--repository",
-      paramLabel = "FOLDER",
-      description = "The model's folder (${DEFAULT-VALUE}).")
-  private Path repository = Path.of("zoo");
-
   @Option(names = "--model", required = true, paramLabel = "NAME", description = "Of the folder.")
   private String model = "";
-
-  @Option(names = "--batch", paramLabel = "N", description = "Rows a request (${DEFAULT-VALUE}).")
-  private int batch = 8;
-
-  @Option(
-      names = "--sequence",
-      paramLabel = "N",
-      description = "Tokens a row, for models of text (${DEFAULT-VALUE}).")
-  private int sequence = 128;
 
   @Option(
       names = "--variants",
@@ -109,15 +79,17 @@ public final class DensityCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     Path work = options.work();
-    Path library = OrtLibrary.locate(configuredLibrary(), work.resolve("cache"));
-    ModelCase modelCase =
-        ModelCase.of(repository.toAbsolutePath().normalize(), model, batch, sequence);
+    Path library = accelerated.library(work);
+    ModelCase modelCase = accelerated.modelCase(model);
     Results results = new Results(DensityColumns.TITLE, DensityColumns.ALL, DensityColumns.NOTES);
-    DeviceSelection selection = DeviceSelection.parse(device);
     try (Accelerator accelerator =
         Accelerators.open(
-            selection, library, pageSize, ByteSize.parse(memory), Bandwidth.parse(link))) {
-      String runtime = runtimeVersion(accelerator);
+            accelerated.device(),
+            library,
+            accelerated.pageSize(),
+            ByteSize.parse(memory),
+            Bandwidth.parse(link))) {
+      String runtime = accelerator.runtimeVersion();
       ImportSettings settings =
           ImportSettings.defaults(library, runtime).withTarget(accelerator.target());
       ImportedModel imported =
@@ -140,18 +112,6 @@ public final class DensityCommand implements Callable<Integer> {
       options.publish(spec, results, runtime, accelerator.description());
     }
     return 0;
-  }
-
-  private static String runtimeVersion(Accelerator accelerator) {
-    DeviceMemory persistent = new DeviceMemory(accelerator.device().persistent());
-    try (SessionFactory sessions = accelerator.sessions(persistent, false)) {
-      return sessions.runtimeVersion();
-    }
-  }
-
-  /** A configured folder wins over the class path, as for a server. */
-  private static Optional<Path> configuredLibrary() {
-    return ConfigLoader.load(null, System.getenv(), Map.of()).config().runtime().library();
   }
 
   private void say(String line) {

@@ -5,10 +5,6 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
-import ai.onnx.proto.OnnxMl.TensorShapeProto;
-import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
-import ai.onnx.proto.OnnxMl.TypeProto;
-import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import com.google.protobuf.ByteString;
 import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;
@@ -54,7 +50,10 @@ public final class ChainModel {
   private static ModelProto model(String name, long seed) {
     Random random = new Random(seed);
     GraphProto.Builder graph =
-        GraphProto.newBuilder().setName(name).addInput(value("x")).addOutput(value("y"));
+        GraphProto.newBuilder()
+            .setName(name)
+            .addInput(FloatRow.named("x", WIDTH))
+            .addOutput(FloatRow.named("y", WIDTH));
     for (int layer = 0; layer < LAYERS; layer++) {
       graph.addInitializer(weight("w" + layer, random));
       graph.addNode(
@@ -83,23 +82,6 @@ public final class ChainModel {
         .addDims(WIDTH)
         .addDims(WIDTH)
         .setRawData(ByteString.copyFrom(content.flip()))
-        .build();
-  }
-
-  private static ValueInfoProto value(String name) {
-    TensorShapeProto shape =
-        TensorShapeProto.newBuilder()
-            .addDim(Dimension.newBuilder().setDimValue(1))
-            .addDim(Dimension.newBuilder().setDimValue(WIDTH))
-            .build();
-    return ValueInfoProto.newBuilder()
-        .setName(name)
-        .setType(
-            TypeProto.newBuilder()
-                .setTensorType(
-                    TypeProto.Tensor.newBuilder()
-                        .setElemType(TensorProto.DataType.FLOAT.getNumber())
-                        .setShape(shape)))
         .build();
   }
 }

@@ -4,11 +4,6 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
-import ai.onnx.proto.OnnxMl.TensorProto;
-import ai.onnx.proto.OnnxMl.TensorShapeProto;
-import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
-import ai.onnx.proto.OnnxMl.TypeProto;
-import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -53,26 +48,9 @@ public final class NoopModel {
         .setGraph(
             GraphProto.newBuilder()
                 .setName(NAME)
-                .addInput(value("x"))
-                .addOutput(value("y"))
+                .addInput(FloatRow.named("x", WIDTH))
+                .addOutput(FloatRow.named("y", WIDTH))
                 .addNode(NodeProto.newBuilder().setOpType("Identity").addInput("x").addOutput("y")))
-        .build();
-  }
-
-  private static ValueInfoProto value(String name) {
-    TensorShapeProto shape =
-        TensorShapeProto.newBuilder()
-            .addDim(Dimension.newBuilder().setDimValue(1))
-            .addDim(Dimension.newBuilder().setDimValue(WIDTH))
-            .build();
-    return ValueInfoProto.newBuilder()
-        .setName(name)
-        .setType(
-            TypeProto.newBuilder()
-                .setTensorType(
-                    TypeProto.Tensor.newBuilder()
-                        .setElemType(TensorProto.DataType.FLOAT.getNumber())
-                        .setShape(shape)))
         .build();
   }
 }

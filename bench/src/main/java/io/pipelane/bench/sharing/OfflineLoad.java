@@ -1,18 +1,19 @@
 package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.measure.Run;
+import io.pipelane.lanes.completion.ThreadEnd;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Offline work: callers that ask again as soon as they are answered, until it is closed. */
 final class OfflineLoad implements AutoCloseable {
   private final LongAdder runs = new LongAdder();
-  private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private final List<Thread> threads = new ArrayList<>();
   private volatile boolean closed;
+  private volatile @Nullable Exception failure;
 
   /** Begins with so many callers. */
   OfflineLoad(int callers, Supplier<Run> caller) {
@@ -29,7 +30,7 @@ final class OfflineLoad implements AutoCloseable {
         runs.increment();
       }
     } catch (Exception e) {
-      failure.compareAndSet(null, e);
+      failure = e;
     }
   }
 
@@ -44,12 +45,10 @@ final class OfflineLoad implements AutoCloseable {
    * @throws IllegalStateException when one failed
    */
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     closed = true;
-    for (Thread thread : threads) {
-      thread.join();
-    }
-    Throwable failed = failure.get();
+    threads.forEach(ThreadEnd::await);
+    Exception failed = failure;
     if (failed != null) {
       throw new IllegalStateException("offline work failed", failed);
     }

@@ -5,8 +5,6 @@ import io.pipelane.bench.accelerator.CudaAccelerator;
 import io.pipelane.bench.accelerator.ModelCase;
 import io.pipelane.bench.switching.SwitchCommand.Part;
 import io.pipelane.demo.protocol.Tensor;
-import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
@@ -47,10 +45,7 @@ final class SwitchBenchmark {
     this.parts = parts;
     this.warmup = warmup;
     this.iterations = iterations;
-    DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
-    try (SessionFactory sessions = accelerator.sessions(memory, false)) {
-      runtimeVersion = sessions.runtimeVersion();
-    }
+    runtimeVersion = accelerator.runtimeVersion();
     costs = accelerator.costs();
     ImportSettings settings =
         ImportSettings.defaults(library, runtimeVersion).withTarget(accelerator.target());

@@ -1,13 +1,11 @@
 package io.pipelane.bench.switching;
 
 import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.accelerator.Accelerators;
 import io.pipelane.bench.accelerator.ModelCase;
 import io.pipelane.bench.report.Provenance;
-import io.pipelane.config.ConfigLoader;
-import io.pipelane.config.DeviceSelection;
 import io.pipelane.demo.protocol.Tensor;
-import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import java.io.IOException;
@@ -20,11 +18,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -53,18 +51,7 @@ public final class SwitchCommand implements Callable<Integer> {
   }
 
   @Spec private CommandSpec spec = CommandSpec.create();
-
-  @Option(
-      names = "--device",
-      paramLabel = "DEVICE",
-      description = "cpu, cuda or cuda:N (${DEFAULT-VALUE}).")
-  private String device = "cpu";
-
-  @Option(
-      names = "--repository",
-      paramLabel = "FOLDER",
-      description = "The models' folder (${DEFAULT-VALUE}).")
-  private Path repository = Path.of("zoo");
+  @Mixin private AcceleratorOptions accelerated = new AcceleratorOptions();
 
   @Option(
       names = "--model",
@@ -73,15 +60,6 @@ public final class SwitchCommand implements Callable<Integer> {
       paramLabel = "NAME",
       description = "Which models of it.")
   private List<String> models = new ArrayList<>();
-
-  @Option(names = "--batch", paramLabel = "N", description = "Rows a request (${DEFAULT-VALUE}).")
-  private int batch = 8;
-
-  @Option(
-      names = "--sequence",
-      paramLabel = "N",
-      description = "Tokens a row, for models of text (${DEFAULT-VALUE}).")
-  private int sequence = 128;
 
   @Option(
       names = "--iterations",
@@ -100,12 +78,6 @@ public final class SwitchCommand implements Callable<Integer> {
       paramLabel = "N",
       description = "Parts that a model is cut into, at most (${DEFAULT-VALUE}).")
   private int segments = CutSettings.DEFAULT.maximumSegments();
-
-  @Option(
-      names = "--page-size",
-      paramLabel = "SIZE",
-      description = "Of device memory; 16MiB on a GPU and 2MiB on the CPU unless told otherwise.")
-  private @Nullable String pageSize;
 
   @Option(
       names = "--part",
@@ -141,10 +113,8 @@ public final class SwitchCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     work = Files.createDirectories(work.toAbsolutePath().normalize());
-    Path library = OrtLibrary.locate(configuredLibrary(), work.resolve("cache"));
-    Path folder = repository.toAbsolutePath().normalize();
-    List<ModelCase> cases =
-        models.stream().map(name -> ModelCase.of(folder, name, batch, sequence)).toList();
+    Path library = accelerated.library(work);
+    List<ModelCase> cases = models.stream().map(accelerated::modelCase).toList();
     Measurements measurements = new Measurements();
     Map<String, String> provenance;
     Map<ModelCase, List<Tensor>> inputs = new LinkedHashMap<>();
@@ -172,7 +142,9 @@ public final class SwitchCommand implements Callable<Integer> {
     publish(new SwitchReport(measurements, provenance));
     if (plans != null) {
       String how = "Recorded by " + provenance.get("command") + ", " + provenance.get("date") + ".";
-      measurements.plans(provenance.getOrDefault("device", device), how, costs).write(plans);
+      measurements
+          .plans(provenance.getOrDefault("device", accelerated.device().toString()), how, costs)
+          .write(plans);
     }
     return 0;
   }
@@ -185,17 +157,12 @@ public final class SwitchCommand implements Callable<Integer> {
     return spec.root().commandLine().getParseResult().originalArgs();
   }
 
-  /** A configured folder wins over the class path, as for a server. */
-  private static Optional<Path> configuredLibrary() {
-    return ConfigLoader.load(null, System.getenv(), Map.of()).config().runtime().library();
-  }
-
   private Accelerator open(Path library, List<ModelCase> cases) throws IOException {
     long largest = 0;
     for (ModelCase modelCase : cases) {
       largest = Math.max(largest, Files.size(modelCase.file()));
     }
-    return Accelerators.open(DeviceSelection.parse(device), library, pageSize, largest);
+    return Accelerators.open(accelerated.device(), library, accelerated.pageSize(), largest);
   }
 
   private void measureServed(

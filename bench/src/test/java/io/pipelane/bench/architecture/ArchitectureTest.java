@@ -83,6 +83,7 @@ class ArchitectureTest {
                   "io.pipelane.server.grpc..",
                   "io.pipelane.server.net..",
                   "io.pipelane.server.protocol..",
+                  "io.pipelane.server.ensemble..",
                   "io.pipelane.loadgen..",
                   "io.pipelane.bench.bare.."))
           .should()

@@ -74,6 +74,51 @@ public final class Repository {
     return new RepositoryScan(registered, problems);
   }
 
+  /**
+   * The ensembles that folders of models declare, all of those that are valid; {@link #scan} has
+   * the problems of the others.
+   *
+   * @throws StatusException as {@link #scan}
+   */
+  public List<Ensemble> ensembles() {
+    List<Ensemble> ensembles = new ArrayList<>();
+    if (onlyModel.isPresent() || !Files.isDirectory(root)) {
+      return ensembles;
+    }
+    try {
+      for (Path folder : list(root)) {
+        try {
+          ensemble(name(folder)).ifPresent(ensembles::add);
+        } catch (StatusException e) {
+          // The scan finds the same.
+        }
+      }
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "repository " + root + " cannot be read: " + e, e);
+    }
+    return ensembles;
+  }
+
+  /**
+   * The ensemble that a model's folder declares; empty where it declares none.
+   *
+   * @throws StatusException when what it declares is not valid
+   */
+  public Optional<Ensemble> ensemble(String model) {
+    if (onlyModel.isPresent() || !ModelName.isOne(model)) {
+      return Optional.empty();
+    }
+    Path file = root.resolve(model).resolve(ModelOptionsFile.NAME);
+    try {
+      requireInside(file);
+      return EnsembleFile.read(file, model);
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "model \"" + model + "\" cannot be read: " + e, e);
+    }
+  }
+
   private void scan(
       String model, Path folder, List<Registered> registered, List<Problem> problems) {
     try {
@@ -85,6 +130,9 @@ public final class Repository {
       Path tritons = folder.resolve(TritonConfigFile.NAME);
       requireInside(ours);
       requireInside(tritons);
+      if (onlyModel.isEmpty() && EnsembleFile.read(ours, model).isPresent()) {
+        return;
+      }
       TritonConfig declared = TritonConfigFile.read(tritons, model);
       ModelOptions options =
           Files.exists(ours) ? ModelOptionsFile.read(ours) : TritonOptions.of(declared);

@@ -3,8 +3,6 @@ package io.pipelane.modelstore.importing;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ai.onnx.proto.OnnxMl.AttributeProto;
-import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.modelstore.Padding;
 import io.pipelane.modelstore.Padding.Verdict;
@@ -12,11 +10,9 @@ import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
-import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -38,45 +34,19 @@ class PaddingCheckTest {
 
   @Test
   void of_meanOverTheBatch_changesAnswers() throws IOException {
-    GraphProto.Builder graph =
-        GraphProto.newBuilder()
-            .addInput(TestModels.batch("x", 8))
-            .addNode(
-                TestModels.node("ReduceMean", List.of("x"), "mean")
-                    .addAttribute(
-                        AttributeProto.newBuilder()
-                            .setName("axes")
-                            .setType(AttributeProto.AttributeType.INTS)
-                            .addInts(0)))
-            .addNode(TestModels.node("Sub", List.of("x", "mean"), "y"))
-            .addOutput(TestModels.batch("y", 8));
-    Padding padding = check(TestModels.model(graph));
+    Padding padding = check(RowGraphs.less("ReduceMean"));
     assertEquals(Verdict.CHANGES_ANSWERS, padding.verdict(), padding.toString());
     assertTrue(padding.detail().startsWith("relative error"), padding.detail());
   }
 
   @Test
   void of_dynamicQuantisation_isHarmlessBecauseARealRowIsRepeated() throws IOException {
-    GraphProto.Builder graph =
-        GraphProto.newBuilder()
-            .addInput(TestModels.batch("x", 8))
-            .addNode(
-                TestModels.node("DynamicQuantizeLinear", List.of("x"), "q")
-                    .addOutput("scale")
-                    .addOutput("zero"))
-            .addNode(TestModels.node("DequantizeLinear", List.of("q", "scale", "zero"), "y"))
-            .addOutput(TestModels.batch("y", 8));
-    assertEquals(Verdict.HARMLESS, check(TestModels.model(graph)).verdict());
+    assertEquals(Verdict.HARMLESS, check(RowGraphs.dynamicQuantisation()).verdict());
   }
 
   @Test
   void of_outputWithoutRows_isNotApplicable() throws IOException {
-    GraphProto.Builder graph =
-        GraphProto.newBuilder()
-            .addInput(TestModels.batch("x", 8))
-            .addNode(TestModels.node("ReduceMax", List.of("x"), "y"))
-            .addOutput(TestModels.value("y", TensorType.FP32, 1, 1));
-    Padding padding = check(TestModels.model(graph));
+    Padding padding = check(RowGraphs.outputWithoutRows());
     assertEquals(Verdict.NOT_APPLICABLE, padding.verdict());
     assertTrue(padding.detail().contains("\"y\""), padding.detail());
   }

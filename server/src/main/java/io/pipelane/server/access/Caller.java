@@ -37,6 +37,11 @@ public final class Caller {
     this.offline = offline;
   }
 
+  /** Somebody whose requests have the class that they say. */
+  Caller(String name, Set<Role> roles, List<String> models, Allowance allowance) {
+    this(name, roles, models, allowance, false);
+  }
+
   /** The same key with what it has used up so far, where its limits have stayed the same. */
   Caller continuing(Caller before) {
     return before.allowance.limits().equals(allowance.limits())
@@ -66,7 +71,9 @@ public final class Caller {
   }
 
   private static String listed(Set<Role> roles, String between) {
-    return roles.stream().sorted().map(Role::text).collect(Collectors.joining(between));
+    return roles.isEmpty()
+        ? "do nothing"
+        : roles.stream().sorted().map(Role::text).collect(Collectors.joining(between));
   }
 
   /** A request in the class that the caller may ask in. */

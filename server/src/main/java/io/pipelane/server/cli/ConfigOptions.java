@@ -1,6 +1,7 @@
 package io.pipelane.server.cli;
 
 import io.pipelane.config.ConfigLoader;
+import io.pipelane.config.ConfigLocation;
 import io.pipelane.config.EffectiveConfig;
 import io.pipelane.config.Setting;
 import io.pipelane.config.Settings;
@@ -39,7 +40,10 @@ public final class ConfigOptions implements IModelTransformer {
         OptionSpec.builder(FILE)
             .paramLabel("FILE")
             .type(Path.class)
-            .description("YAML file with settings; config/pipelane.yaml shows them all.")
+            .description(
+                "YAML file with settings; config/pipelane.yaml shows them all. Default: "
+                    + ConfigLocation.OF_THE_SYSTEM
+                    + ", if there is one.")
             .build());
     for (Settings.Group group : Settings.groups()) {
       ArgGroupSpec.Builder section =
@@ -74,7 +78,8 @@ public final class ConfigOptions implements IModelTransformer {
    */
   public static EffectiveConfig load(CommandSpec spec, Map<String, String> environment) {
     ParseResult parsed = spec.commandLine().getParseResult();
-    @Nullable Path file = parsed.matchedOptionValue(FILE, null);
+    @Nullable Path file =
+        ConfigLocation.of(parsed.matchedOptionValue(FILE, null), ConfigLocation.OF_THE_SYSTEM);
     Map<String, String> flags = new HashMap<>();
     for (Setting setting : Settings.all()) {
       String flag = "--" + setting.key();

@@ -2,7 +2,9 @@ package io.pipelane.server.cli;
 
 import io.pipelane.config.ConfigException;
 import io.pipelane.config.EffectiveConfig;
+import io.pipelane.config.LoggingConfig;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.observability.JsonLogFormatter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
@@ -22,6 +24,9 @@ final class ServeCommand implements Subcommand {
     if (effective.config().repository().path().isEmpty()) {
       throw new ConfigException(
           "repository.path is not set; name the folder of models with --repository DIR");
+    }
+    if (effective.config().logging().format() == LoggingConfig.Format.JSON) {
+      JsonLogFormatter.install();
     }
     spec.commandLine().getOut().print(effective.toYaml());
     spec.commandLine().getOut().flush();

@@ -1,6 +1,7 @@
 package io.pipelane.server.cli;
 
 import io.pipelane.config.ConfigLoader;
+import io.pipelane.config.ConfigLocation;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.NoDeviceMemory;
@@ -25,7 +26,10 @@ final class VersionCommand implements Subcommand {
 
   @Override
   public Integer call() {
-    PipelaneConfig config = ConfigLoader.load(null, System.getenv(), Map.of()).config();
+    PipelaneConfig config =
+        ConfigLoader.load(
+                ConfigLocation.of(null, ConfigLocation.OF_THE_SYSTEM), System.getenv(), Map.of())
+            .config();
     PrintWriter out = spec.commandLine().getOut();
     out.println("Pipelane      " + ProductVersion.get());
     out.println("ONNX Runtime  " + onnxRuntime(config));

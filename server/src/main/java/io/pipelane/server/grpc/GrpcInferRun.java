@@ -14,6 +14,7 @@ import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** One inference on its way from a message to the message that answers it. */
@@ -45,6 +47,7 @@ final class GrpcInferRun implements ResultHandler {
   private final Receiver receiver;
   private final Caller caller = GrpcAccess.caller();
   private final EventExecutor loop;
+  private final @Nullable Function<String, @Nullable String> headers;
   private final List<OutputTensor> outputs = new ArrayList<>(2);
   private @Nullable RequestAccount account;
   private @Nullable MessageCall call;
@@ -54,7 +57,7 @@ final class GrpcInferRun implements ResultHandler {
   /** Where the end of a run is told; called once, on an event loop or a codec thread. */
   interface Receiver {
     /** Serializes the answer before it returns: it reads memory that is given back then. */
-    void answered(ModelInferResponse message, long stallNanos);
+    void answered(ModelInferResponse message, RequestAccount account);
 
     void failed(StatusException error);
   }
@@ -63,6 +66,7 @@ final class GrpcInferRun implements ResultHandler {
     this.parts = parts;
     this.receiver = receiver;
     this.loop = parts.loops().next();
+    this.headers = parts.backend().statistics().traces() ? GrpcTracing.headers() : null;
   }
 
   /** Begins; on an event loop. Every error is told to the receiver. */
@@ -85,7 +89,7 @@ final class GrpcInferRun implements ResultHandler {
       caller.check(Demand.of(Role.INFER, message.getModelName()));
       ServedModel model =
           parts.backend().resolve(message.getModelName(), message.getModelVersion());
-      RequestAccount opened = parts.backend().statistics().begin(model.version());
+      RequestAccount opened = open(model);
       account = opened;
       model.checkRequestSize(message.getSerializedSize());
       MessageCall decoded =
@@ -96,8 +100,20 @@ final class GrpcInferRun implements ResultHandler {
     } catch (StatusException e) {
       refuse(e);
     } catch (RuntimeException | OutOfMemoryError e) {
-      refuse(internal(e));
+      refuse(logged(e));
     }
+  }
+
+  /** A fault that nothing foresaw, logged with the request's trace. */
+  private StatusException logged(Throwable cause) {
+    return account == null ? internal(cause) : account.traced(() -> internal(cause));
+  }
+
+  private RequestAccount open(ServedModel model) {
+    InferenceStatistics statistics = parts.backend().statistics();
+    return headers == null
+        ? statistics.begin(model.version())
+        : statistics.begin(model.version(), headers);
   }
 
   private void submit(MessageCall decoded) {
@@ -170,12 +186,12 @@ final class GrpcInferRun implements ResultHandler {
       if (outcome == null && call != null && account != null) {
         ModelInferResponse message = InferMessageWriter.write(call, outputs);
         account.answered();
-        receiver.answered(message, account.stallNanos());
+        receiver.answered(message, account);
       }
     } catch (StatusException e) {
       outcome = e;
     } catch (RuntimeException | OutOfMemoryError e) {
-      outcome = internal(e);
+      outcome = logged(e);
     } finally {
       if (call != null) {
         call.close();

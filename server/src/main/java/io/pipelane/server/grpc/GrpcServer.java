@@ -83,6 +83,9 @@ public final class GrpcServer implements AutoCloseable {
     try {
       NettyServerBuilder builder = NettyServerBuilder.forAddress(address);
       settings.tls().ifPresent(tls -> builder.sslContext(tls.grpc()));
+      if (parts.backend().statistics().traces()) {
+        builder.intercept(new GrpcTracing());
+      }
       return builder
           .bossEventLoopGroup(loops)
           .workerEventLoopGroup(loops)

@@ -7,6 +7,7 @@ import io.grpc.Status.Code;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.server.statistics.RequestAccount;
 import org.jspecify.annotations.Nullable;
 
 /** Answers ModelInfer, with how long the run waited for weights among the response's headers. */
@@ -74,12 +75,16 @@ final class InferCallHandler implements ServerCallHandler<ModelInferRequest, Mod
     }
 
     @Override
-    public void answered(ModelInferResponse answer, long stallNanos) {
+    public void answered(ModelInferResponse answer, RequestAccount account) {
       if (call.isCancelled()) {
         return;
       }
       Metadata headers = new Metadata();
-      headers.put(STALL_MICROS, Long.toString(Math.ceilDiv(stallNanos, 1000L)));
+      headers.put(STALL_MICROS, Long.toString(Math.ceilDiv(account.stallNanos(), 1000L)));
+      String traceparent = account.traceparent();
+      if (traceparent != null) {
+        headers.put(GrpcTracing.TRACEPARENT, traceparent);
+      }
       call.sendHeaders(headers);
       call.sendMessage(answer);
       call.close(io.grpc.Status.OK, new Metadata());

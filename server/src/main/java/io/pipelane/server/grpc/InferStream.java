@@ -7,6 +7,7 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
 import io.pipelane.server.access.Caller;
+import io.pipelane.server.statistics.RequestAccount;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -55,7 +56,7 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
     private boolean done;
 
     @Override
-    public void answered(ModelInferResponse message, long stallNanos) {
+    public void answered(ModelInferResponse message, RequestAccount account) {
       end(this, ModelStreamInferResponse.newBuilder().setInferResponse(message).build());
     }
 

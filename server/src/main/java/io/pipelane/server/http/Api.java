@@ -28,6 +28,7 @@ import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.protocol.StatisticsAnswer;
 import io.pipelane.server.state.ServerState;
+import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
@@ -304,7 +305,7 @@ final class Api {
   }
 
   private void infer(Exchange exchange, ServedModel model, ByteBuf body) {
-    RequestAccount account = backend.statistics().begin(model.version());
+    RequestAccount account = account(exchange, model);
     try {
       model.checkRequestSize(body.readableBytes());
       InferRun.start(exchange, body, model, service, account, codecs);
@@ -315,6 +316,16 @@ final class Api {
       account.failed(Status.INTERNAL);
       throw e;
     }
+  }
+
+  private RequestAccount account(Exchange exchange, ServedModel model) {
+    InferenceStatistics statistics = backend.statistics();
+    if (!statistics.traces()) {
+      return statistics.begin(model.version());
+    }
+    RequestAccount account = statistics.begin(model.version(), exchange.headers()::get);
+    exchange.setTraceparent(account.traceparent());
+    return account;
   }
 
   private Jobs jobs() {

@@ -32,6 +32,7 @@ final class Exchange {
   private boolean counted;
   private Caller caller = Caller.ANYBODY;
   private boolean begun;
+  private @Nullable String traceparent;
   private @Nullable UploadRun upload;
   private boolean abandoned;
   private @Nullable Response response;
@@ -149,7 +150,7 @@ final class Exchange {
       answer.release();
       return;
     }
-    response = answer;
+    response = traceparent == null ? answer : answer.withField("traceparent: " + traceparent);
     whenAbandoned = null;
     abandonUpload();
     body.release();
@@ -181,6 +182,11 @@ final class Exchange {
   /** Notes that the server counts this request as running. */
   void setCounted() {
     counted = true;
+  }
+
+  /** Has the answer name a trace; null for none. */
+  void setTraceparent(@Nullable String header) {
+    traceparent = header;
   }
 
   void setCaller(Caller asking) {

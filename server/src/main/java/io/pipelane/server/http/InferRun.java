@@ -109,7 +109,7 @@ final class InferRun implements ResultHandler {
     } catch (StatusException e) {
       hop(exchange, () -> refuse(exchange, account, e), () -> {});
     } catch (RuntimeException | OutOfMemoryError e) {
-      hop(exchange, () -> refuse(exchange, account, Api.internal(e)), () -> {});
+      hop(exchange, () -> refuse(exchange, account, internal(account, e)), () -> {});
     } finally {
       body.release();
     }
@@ -118,6 +118,11 @@ final class InferRun implements ResultHandler {
   private static void refuse(Exchange exchange, RequestAccount account, StatusException error) {
     account.failed(error.status());
     exchange.answer(error);
+  }
+
+  /** A fault that nothing foresaw, logged with the request's trace. */
+  private static StatusException internal(RequestAccount account, Throwable cause) {
+    return account.traced(() -> Api.internal(cause));
   }
 
   private void resume(InferenceService service) {
@@ -131,7 +136,7 @@ final class InferRun implements ResultHandler {
     } catch (StatusException e) {
       refuse(exchange, account, e);
     } catch (RuntimeException e) {
-      refuse(exchange, account, Api.internal(e));
+      refuse(exchange, account, internal(account, e));
     }
   }
 
@@ -237,7 +242,7 @@ final class InferRun implements ResultHandler {
       return failure(e);
     } catch (RuntimeException | OutOfMemoryError e) {
       body.release();
-      return failure(Api.internal(e));
+      return failure(internal(account, e));
     } finally {
       releaseOutputs();
     }

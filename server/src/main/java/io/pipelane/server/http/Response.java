@@ -155,6 +155,13 @@ record Response(
     return new Response(status, body, tail, content, jsonLength, stallNanos, fields, true);
   }
 
+  /** The same response with one more header field, a short one. */
+  Response withField(String field) {
+    List<String> more = new ArrayList<>(fields);
+    more.add(field);
+    return new Response(status, body, tail, content, jsonLength, stallNanos, more, closes);
+  }
+
   /** The same response with its whole body in one buffer, which it owns; this one gives it up. */
   Response with(ByteBuf otherBody, List<String> otherFields) {
     return new Response(

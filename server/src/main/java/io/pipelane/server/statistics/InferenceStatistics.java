@@ -1,10 +1,16 @@
 package io.pipelane.server.statistics;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.observability.RequestTrace;
+import io.pipelane.server.observability.RequestTracing;
+import io.pipelane.server.statistics.ModelCounters.Objective;
+import io.pipelane.switcher.sharing.Attainment;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The counters of every model version that has been asked for, since the start. They stay when a
@@ -16,6 +22,21 @@ public final class InferenceStatistics {
           .thenComparingLong(counters -> counters.version().version());
 
   private final Map<ModelVersion, ModelCounters> models = new ConcurrentHashMap<>();
+  private final @Nullable RequestTracing tracing;
+
+  /** Of requests that are not traced. */
+  public InferenceStatistics() {
+    this(null);
+  }
+
+  /**
+   * The same.
+   *
+   * @param tracing makes spans of requests; null for none
+   */
+  public InferenceStatistics(@Nullable RequestTracing tracing) {
+    this.tracing = tracing;
+  }
 
   /** The counters of a version; none of the counts is touched by asking. */
   public ModelCounters of(ModelVersion version) {
@@ -25,7 +46,33 @@ public final class InferenceStatistics {
 
   /** Begins the account of one request. */
   public RequestAccount begin(ModelVersion version) {
-    return new RequestAccount(of(version));
+    return new RequestAccount(of(version), null);
+  }
+
+  /**
+   * The same, traced where that is wanted.
+   *
+   * @param headers gives what the request's header of a name says, or null
+   */
+  public RequestAccount begin(ModelVersion version, Function<String, @Nullable String> headers) {
+    RequestTrace trace = tracing == null ? null : tracing.begin(version, headers);
+    return new RequestAccount(of(version), trace);
+  }
+
+  /** Whether requests may be traced at all. */
+  public boolean traces() {
+    return tracing != null;
+  }
+
+  /** The requests of all models that had to be answered by a time and were not refused. */
+  public Attainment.Objectives objectives() {
+    long met = 0;
+    long others = 0;
+    for (ModelCounters counters : models.values()) {
+      met += counters.objectives(Objective.MET);
+      others += counters.objectives(Objective.MISSED) + counters.objectives(Objective.FAILED);
+    }
+    return new Attainment.Objectives(met, met + others);
   }
 
   /** Those that exist, ordered by name and version. */

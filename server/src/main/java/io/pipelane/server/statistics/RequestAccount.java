@@ -1,9 +1,12 @@
 package io.pipelane.server.statistics;
 
 import io.pipelane.config.Status;
+import io.pipelane.server.observability.InferenceEvent;
+import io.pipelane.server.observability.RequestTrace;
 import io.pipelane.server.statistics.ModelCounters.Objective;
 import io.pipelane.switcher.InferenceTimings;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,14 +15,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestAccount {
   private final ModelCounters counters;
+  private final @Nullable RequestTrace trace;
+  private final @Nullable InferenceEvent event = InferenceEvent.begun();
   private final long beganNanos = System.nanoTime();
   private long decodedNanos;
   private OptionalLong deadlineNanos = OptionalLong.empty();
   private @Nullable InferenceTimings timings;
   private boolean ended;
 
-  RequestAccount(ModelCounters counters) {
+  RequestAccount(ModelCounters counters, @Nullable RequestTrace trace) {
     this.counters = counters;
+    this.trace = trace;
     counters.begin();
   }
 
@@ -43,6 +49,16 @@ public final class RequestAccount {
     return timings == null ? 0 : timings.stallNanos();
   }
 
+  /** What its answer says of its trace; null where it is not traced. */
+  public @Nullable String traceparent() {
+    return trace == null ? null : trace.traceparent();
+  }
+
+  /** Does something on this thread whose log records name the trace, where there is one. */
+  public <T> T traced(Supplier<T> action) {
+    return trace == null ? action.get() : trace.around(action);
+  }
+
   /** Its answer is encoded. */
   public void answered() {
     if (ended || timings == null) {
@@ -54,6 +70,12 @@ public final class RequestAccount {
     long decode = decodedNanos - beganNanos;
     long encode = total - decode - timings.queueNanos() - timings.executeNanos();
     counters.succeeded(total, decode, timings, Math.max(0, encode));
+    if (trace != null) {
+      trace.answered(beganNanos, decodedNanos, timings, now);
+    }
+    if (event != null) {
+      event.ended(counters.version(), "OK", timings);
+    }
     if (deadlineNanos.isPresent()) {
       counters.objective(deadlineNanos.getAsLong() - now >= 0 ? Objective.MET : Objective.MISSED);
     }
@@ -64,6 +86,12 @@ public final class RequestAccount {
     if (!ended) {
       ended = true;
       counters.failed(status, System.nanoTime() - beganNanos);
+      if (trace != null) {
+        trace.failed(status);
+      }
+      if (event != null) {
+        event.ended(counters.version(), status.name(), timings);
+      }
       if (deadlineNanos.isPresent() && status != Status.CANCELLED) {
         counters.objective(status == Status.UNAVAILABLE ? Objective.REFUSED : Objective.FAILED);
       }

@@ -148,6 +148,8 @@ class AccessControlTest {
   void missingFile_isRefused() {
     assertThrows(
         StatusException.class,
-        () -> AccessControl.of(Optional.of(folder.resolve("none")), OptionalInt.empty()));
+        () ->
+            AccessControl.of(
+                Optional.of(folder.resolve("none")), Optional.empty(), OptionalInt.empty()));
   }
 }

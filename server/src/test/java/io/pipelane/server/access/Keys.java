@@ -41,6 +41,6 @@ public final class Keys {
       throws IOException {
     Path file = folder.resolve("keys.yaml");
     Files.writeString(file, "keys:\n" + entries);
-    return AccessControl.of(Optional.of(file), managementPort);
+    return AccessControl.of(Optional.of(file), Optional.empty(), managementPort);
   }
 }

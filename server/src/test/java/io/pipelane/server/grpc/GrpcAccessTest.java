@@ -27,6 +27,7 @@ import io.pipelane.protocol.grpc.SystemSharedMemoryRegisterRequest;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
+import io.pipelane.server.access.TestTokens;
 import io.pipelane.server.http.EchoService;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -154,6 +155,23 @@ class GrpcAccessTest {
               });
       HealthGrpc.newBlockingStub(conversation.channel)
           .check(HealthCheckRequest.getDefaultInstance());
+    }
+  }
+
+  @Test
+  void call_letsInTokensOfTheSameRoles() throws IOException {
+    try (AccessControl access = TestTokens.access(folder);
+        GrpcConversation conversation = new GrpcConversation(EchoService.inline(), access)) {
+      conversation.catalog.loading.complete(null);
+      calls("echo")
+          .forEach(
+              (name, call) -> {
+                for (String role : List.of("infer", "manage", "observe")) {
+                  Code code = code(call.made, conversation.client(TestTokens.of(role)));
+                  assertEquals(
+                      call.welcome.contains(role), !REFUSED.contains(code), name + role + code);
+                }
+              });
     }
   }
 

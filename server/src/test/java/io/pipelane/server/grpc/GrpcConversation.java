@@ -10,6 +10,7 @@ import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
 import io.pipelane.switcher.InferenceService;
@@ -17,6 +18,7 @@ import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /** A server with models that echo, and a client's channel to it. */
 final class GrpcConversation implements AutoCloseable {
@@ -34,6 +36,10 @@ final class GrpcConversation implements AutoCloseable {
   }
 
   GrpcConversation(InferenceService service, AccessControl access) {
+    this(catalog -> Backends.of(catalog, service, access));
+  }
+
+  GrpcConversation(Function<FakeCatalog, Backend> backend) {
     GrpcSettings settings =
         new GrpcSettings(
             "127.0.0.1",
@@ -43,7 +49,7 @@ final class GrpcConversation implements AutoCloseable {
             LARGEST_MESSAGE,
             Duration.ofSeconds(60),
             Optional.empty());
-    server = GrpcServer.start(settings, Backends.of(catalog, service, access), transferMemory);
+    server = GrpcServer.start(settings, backend.apply(catalog), transferMemory);
     channel =
         NettyChannelBuilder.forAddress(server.address())
             .usePlaintext()

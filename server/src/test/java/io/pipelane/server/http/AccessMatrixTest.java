@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.handler.codec.http.HttpMethod;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
+import io.pipelane.server.access.TestTokens;
 import io.pipelane.server.net.Backends;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -120,6 +121,24 @@ class AccessMatrixTest {
       Reply stranger = ask(access, method, path, bearer("stranger"));
       assertEquals(open, stranger.status() != 401);
       assertFalse(stranger.text().contains("stranger"));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("table")
+  void route_letsInTokensOfTheSameRoles(String row) throws IOException {
+    String[] parts = row.split(", ", -1);
+    Set<String> welcome = Set.of(parts[2].split(" ", -1));
+    boolean open = welcome.contains("nobody");
+    try (AccessControl access = TestTokens.access(folder)) {
+      for (String role : KEYS) {
+        int status = ask(access, parts[0], parts[1], bearer(TestTokens.of(role))).status();
+        assertEquals(welcome.contains(role), status != 403 && status != 401, role + ": " + status);
+      }
+      Reply roleless = ask(access, parts[0], parts[1], bearer(TestTokens.of()));
+      assertEquals(open, roleless.status() != 403, "without a role: " + roleless.status());
+      Reply broken = ask(access, parts[0], parts[1], bearer(TestTokens.of("manage") + "x"));
+      assertEquals(open, broken.status() != 401, "wrongly signed: " + broken.status());
     }
   }
 

@@ -235,7 +235,7 @@ class HttpServerTest {
 
   @Test
   void managementPort_servesManagementAndNoInference() throws Exception {
-    AccessControl access = AccessControl.of(Optional.empty(), OptionalInt.of(0));
+    AccessControl access = AccessControl.of(Optional.empty(), Optional.empty(), OptionalInt.of(0));
     FakeCatalog catalog = FakeCatalog.usual();
     catalog.loading.complete(null);
     try (HttpServer server =

@@ -31,7 +31,21 @@ public final class Backends {
 
   private static Backend of(
       ModelCatalog catalog, InferenceService service, AccessControl access, Optional<Jobs> jobs) {
-    InferenceStatistics statistics = new InferenceStatistics();
+    return of(catalog, service, new InferenceStatistics(), access, jobs);
+  }
+
+  /** One that counts, and traces, as it is told. */
+  public static Backend of(
+      ModelCatalog catalog, InferenceService service, InferenceStatistics statistics) {
+    return of(catalog, service, statistics, AccessControl.open(), Optional.empty());
+  }
+
+  private static Backend of(
+      ModelCatalog catalog,
+      InferenceService service,
+      InferenceStatistics statistics,
+      AccessControl access,
+      Optional<Jobs> jobs) {
     Metrics metrics =
         new Metrics(statistics, Map::of, () -> WorkersOverview.NONE, () -> JobCounts.NONE);
     StateSource state =

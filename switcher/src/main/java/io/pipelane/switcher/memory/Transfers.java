@@ -8,6 +8,7 @@ import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Starts the copies that bring a model's missing weights in, group by group.
@@ -45,16 +46,18 @@ final class Transfers {
     WeightSource source = hostWeights.open(residency.model);
     residency.fetchFailed = false;
     long resident = memory.residentBytes(residency);
+    long missing = residency.model.plan().weightBytes() - resident;
+    SwitchEvent event = SwitchEvent.begun(residency.model.version(), resident, missing);
     try {
       for (Group group : grouping.groups(residency.model.plan(), resident)) {
         bringIn(residency, source, group);
         memory.counters.copies++;
       }
     } finally {
-      whenAllDone(residency, source);
+      whenAllDone(residency, source, event);
     }
     memory.counters.loads++;
-    memory.counters.bytesLoaded += residency.model.plan().weightBytes() - resident;
+    memory.counters.bytesLoaded += missing;
   }
 
   /** Maps the pages of a group just ahead of its copy; a failure fails the rest of the transfer. */
@@ -79,11 +82,14 @@ final class Transfers {
   }
 
   /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
-  private void whenAllDone(Residency residency, WeightSource source) {
+  private void whenAllDone(Residency residency, WeightSource source, @Nullable SwitchEvent event) {
     AtomicInteger outstanding = new AtomicInteger(residency.arrivals.size() + 1);
     Runnable done =
         () -> {
           if (outstanding.decrementAndGet() == 0) {
+            if (event != null) {
+              event.commit();
+            }
             try {
               source.close();
             } finally {

@@ -1,0 +1,13 @@
+# What the Java virtual machine is told by every program; sourced by POSIX shells and by bash.
+#
+# Tensors and weights live outside the Java heap, which stays small: the collector that the JVM
+# picks for the machine (G1, or Serial on one core) pauses for a few milliseconds at most, and a
+# concurrent one would take processor time from inference. JAVA_OPTS can say otherwise.
+#
+# Netty is let into java.nio so that its buffers' memory is not filled with zeros first, which takes
+# longer than filling it with a large answer. Its search for leaks is left to the tests.
+
+# shellcheck disable=SC2034 # for those that source this
+java_options="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
+--add-opens=java.base/java.nio=ALL-UNNAMED -Dio.netty.tryReflectionSetAccessible=true \
+-Dio.netty.leakDetection.level=disabled"

@@ -1,0 +1,55 @@
+package io.pipelane.modelstore.importing;
+
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import java.util.List;
+
+/** Models whose rows have to do with each other, each in its way. */
+final class RowGraphs {
+  private RowGraphs() {}
+
+  /** The largest of all rows' values sets the scale for all. */
+  static ModelProto dynamicQuantisation() {
+    return TestModels.model(
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 8))
+            .addNode(
+                TestModels.node("DynamicQuantizeLinear", List.of("x"), "q")
+                    .addOutput("scale")
+                    .addOutput("zero"))
+            .addNode(TestModels.node("DequantizeLinear", List.of("q", "scale", "zero"), "y"))
+            .addOutput(TestModels.batch("y", 8)));
+  }
+
+  /**
+   * Takes off what an operator makes of all rows.
+   *
+   * @param reduction that reduces along the first axis: ReduceMean, ReduceMax
+   */
+  static ModelProto less(String reduction) {
+    return TestModels.model(
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 8))
+            .addNode(
+                TestModels.node(reduction, List.of("x"), "all")
+                    .addAttribute(
+                        AttributeProto.newBuilder()
+                            .setName("axes")
+                            .setType(AttributeProto.AttributeType.INTS)
+                            .addInts(0)))
+            .addNode(TestModels.node("Sub", List.of("x", "all"), "y"))
+            .addOutput(TestModels.batch("y", 8)));
+  }
+
+  /** One output for all rows. */
+  static ModelProto outputWithoutRows() {
+    return TestModels.model(
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 8))
+            .addNode(TestModels.node("ReduceMax", List.of("x"), "y"))
+            .addOutput(TestModels.value("y", TensorType.FP32, 1, 1)));
+  }
+}

@@ -1,0 +1,160 @@
+package io.pipelane.server.access;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JOSEObjectType;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.jwk.JWK;
+import com.nimbusds.jose.jwk.JWKSelector;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.KeyType;
+import com.nimbusds.jose.proc.BadJOSEException;
+import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
+import com.nimbusds.jose.proc.JWSVerificationKeySelector;
+import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jwt.JWTClaimNames;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.proc.BadJWTException;
+import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
+import com.nimbusds.jwt.proc.DefaultJWTProcessor;
+import com.nimbusds.jwt.proc.ExpiredJWTException;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.text.ParseException;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Date;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Says who holds a JSON Web Token (RFC 7519), by the keys of one file. Safe for any thread. */
+final class Tokens {
+  /*
+   * A key answers for algorithms of its own kind alone: a public key is never taken for a secret,
+   * whatever a token's header says, and what is not signed is refused. Verifying takes up to a few
+   * hundred microseconds, on an event loop; so whom a token has turned out to be is remembered by
+   * its digest, until it expires or the keys change.
+   */
+  private static final Set<JWSAlgorithm> ALGORITHMS =
+      Set.of(JWSAlgorithm.RS256, JWSAlgorithm.ES256, JWSAlgorithm.HS256);
+  private static final int MAXIMUM_LENGTH = 16 << 10;
+  private static final int REMEMBERED = 10_000;
+  private static final int LONGEST_NAME = 64;
+
+  private final TokenSettings settings;
+  private final InstantSource clock;
+  private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
+  private final Cache<String, Holder> known =
+      Caffeine.newBuilder().maximumSize(REMEMBERED).executor(Runnable::run).build();
+
+  private record Holder(Caller caller, Instant until) {}
+
+  Tokens(TokenSettings settings, JWKSet keys, InstantSource clock) {
+    this.settings = settings;
+    this.clock = clock;
+    processor.setJWSTypeVerifier(
+        new DefaultJOSEObjectTypeVerifier<>(
+            JOSEObjectType.JWT, new JOSEObjectType("at+jwt"), null));
+    processor.setJWSKeySelector(
+        new JWSVerificationKeySelector<>(ALGORITHMS, (selector, _) -> candidates(selector, keys)));
+    processor.setJWTClaimsSetVerifier(claimsVerifier());
+  }
+
+  /** The keys that a token may be signed with; one without an id may be any token's of its kind. */
+  private static List<JWK> candidates(JWKSelector selector, JWKSet keys) {
+    Set<KeyType> kinds = selector.getMatcher().getKeyTypes();
+    return Stream.concat(
+            selector.select(keys).stream(),
+            keys.getKeys().stream()
+                .filter(key -> key.getKeyID() == null && kinds.contains(key.getKeyType())))
+        .distinct()
+        .toList();
+  }
+
+  private DefaultJWTClaimsVerifier<SecurityContext> claimsVerifier() {
+    return new DefaultJWTClaimsVerifier<>(
+        settings.audience(),
+        new JWTClaimsSet.Builder().issuer(settings.issuer()).build(),
+        Set.of(JWTClaimNames.EXPIRATION_TIME)) {
+      @Override
+      protected Date currentTime() {
+        return Date.from(clock.instant());
+      }
+    };
+  }
+
+  /** Whether a credential has a token's form: three parts between dots. */
+  static boolean isToken(String credential) {
+    int first = credential.indexOf('.');
+    int last = credential.lastIndexOf('.');
+    return first > 0 && last > first && credential.indexOf('.', first + 1) == last;
+  }
+
+  /**
+   * Who holds a token.
+   *
+   * @throws StatusException {@link Status#UNAUTHENTICATED} when it is not accepted
+   */
+  Caller find(String token) {
+    if (token.length() > MAXIMUM_LENGTH) {
+      throw refused("is longer than " + MAXIMUM_LENGTH + " characters");
+    }
+    String digest = KeyText.digest(token);
+    Holder holder = known.getIfPresent(digest);
+    if (holder == null || !clock.instant().isBefore(holder.until)) {
+      JWTClaimsSet claims = verify(token);
+      holder = new Holder(caller(claims), claims.getExpirationTime().toInstant());
+      known.put(digest, holder);
+    }
+    return holder.caller;
+  }
+
+  private JWTClaimsSet verify(String token) {
+    try {
+      return processor.process(token, null);
+    } catch (ParseException e) {
+      throw refused("cannot be read");
+    } catch (ExpiredJWTException e) {
+      throw refused("has expired");
+    } catch (BadJWTException e) {
+      throw refused("is not of the issuer, or not for the audience, or not for now");
+    } catch (BadJOSEException | JOSEException e) {
+      throw refused("is not signed by a key that is known, with RS256, ES256 or HS256");
+    }
+  }
+
+  private Caller caller(JWTClaimsSet claims) {
+    Set<Role> roles = EnumSet.noneOf(Role.class);
+    List<String> written = listed(claims, settings.rolesClaim());
+    if (written != null) {
+      Stream.of(Role.values()).filter(role -> written.contains(role.text())).forEach(roles::add);
+    }
+    List<String> models = listed(claims, settings.modelsClaim());
+    String name = "token of " + printable(String.valueOf(claims.getSubject()));
+    Allowance unlimited = new Allowance(name, Allowance.Limits.NONE, () -> 0);
+    return new Caller(name, roles, models == null ? List.of("*") : models, unlimited);
+  }
+
+  /** A claim that is a list of texts, or a text of words; null where the token has none. */
+  private static @Nullable List<String> listed(JWTClaimsSet claims, String name) {
+    return switch (claims.getClaim(name)) {
+      case null -> null;
+      case String words -> List.of(words.strip().split("\\s+"));
+      case List<?> list -> list.stream().map(String::valueOf).toList();
+      default -> throw refused("has the claim \"" + name + "\", which is no list");
+    };
+  }
+
+  private static String printable(String text) {
+    String clean = text.replaceAll("[^\\w@.:|+-]", "?");
+    return clean.length() > LONGEST_NAME ? clean.substring(0, LONGEST_NAME) : clean;
+  }
+
+  private static StatusException refused(String reason) {
+    return new StatusException(Status.UNAUTHENTICATED, "the token " + reason);
+  }
+}

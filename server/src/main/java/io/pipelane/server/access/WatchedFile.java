@@ -1,0 +1,72 @@
+package io.pipelane.server.access;
+
+import io.pipelane.config.StatusException;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a file says, read again when it changes. One that has become wrong, or is missing for a
+ * moment, changes nothing. The value may be read by any thread.
+ */
+final class WatchedFile<T> {
+  private static final System.Logger LOG = System.getLogger(WatchedFile.class.getName());
+
+  private final String what;
+  private final Path file;
+  private final UnaryOperator<@Nullable T> reader;
+  private volatile @Nullable T value;
+  private @Nullable FileTime seen;
+
+  /**
+   * Reads nothing yet.
+   *
+   * @param what it holds, in words
+   * @param reader reads the file, given what it said before; throws {@link StatusException} when it
+   *     is wrong
+   */
+  WatchedFile(String what, Path file, UnaryOperator<@Nullable T> reader) {
+    this.what = what;
+    this.file = file;
+    this.reader = reader;
+  }
+
+  /** What it said when it was last right; null before that. */
+  @Nullable T value() {
+    return value;
+  }
+
+  /**
+   * Reads the file if it has changed.
+   *
+   * @throws StatusException when it is wrong
+   */
+  synchronized void look() {
+    FileTime modified;
+    try {
+      modified = Files.getLastModifiedTime(file);
+    } catch (IOException e) {
+      return;
+    }
+    if (!modified.equals(seen)) {
+      seen = modified;
+      value = reader.apply(value);
+      LOG.log(Level.INFO, "{0} are in force as {1} has them", what, file);
+    }
+  }
+
+  /** The same; what is wrong is logged. */
+  void lookAgain() {
+    try {
+      look();
+    } catch (StatusException e) {
+      LOG.log(Level.WARNING, "{0} stay as they were: {1}", what, e.getMessage());
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, what + " stay as they were, for a fault", e);
+    }
+  }
+}

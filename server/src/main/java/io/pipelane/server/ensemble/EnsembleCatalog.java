@@ -1,0 +1,182 @@
+package io.pipelane.server.ensemble;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.Ensemble;
+import io.pipelane.modelstore.repository.Ensemble.Step;
+import io.pipelane.modelstore.repository.IncomingVersion;
+import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.catalog.ServedModel;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A catalogue with its repository's ensembles in it, each with one version. An ensemble is READY as
+ * long as all its models are; nothing of it is kept, so that it follows them at once.
+ */
+public final class EnsembleCatalog implements ModelCatalog {
+  private final ModelCatalog models;
+  private final Repository repository;
+  private final Executor loads;
+  private final Map<String, Entered> ensembles = new ConcurrentHashMap<>();
+
+  /** An ensemble, and whether it is in service. */
+  private record Entered(Ensemble ensemble, boolean inService) {}
+
+  /**
+   * Knows no ensembles yet.
+   *
+   * @param loads reads files
+   */
+  public EnsembleCatalog(ModelCatalog models, Repository repository, Executor loads) {
+    this.models = models;
+    this.repository = repository;
+    this.loads = loads;
+  }
+
+  /** Puts in service what the repository declares; blocks. */
+  public void start() {
+    repository.ensembles().forEach(this::enter);
+  }
+
+  private void enter(Ensemble ensemble) {
+    ensembles.put(ensemble.name(), new Entered(ensemble, true));
+  }
+
+  /**
+   * How an ensemble is to be run.
+   *
+   * @return empty for what is no ensemble
+   * @throws StatusException as {@link #resolve}
+   */
+  Optional<EnsemblePlan> plan(String name) {
+    Entered entered = ensembles.get(name);
+    return entered == null ? Optional.empty() : Optional.of(plan(entered));
+  }
+
+  private EnsemblePlan plan(Entered entered) {
+    String name = entered.ensemble.name();
+    if (!entered.inService) {
+      throw new StatusException(
+          Status.NOT_FOUND,
+          "model \"%s\" cannot be served now: it was unloaded; load it to put it in service again"
+              .formatted(name));
+    }
+    try {
+      return EnsemblePlan.of(entered.ensemble, this::member);
+    } catch (StatusException e) {
+      throw about("ensemble \"" + name + "\" cannot be served now: ", e);
+    }
+  }
+
+  private ServedModel member(Step step) {
+    if (ensembles.containsKey(step.model())) {
+      throw new StatusException(
+          Status.NOT_FOUND, "model \"" + step.model() + "\" is an ensemble itself");
+    }
+    return models.resolve(step.model(), step.version().map(String::valueOf).orElse(null));
+  }
+
+  /** The same error, saying what it is about. */
+  static StatusException about(String what, StatusException error) {
+    String message = what + error.getMessage();
+    Duration retryAfter = error.retryAfter();
+    return error.status() == Status.UNAVAILABLE && retryAfter != null
+        ? StatusException.unavailable(message, retryAfter)
+        : new StatusException(error.status(), message, error);
+  }
+
+  @Override
+  public boolean isReady() {
+    return models.isReady();
+  }
+
+  @Override
+  public List<Entry> index() {
+    return Stream.concat(
+            models.index().stream().filter(entry -> !ensembles.containsKey(entry.name())),
+            ensembles.values().stream().map(this::entry))
+        .sorted(Comparator.comparing(Entry::name)) // Stable: versions stay in their order.
+        .toList();
+  }
+
+  private Entry entry(Entered entered) {
+    String name = entered.ensemble.name();
+    String version = Long.toString(EnsemblePlan.VERSION);
+    try {
+      plan(entered);
+    } catch (StatusException e) {
+      return new Entry(name, version, State.UNAVAILABLE, String.valueOf(e.getMessage()));
+    }
+    String chain =
+        entered.ensemble.steps().stream().map(Step::model).collect(Collectors.joining(", "));
+    return new Entry(name, version, State.READY, "", List.of("ensemble of " + chain));
+  }
+
+  @Override
+  public ServedModel resolve(String name, @Nullable String version) {
+    Entered entered = ensembles.get(name);
+    if (entered == null) {
+      return models.resolve(name, version);
+    }
+    if (version != null && !version.equals(Long.toString(EnsemblePlan.VERSION))) {
+      throw new StatusException(
+          Status.NOT_FOUND, "ensemble \"%s\" has version 1 alone".formatted(name));
+    }
+    return plan(entered).served();
+  }
+
+  @Override
+  public TritonConfig declared(ModelVersion version) {
+    return ensembles.containsKey(version.model()) ? TritonConfig.NONE : models.declared(version);
+  }
+
+  @Override
+  public CompletableFuture<Void> load(String name, Optional<Duration> within) {
+    return CompletableFuture.supplyAsync(() -> repository.ensemble(name), loads)
+        .thenCompose(
+            declared -> {
+              if (declared.isEmpty()) {
+                ensembles.remove(name);
+                return models.load(name, within);
+              }
+              enter(declared.get());
+              return CompletableFuture.completedFuture(null);
+            });
+  }
+
+  @Override
+  public CompletableFuture<Void> unload(String name) {
+    Entered before =
+        ensembles.computeIfPresent(name, (_, entered) -> new Entered(entered.ensemble, false));
+    return before == null ? models.unload(name) : CompletableFuture.completedFuture(null);
+  }
+
+  @Override
+  public ByteSize uploadLimit() {
+    return models.uploadLimit();
+  }
+
+  @Override
+  public IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
+    return models.receive(name, version, form);
+  }
+
+  @Override
+  public CompletableFuture<Void> delete(String name, String version) {
+    return models.delete(name, version);
+  }
+}

@@ -1,0 +1,148 @@
+package io.pipelane.server.ensemble;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.Ensemble;
+import io.pipelane.modelstore.repository.Ensemble.Step;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.server.catalog.ServedModel;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+
+/**
+ * An ensemble and the versions of models that answer for it at present.
+ *
+ * @param served what the ensemble looks like to those who ask it: its inputs and outputs are its
+ *     models'
+ */
+record EnsemblePlan(ServedModel served, List<Member> members) {
+  /** The version that every ensemble has. */
+  static final long VERSION = 1;
+
+  EnsemblePlan {
+    members = List.copyOf(members);
+  }
+
+  /** A step and the model that takes it. */
+  record Member(Step step, ServedModel model) {}
+
+  /**
+   * Finds the models and checks that they fit together.
+   *
+   * @param models finds a step's model
+   * @throws StatusException what {@code models} throws, or {@link Status#NOT_FOUND} when they do
+   *     not fit together
+   */
+  static EnsemblePlan of(Ensemble ensemble, Function<Step, ServedModel> models) {
+    Derivation derivation = new Derivation();
+    for (Step step : ensemble.steps()) {
+      derivation.add(new Member(step, models.apply(step)));
+    }
+    return derivation.plan(new ModelVersion(ensemble.name(), VERSION));
+  }
+
+  /** Which members are needed for some outputs, in their order; all of them for none. */
+  List<Member> neededFor(List<String> outputs) {
+    if (outputs.isEmpty()) {
+      return members;
+    }
+    Set<String> wanted = new HashSet<>(outputs);
+    List<Member> needed = new ArrayList<>();
+    for (Member member : members.reversed()) {
+      if (member.step.outputs().values().stream().anyMatch(wanted::contains)) {
+        wanted.addAll(member.step.inputs().values());
+        needed.addFirst(member);
+      }
+    }
+    return needed;
+  }
+
+  /** Goes through the steps and notes every tensor. */
+  private static final class Derivation {
+    private final List<Member> members = new ArrayList<>();
+    private final Map<String, TensorSpec> inputs = new LinkedHashMap<>();
+    private final Map<String, TensorSpec> made = new LinkedHashMap<>();
+    private final Set<String> taken = new HashSet<>();
+
+    void add(Member member) {
+      members.add(member);
+      Step step = member.step;
+      checkNames("input", step.inputs().keySet(), member.model.inputs());
+      checkNames("output", step.outputs().keySet(), member.model.outputs());
+      for (TensorSpec input : member.model.inputs()) {
+        String tensor = step.inputs().get(input.name());
+        if (tensor == null) {
+          throw problem("is given no input \"%s\"".formatted(input.name()));
+        }
+        if (made.containsKey(tensor)) {
+          combined(tensor, made.get(tensor), input);
+          taken.add(tensor);
+        } else {
+          TensorSpec named = new TensorSpec(tensor, input.type(), input.shape());
+          inputs.merge(tensor, named, (before, also) -> combined(tensor, before, also));
+        }
+      }
+      for (TensorSpec output : member.model.outputs()) {
+        String tensor = step.outputs().get(output.name());
+        if (tensor != null) {
+          made.put(tensor, new TensorSpec(tensor, output.type(), output.shape()));
+        }
+      }
+    }
+
+    private void checkNames(String kind, Set<String> names, List<TensorSpec> declared) {
+      for (String name : names) {
+        if (declared.stream().noneMatch(spec -> spec.name().equals(name))) {
+          throw problem(
+              "has no %s \"%s\"; it has %s"
+                  .formatted(kind, name, declared.stream().map(TensorSpec::name).toList()));
+        }
+      }
+    }
+
+    /** What suits both of two declarations. */
+    private TensorSpec combined(String tensor, TensorSpec one, TensorSpec other) {
+      long[] dimensions = one.shape().toArray();
+      boolean fits = one.type() == other.type() && one.shape().rank() == other.shape().rank();
+      for (int axis = 0; fits && axis < dimensions.length; axis++) {
+        long also = other.shape().dimension(axis);
+        fits = dimensions[axis] < 0 || also < 0 || dimensions[axis] == also;
+        dimensions[axis] = Math.max(dimensions[axis], also);
+      }
+      if (!fits) {
+        throw problem(
+            "takes tensor \"%s\" as %s %s, which is %s %s"
+                .formatted(tensor, other.type(), other.shape(), one.type(), one.shape()));
+      }
+      return new TensorSpec(tensor, one.type(), Shape.of(dimensions));
+    }
+
+    EnsemblePlan plan(ModelVersion version) {
+      List<TensorSpec> outputs =
+          made.values().stream().filter(spec -> !taken.contains(spec.name())).toList();
+      ServedModel served =
+          new ServedModel(
+              version,
+              List.of(VERSION),
+              List.copyOf(inputs.values()),
+              outputs,
+              ModelOptions.DEFAULT);
+      return new EnsemblePlan(served, members);
+    }
+
+    private StatusException problem(String reason) {
+      return new StatusException(
+          Status.NOT_FOUND,
+          "step %d, model %s, %s"
+              .formatted(members.size(), members.getLast().model.version(), reason));
+    }
+  }
+}

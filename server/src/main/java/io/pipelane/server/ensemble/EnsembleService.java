@@ -1,0 +1,59 @@
+package io.pipelane.server.ensemble;
+
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.ResultHandler;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** Answers for ensembles, by asking their models one after another; passes all else on. */
+public final class EnsembleService implements InferenceService {
+  private final EnsembleCatalog catalog;
+  private final InferenceService models;
+  private final InferenceStatistics statistics;
+  private final TransferBuffers transfers;
+
+  /**
+   * @param statistics counts what an ensemble asks of its models, as if it were a client
+   * @param transfers hold what one model makes and another takes
+   */
+  public EnsembleService(
+      EnsembleCatalog catalog,
+      InferenceService models,
+      InferenceStatistics statistics,
+      TransferBuffers transfers) {
+    this.catalog = catalog;
+    this.models = models;
+    this.statistics = statistics;
+    this.transfers = transfers;
+  }
+
+  @Override
+  public Ticket submit(InferenceRequest request, ResultHandler handler) {
+    Optional<EnsemblePlan> plan = catalog.plan(request.model().model());
+    if (plan.isEmpty()) {
+      return models.submit(request, handler);
+    }
+    EnsembleRun run = new EnsembleRun(plan.get(), request, handler, models, statistics, transfers);
+    run.start();
+    return run;
+  }
+
+  @Override
+  public boolean isUsable() {
+    return models.isUsable();
+  }
+
+  @Override
+  public WorkersOverview workers() {
+    return models.workers();
+  }
+
+  @Override
+  public CompletableFuture<Void> recycle(int worker) {
+    return models.recycle(worker);
+  }
+}

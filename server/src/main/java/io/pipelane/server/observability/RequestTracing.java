@@ -1,0 +1,106 @@
+package io.pipelane.server.observability;
+
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.SpanKind;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
+import io.opentelemetry.context.Context;
+import io.opentelemetry.context.propagation.TextMapGetter;
+import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
+import io.opentelemetry.sdk.resources.Resource;
+import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.SpanProcessor;
+import io.opentelemetry.sdk.trace.export.BatchSpanProcessor;
+import io.opentelemetry.sdk.trace.samplers.Sampler;
+import io.pipelane.config.Ratio;
+import io.pipelane.modelstore.ModelVersion;
+import java.net.URI;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes spans of requests and sends them off, on a thread of its own. Safe for any thread.
+ *
+ * <p>A request is traced when {@link TraceSettings} says so of its model, and its caller's context;
+ * where that says nothing, a share of the requests.
+ */
+public final class RequestTracing implements AutoCloseable {
+  private static final AttributeKey<String> SERVICE = AttributeKey.stringKey("service.name");
+  private static final long CLOSING_SECONDS = 2;
+
+  private final SdkTracerProvider provider;
+  private final Tracer tracer;
+  private final TraceSettings settings;
+
+  RequestTracing(SpanProcessor processor, Ratio ratio, TraceSettings settings) {
+    this.settings = settings;
+    provider =
+        SdkTracerProvider.builder()
+            .setResource(Resource.create(Attributes.of(SERVICE, "pipelane")))
+            .setSampler(Sampler.parentBased(Sampler.traceIdRatioBased(ratio.value())))
+            .addSpanProcessor(processor)
+            .build();
+    tracer = provider.get("io.pipelane");
+  }
+
+  /**
+   * Sends spans to a collector, in batches; what it does not take in time is lost.
+   *
+   * @param endpoint takes OTLP over HTTP
+   * @param ratio share of the requests that are traced where the caller has not decided it
+   */
+  public static RequestTracing to(URI endpoint, Ratio ratio, TraceSettings settings) {
+    return new RequestTracing(
+        BatchSpanProcessor.builder(
+                OtlpHttpSpanExporter.builder().setEndpoint(endpoint.toString()).build())
+            .build(),
+        ratio,
+        settings);
+  }
+
+  /**
+   * Begins the trace of a request.
+   *
+   * @param headers gives what the request's header of a name says, or null
+   * @return null when it is not traced
+   */
+  public @Nullable RequestTrace begin(
+      ModelVersion version, Function<String, @Nullable String> headers) {
+    if (!settings.isSampled(version.model())) {
+      return null;
+    }
+    Context parent =
+        W3CTraceContextPropagator.getInstance().extract(Context.root(), headers, new Headers());
+    Span span =
+        tracer
+            .spanBuilder("infer")
+            .setSpanKind(SpanKind.SERVER)
+            .setParent(parent)
+            .setAttribute("pipelane.model", version.model())
+            .setAttribute("pipelane.version", version.version())
+            .startSpan();
+    return span.isRecording() ? new RequestTrace(tracer, span) : null;
+  }
+
+  /** Sends what is left, for a short time. */
+  @Override
+  public void close() {
+    provider.shutdown().join(CLOSING_SECONDS, TimeUnit.SECONDS);
+  }
+
+  private static final class Headers implements TextMapGetter<Function<String, @Nullable String>> {
+    @Override
+    public Iterable<String> keys(Function<String, @Nullable String> headers) {
+      return List.of();
+    }
+
+    @Override
+    public @Nullable String get(@Nullable Function<String, @Nullable String> headers, String name) {
+      return headers == null ? null : headers.apply(name);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+package io.pipelane.server.observability;
+
+import io.pipelane.server.observability.TraceSetting.Level;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** A setting, and how many requests it has seen and may still trace. Safe for any thread. */
+final class TraceSampling {
+  private final TraceSetting setting;
+  private final AtomicLong seen = new AtomicLong();
+  private final AtomicLong left;
+
+  TraceSampling(TraceSetting setting) {
+    this.setting = setting;
+    this.left = new AtomicLong(setting.count());
+  }
+
+  /** The setting, with the count that is left. */
+  TraceSetting now() {
+    return new TraceSetting(setting.level(), setting.rate(), left.get());
+  }
+
+  /** Counts a request, and says whether it is traced. */
+  boolean sample() {
+    if (setting.level() == Level.OFF || seen.getAndIncrement() % setting.rate() != 0) {
+      return false;
+    }
+    return setting.count() == TraceSetting.UNLIMITED
+        || left.getAndUpdate(rest -> Math.max(0, rest - 1)) > 0;
+  }
+}

@@ -1,0 +1,5 @@
+/** How closely the server is watched: what is traced, and what is logged. */
+@NullMarked
+package io.pipelane.server.observability;
+
+import org.jspecify.annotations.NullMarked;

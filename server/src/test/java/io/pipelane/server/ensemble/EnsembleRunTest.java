@@ -1,0 +1,201 @@
+package io.pipelane.server.ensemble;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.http.EchoService;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Chains of models that echo. */
+class EnsembleRunTest {
+  private static final int ROWS = 8 << 10; // Large enough for transfer memory.
+  private static final String CHAIN =
+      """
+      ensemble:
+        steps:
+          - {model: echo, inputs: {x: in}, outputs: {y_x: middle}}
+          - {model: echo, inputs: {x: middle}, outputs: {y_x: out}}
+          - {model: echo, inputs: {x: in}, outputs: {y_x: beside}}
+      """;
+
+  @TempDir private Path folder = Path.of("");
+  private final TransferMemory memory = new TransferMemory(Arena.ofAuto().allocate(1 << 20));
+  private final InferenceStatistics statistics = new InferenceStatistics();
+  private EnsembleCatalog catalog =
+      new EnsembleCatalog(FakeCatalog.usual(), new Repository(Path.of("none")), Runnable::run);
+
+  @BeforeEach
+  void makeCatalog() {
+    catalog = new EnsembleCatalog(FakeCatalog.usual(), new Repository(folder), Runnable::run);
+  }
+
+  private void declare(String yaml) throws IOException {
+    Path file = folder.resolve("pipe/pipelane.yaml");
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, yaml);
+    catalog.load("pipe").join();
+  }
+
+  /** Who asks. */
+  private static final class Caller implements ResultHandler {
+    final List<String> places = new ArrayList<>();
+    final List<MemorySegment> outputs = new ArrayList<>();
+    @Nullable InferenceTimings timings;
+    @Nullable StatusException error;
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      places.add(name + shape);
+      MemorySegment output = Arena.ofAuto().allocate(byteSize);
+      outputs.add(output);
+      return output;
+    }
+
+    @Override
+    public void completed(InferenceTimings ofRun) {
+      timings = ofRun;
+    }
+
+    @Override
+    public void failed(StatusException cause) {
+      error = cause;
+    }
+  }
+
+  private InferenceService.Ticket submit(EchoService echo, Caller caller, String... outputs) {
+    MemorySegment data = Arena.ofAuto().allocate(ROWS * 4L * Float.BYTES);
+    data.setAtIndex(ValueLayout.JAVA_FLOAT, 5, 7.5f);
+    ServedModel model = catalog.resolve("pipe", null);
+    return new EnsembleService(catalog, echo, statistics, new TransferBuffers(memory))
+        .submit(
+            new InferenceRequest(
+                model.version(),
+                List.of(new InputTensor("in", TensorType.FP32, Shape.of(ROWS, 4), data)),
+                List.of(outputs)),
+            caller);
+  }
+
+  private ModelCounters echoed() {
+    return statistics.of(catalog.resolve("echo", null).version());
+  }
+
+  @Test
+  void resolve_ensemble_hasItsModelsTensors() throws IOException {
+    declare(CHAIN);
+    ServedModel pipe = catalog.resolve("pipe", "1");
+    assertEquals("[TensorSpec[name=in, type=FP32, shape=[-1,4]]]", pipe.inputs().toString());
+    assertEquals(List.of("out", "beside"), pipe.outputs().stream().map(o -> o.name()).toList());
+    assertThrows(StatusException.class, () -> catalog.resolve("pipe", "2"));
+  }
+
+  @Test
+  void submit_wholeChain_passesTensorsOn() throws IOException {
+    declare(CHAIN);
+    Caller caller = new Caller();
+    submit(EchoService.inline(), caller, "out", "beside");
+    assertNull(caller.error);
+    assertEquals(List.of("out[8192,4]", "beside[8192,4]"), caller.places);
+    assertEquals(7.5f, caller.outputs.getFirst().getAtIndex(ValueLayout.JAVA_FLOAT, 5));
+    assertEquals(new InferenceTimings(3, 6, 9), caller.timings);
+    assertEquals(0, memory.lentBytes());
+    assertEquals(3, echoed().success().count());
+  }
+
+  @Test
+  void submit_fewerOutputsWanted_leavesOutOtherSteps() throws IOException {
+    declare(CHAIN);
+    Caller caller = new Caller();
+    submit(EchoService.inline(), caller, "beside");
+    assertEquals(List.of("beside[8192,4]"), caller.places);
+    assertEquals(1, echoed().success().count());
+  }
+
+  @Test
+  void cancel_betweenSteps_submitsNoMore() throws IOException {
+    declare(CHAIN);
+    EchoService echo = EchoService.holding();
+    Caller caller = new Caller();
+    InferenceService.Ticket ticket = submit(echo, caller, "out");
+    ticket.cancel();
+    echo.pending.getFirst().complete();
+    assertEquals(1, echo.pending.size());
+    StatusException error = caller.error;
+    assertEquals(Status.CANCELLED, error == null ? Status.INTERNAL : error.status());
+    assertEquals(0, memory.lentBytes());
+  }
+
+  @Test
+  void submit_stepThatIsRefused_endsTheRun() throws IOException {
+    declare(CHAIN);
+    EchoService echo = EchoService.holding();
+    Caller caller = new Caller();
+    submit(echo, caller, "out");
+    echo.refusal = new StatusException(Status.INSUFFICIENT_MEMORY, "no room");
+    echo.pending.getFirst().complete();
+    StatusException error = caller.error;
+    assertTrue(error != null && error.status() == Status.INSUFFICIENT_MEMORY);
+    assertEquals("step 2, model echo/2: no room", error.getMessage());
+    assertEquals(0, memory.lentBytes());
+    assertThrows(StatusException.class, () -> submit(echo, new Caller(), "out"));
+    assertEquals(0, echoed().pending());
+  }
+
+  @Test
+  void index_ensemble_isReadyWhileItsModelsAre() throws IOException {
+    declare(CHAIN);
+    assertEquals(State.READY, entry().state());
+    declare(CHAIN.replace("model: echo", "model: broken"));
+    assertEquals(State.UNAVAILABLE, entry().state());
+    assertThrows(StatusException.class, () -> catalog.resolve("pipe", null));
+    declare(CHAIN);
+    catalog.unload("pipe").join();
+    assertTrue(entry().reason().contains("it was unloaded"), entry().reason());
+    catalog.load("pipe").join();
+    assertEquals(State.READY, entry().state());
+  }
+
+  @Test
+  void resolve_modelsThatDoNotFit_saysWhere() throws IOException {
+    declare(CHAIN.replace("{x: middle}", "{other: middle}"));
+    assertTrue(entry().reason().contains("step 2, model echo/2, has no input \"other\""));
+    declare(CHAIN.replace("model: echo, inputs: {x: middle}", "model: cube, inputs: {x: middle}"));
+    assertTrue(entry().reason().contains("takes tensor \"middle\" as INT32"), entry().reason());
+    declare(CHAIN.replace("model: echo, inputs: {x: in}", "model: pair, inputs: {a: in}"));
+    assertTrue(entry().reason().contains("no output \"y_x\""), entry().reason());
+  }
+
+  private Entry entry() {
+    return catalog.index().stream().filter(e -> e.name().equals("pipe")).findFirst().orElseThrow();
+  }
+}

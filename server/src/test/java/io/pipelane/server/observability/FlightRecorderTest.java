@@ -1,0 +1,84 @@
+package io.pipelane.server.observability;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.server.PipelaneServer;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What Flight Recorder is told of requests and switches. */
+@Timeout(60)
+class FlightRecorderTest {
+  @TempDir private Path folder = Path.of("");
+
+  @Test
+  void begun_whileNobodyRecords_isNone() {
+    assertNull(InferenceEvent.begun());
+  }
+
+  @Test
+  void recording_hasEveryRequestAndSwitch() throws Exception {
+    TestModels.write(TestModels.chain(2, 32, 7), folder.resolve("repository/chain/1/model.onnx"));
+    PipelaneConfig config =
+        PipelaneConfig.of(
+            TestDevices.settings(
+                Map.of(
+                    "repository.path", folder.resolve("repository").toString(),
+                    "repository.cache", folder.resolve("cache").toString(),
+                    "device.memory", "8MiB",
+                    "residency.prefetch", "false",
+                    "server.http-port", "0")));
+    List<RecordedEvent> inferences = new CopyOnWriteArrayList<>();
+    List<RecordedEvent> switches = new CopyOnWriteArrayList<>();
+    try (PipelaneServer server = PipelaneServer.start(config);
+        HttpClient client = HttpClient.newHttpClient();
+        RecordingStream recording = new RecordingStream()) {
+      server.imports().join();
+      recording.enable(InferenceEvent.NAME);
+      recording.enable("pipelane.Switch");
+      recording.onEvent(InferenceEvent.NAME, inferences::add);
+      recording.onEvent("pipelane.Switch", switches::add);
+      recording.setReuse(false);
+      recording.startAsync();
+      for (int i = 0; i < 2; i++) {
+        assertEquals(200, ask(client, server.url()));
+      }
+      recording.stop();
+    }
+    assertEquals(2, inferences.size());
+    RecordedEvent first = inferences.getFirst();
+    assertEquals("chain", first.getString("model"));
+    assertEquals("OK", first.getString("outcome"));
+    assertTrue(first.getDuration().compareTo(first.getDuration("execute")) >= 0);
+    assertEquals(1, switches.size(), "the second request finds the weights there");
+    assertEquals("chain", switches.getFirst().getString("model"));
+    assertTrue(switches.getFirst().getLong("moved") > 0);
+    assertEquals(0, switches.getFirst().getLong("resident"));
+  }
+
+  private static int ask(HttpClient client, String url) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url + "/v2/models/chain/infer"))
+            .header("Inference-Header-Content-Length", "0")
+            .POST(BodyPublishers.ofByteArray(new byte[32 * Float.BYTES]))
+            .build();
+    return client.send(request, BodyHandlers.ofByteArray()).statusCode();
+  }
+}
