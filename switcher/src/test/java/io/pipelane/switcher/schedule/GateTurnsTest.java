@@ -172,7 +172,7 @@ class GateTurnsTest {
           gate.setShare(0.5 + random.nextDouble() / 2);
         }
         if (random.nextInt(8) == 0) {
-          Thread.yield();
+          Thread.onSpinWait();
         }
       }
       gate.setState(SharingState.HEALTHY);
