@@ -9,6 +9,7 @@ import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.policies.PoliciesCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
+import io.pipelane.bench.sharing.SharingCommand;
 import io.pipelane.bench.stall.StallCommand;
 import io.pipelane.bench.switching.SwitchCommand;
 import io.pipelane.bench.workers.WorkersCommand;
@@ -34,6 +35,7 @@ import picocli.CommandLine.Spec;
       NoopCommand.class,
       PoliciesCommand.class,
       ResidencyCommand.class,
+      SharingCommand.class,
       StallCommand.class,
       SwitchCommand.class,
       WorkersCommand.class

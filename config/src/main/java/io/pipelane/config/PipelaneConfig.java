@@ -27,6 +27,8 @@ public record PipelaneConfig(
     @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue,
     @Section(name = "scheduling", about = "Which of the waiting requests runs next")
         SchedulingConfig scheduling,
+    @Section(name = "sharing", about = "How online and offline work share a device")
+        SharingConfig sharing,
     @Section(name = "jobs", about = "Inference over many items, in the background") JobsConfig jobs,
     @Section(name = "tracing", about = "Spans of requests, for OpenTelemetry")
         TracingConfig tracing,

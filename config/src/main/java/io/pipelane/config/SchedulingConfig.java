@@ -34,8 +34,8 @@ public record SchedulingConfig(
     @Key(
             about =
                 "Of the device's time, what offline requests get at least while some wait, in"
-                    + " percent; with 0 they may wait for ever",
-            standard = "5",
+                    + " percent, at the expense of online ones; with 0 they may wait for ever",
+            standard = "0",
             min = "0",
             max = "90")
         int offlineSharePercent,

@@ -32,6 +32,8 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<Text> TEXT = unranged("a text of up to 255 characters", Text::new);
   private static final ValueType<URI> ADDRESS =
       unranged("a URL that begins with http:// or https://", ValueType::address);
+  private static final ValueType<Thresholds> THRESHOLDS =
+      unranged(Thresholds.FORM, Thresholds::parse);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
   private static final ValueType<String> HOST = unranged("a host name or address", ValueType::host);
   private static final ValueType<Boolean> YES_OR_NO = unranged("true | false", ValueType::yesOrNo);
@@ -56,6 +58,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       case "URI" -> ADDRESS;
       case "Path" -> PATH;
       case "ModelName" -> MODEL_NAME;
+      case "Thresholds" -> THRESHOLDS;
       case "DeviceSelection" -> DEVICE;
       default -> throw new IllegalArgumentException("no written form for " + type);
     };

@@ -460,8 +460,66 @@ class SectionsTest {
   void scheduling_defaults() {
     assertEquals(
         new SchedulingConfig(
-            SchedulingConfig.Policy.SRTF, 10, SchedulingConfig.FairMeasure.SERVICE, true, 5, true),
+            SchedulingConfig.Policy.SRTF, 10, SchedulingConfig.FairMeasure.SERVICE, true, 0, true),
         DEFAULTS.scheduling());
+  }
+
+  @Test
+  void sharing_defaults() {
+    assertEquals(
+        new SharingConfig(
+            SharingConfig.Protection.GATES,
+            40,
+            Duration.ofMillis(100),
+            100,
+            80,
+            Duration.ofSeconds(1),
+            Thresholds.OFF,
+            Thresholds.OFF,
+            new Thresholds(60, 50, 40),
+            new Thresholds(95, 97, 99),
+            new Thresholds(5, 10, 40),
+            new Thresholds(98, 95, 80)),
+        DEFAULTS.sharing());
+  }
+
+  @Test
+  void sharing_everyValueChanged() {
+    assertEquals(
+        new SharingConfig(
+            SharingConfig.Protection.NONE,
+            25,
+            Duration.ofMillis(5),
+            90,
+            70,
+            Duration.ofSeconds(3),
+            new Thresholds(80, 90, 100),
+            new Thresholds(70, 80, 90),
+            Thresholds.OFF,
+            new Thresholds(50, 60, 70),
+            new Thresholds(1, 2, 3),
+            new Thresholds(99, 98, 97)),
+        changed(
+                Map.ofEntries(
+                    entry("sharing.protection", "none"),
+                    entry("sharing.offline-memory-percent", "25"),
+                    entry("sharing.period", "5ms"),
+                    entry("sharing.target-load-percent", "90"),
+                    entry("sharing.clock-threshold-percent", "70"),
+                    entry("sharing.overlimit-period", "3s"),
+                    entry("sharing.utilization", "80/90/100"),
+                    entry("sharing.activity", "70/80/90"),
+                    entry("sharing.clock", "off"),
+                    entry("sharing.memory", "50/60/70"),
+                    entry("sharing.memory-pressure", "1/2/3"),
+                    entry("sharing.attainment", "99/98/97")))
+            .sharing());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"90", "90/95", "90/80/95", "90/95/101", "1000/1/1", "-1/-1/-1", "on"})
+  void sharing_impossibleThresholds_areRefused(String text) {
+    assertThrows(ConfigException.class, () -> changed(Map.of("sharing.memory", text)));
   }
 
   @Test

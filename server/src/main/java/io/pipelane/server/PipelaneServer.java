@@ -103,6 +103,7 @@ public final class PipelaneServer implements AutoCloseable {
       TraceSettings traceSettings = traceSettings(config.tracing());
       InferenceStatistics statistics =
           new InferenceStatistics(tracing(config.tracing(), traceSettings));
+      devices.judgeBy(statistics::objectives);
       models = new EnsembleCatalog(catalog, repository, Thread::startVirtualThread);
       EnsembleService service =
           new EnsembleService(

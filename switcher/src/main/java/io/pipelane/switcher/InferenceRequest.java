@@ -54,6 +54,11 @@ public record InferenceRequest(
     this(model, inputs, outputs, OptionalLong.empty(), Priority.ONLINE);
   }
 
+  /** The same as offline work. */
+  public InferenceRequest offline() {
+    return new InferenceRequest(model, inputs, outputs, deadlineNanos, Priority.OFFLINE, sequence);
+  }
+
   /** Whether its deadline has passed. */
   public boolean isLate(long nowNanos) {
     return deadlineNanos.isPresent() && nowNanos - deadlineNanos.getAsLong() > 0;

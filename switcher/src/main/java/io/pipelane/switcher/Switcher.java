@@ -10,6 +10,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
@@ -25,6 +26,8 @@ import io.pipelane.switcher.schedule.Room;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
 import io.pipelane.switcher.schedule.Terms;
 import io.pipelane.switcher.sequence.Sequences;
+import io.pipelane.switcher.sharing.MonitorThread;
+import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
@@ -55,6 +58,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final Sequences sequences;
   private final SegmentProfiles profiles;
   private final LaneThreads threads;
+  private final Sharing sharing;
+  private final MonitorThread monitor;
   private final @Nullable FetchAheadThread fetchAhead;
   private final Map<ModelVersion, Service> services = new ConcurrentHashMap<>();
 
@@ -84,6 +89,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.profiles = settings.profiles();
     int spare =
         sessions.givesWayAtGates() && settings.scheduling().preemption() ? settings.lanes() : 0;
+    double leastShare = settings.scheduling().offlineSharePercent() / 100.0;
+    sharing = new Sharing(settings.sharing(), settings.lanes(), leastShare, clock);
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes() + spare);
     worker = new SessionWorker(sessions, device.persistent(), lanes, profiles, clock);
     daemon =
@@ -99,7 +106,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
     queue =
         new RequestQueue(
-            SchedulingPolicies.of(settings.scheduling(), estimates, room),
+            SchedulingPolicies.of(settings.scheduling(), estimates, room, sharing.gate()::mayBegin),
             estimates,
             settings.lanes(),
             settings.queuedRequests(),
@@ -111,7 +118,17 @@ public final class Switcher implements InferenceService, AutoCloseable {
             ? new FetchAheadThread(daemon, queue::upcoming)
             : null;
     threads =
-        new LaneThreads(settings.lanes(), spare, queue, estimates, daemon, lanes, worker, clock);
+        new LaneThreads(
+            settings.lanes(),
+            spare,
+            queue,
+            estimates,
+            daemon,
+            lanes,
+            worker,
+            sharing.gate(),
+            clock);
+    monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
@@ -246,9 +263,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * Has weights come that are missing for a request's deadline, so that the next one finds them.
    */
   private Ticket admitted(InferenceRequest request, ResultHandler handler) {
+    boolean online = request.priority() == Priority.ONLINE;
+    ResultHandler told = online ? sharing.gate().online().begin(handler) : handler;
     try {
-      return queue.submit(request, handler);
+      return queue.submit(request, told);
     } catch (StatusException e) {
+      if (online) {
+        sharing.gate().online().end();
+      }
       if (fetchAhead != null && request.deadlineNanos().isPresent()) {
         fetchAhead.missed(request.model());
       }
@@ -317,6 +339,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return threads.preemptions();
   }
 
+  /** How online and offline work share the device. */
+  public Sharing sharing() {
+    return sharing;
+  }
+
   /** What waits for a lane. */
   public QueueOverview queue() {
     return queue.overview();
@@ -344,6 +371,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public boolean drain(Duration timeout) {
     queue.close();
+    sharing.gate().close();
     return threads.join(timeout);
   }
 
@@ -360,6 +388,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (fetchAhead != null) {
       fetchAhead.close();
     }
+    monitor.close();
     services.keySet().forEach(sequences::forget);
     services.clear();
     daemon.close();

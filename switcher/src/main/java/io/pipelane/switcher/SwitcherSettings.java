@@ -6,6 +6,7 @@ import io.pipelane.config.SchedulingConfig;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.SharingSettings;
 
 /**
  * What a switcher may use.
@@ -19,6 +20,7 @@ import io.pipelane.switcher.memory.ResidencySettings;
  * @param profiles told how long segments compute
  * @param residency which weights stay, and what is brought in ahead
  * @param scheduling what runs next
+ * @param sharing how online and offline work share the device
  */
 public record SwitcherSettings(
     long weightBytes,
@@ -29,7 +31,32 @@ public record SwitcherSettings(
     Grouping grouping,
     SegmentProfiles profiles,
     ResidencySettings residency,
-    SchedulingConfig scheduling) {
+    SchedulingConfig scheduling,
+    SharingSettings sharing) {
+
+  /** Settings for a device that nobody looks at, whose offline runs pass gates. */
+  public SwitcherSettings(
+      long weightBytes,
+      long workingBytes,
+      int lanes,
+      int queuedRequests,
+      long queuedBytes,
+      Grouping grouping,
+      SegmentProfiles profiles,
+      ResidencySettings residency,
+      SchedulingConfig scheduling) {
+    this(
+        weightBytes,
+        workingBytes,
+        lanes,
+        queuedRequests,
+        queuedBytes,
+        grouping,
+        profiles,
+        residency,
+        scheduling,
+        SharingSettings.unwatched());
+  }
 
   /** Settings of a switcher that brings nothing in ahead of requests. */
   public SwitcherSettings(

@@ -40,9 +40,14 @@ public record ModelCase(String name, Path file, int batch, int sequence) {
 
   /** Inputs that are the same in every run: noise, token identifiers, masks of ones. */
   public List<Tensor> inputs(ImportedModel model) {
+    return inputs(model.plan().inputs());
+  }
+
+  /** The same for the inputs that a model declares. */
+  public List<Tensor> inputs(List<TensorSpec> declared) {
     Random random = new Random(SEED);
     List<Tensor> inputs = new ArrayList<>();
-    for (TensorSpec spec : model.plan().inputs()) {
+    for (TensorSpec spec : declared) {
       inputs.add(input(spec, random));
     }
     return inputs;

@@ -5,9 +5,11 @@ import io.pipelane.bench.process.Readiness;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,8 +70,23 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** A caller, for one thread. */
   public Run caller(String model, List<Tensor> inputs) {
+    return caller(model, inputs, Priority.ONLINE);
+  }
+
+  /** A caller of a class, for one thread. */
+  public Run caller(String model, List<Tensor> inputs, Priority priority) {
     ModelVersion version = new ModelVersion(model, 1);
-    return new LocalCaller(server.switcher(), version, inputs, outputs(model));
+    InferenceService service =
+        (request, handler) ->
+            server
+                .switcher()
+                .submit(priority == Priority.OFFLINE ? request.offline() : request, handler);
+    return new LocalCaller(service, version, inputs, outputs(model));
+  }
+
+  /** What a model declares. */
+  public List<TensorSpec> inputs(String model) {
+    return server.catalog().resolve(model, null).inputs();
   }
 
   /** A caller that does not wait for answers. */

@@ -2,6 +2,7 @@ package io.pipelane.server.access;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.InferenceRequest;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -15,27 +16,36 @@ public final class Caller {
           "",
           EnumSet.allOf(Role.class),
           List.of("*"),
-          new Allowance("", Allowance.Limits.NONE, () -> 0));
+          new Allowance("", Allowance.Limits.NONE, () -> 0),
+          false);
 
   private final String name;
   private final Set<Role> roles;
   private final List<String> models;
   private final Allowance allowance;
+  private final boolean offline;
 
   /**
    * @param models names, which may end with {@code *}
+   * @param offline whether all that it asks is offline work
    */
-  Caller(String name, Set<Role> roles, List<String> models, Allowance allowance) {
+  Caller(String name, Set<Role> roles, List<String> models, Allowance allowance, boolean offline) {
     this.name = name;
     this.roles = Set.copyOf(roles);
     this.models = List.copyOf(models);
     this.allowance = allowance;
+    this.offline = offline;
+  }
+
+  /** Somebody whose requests have the class that they say. */
+  Caller(String name, Set<Role> roles, List<String> models, Allowance allowance) {
+    this(name, roles, models, allowance, false);
   }
 
   /** The same key with what it has used up so far, where its limits have stayed the same. */
   Caller continuing(Caller before) {
     return before.allowance.limits().equals(allowance.limits())
-        ? new Caller(name, roles, models, before.allowance)
+        ? new Caller(name, roles, models, before.allowance, offline)
         : this;
   }
 
@@ -64,6 +74,11 @@ public final class Caller {
     return roles.isEmpty()
         ? "do nothing"
         : roles.stream().sorted().map(Role::text).collect(Collectors.joining(between));
+  }
+
+  /** A request in the class that the caller may ask in. */
+  public InferenceRequest classed(InferenceRequest request) {
+    return offline ? request.offline() : request;
   }
 
   /** Whether the caller may know of a model. */

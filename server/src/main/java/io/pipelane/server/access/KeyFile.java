@@ -36,7 +36,8 @@ final class KeyFile {
           "models",
           "requests-per-second",
           "burst",
-          "concurrent-requests");
+          "concurrent-requests",
+          "priority");
   private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
 
   private final Path file;
@@ -103,7 +104,8 @@ final class KeyFile {
       throw refused("key \"" + name + "\": sha256 must be 64 hexadecimal digits, in quotes");
     }
     Allowance allowance = new Allowance(name, limits(name, key), nanoClock);
-    Caller caller = new Caller(name, roles(name, key), models(name, key), allowance);
+    Caller caller =
+        new Caller(name, roles(name, key), models(name, key), allowance, isOffline(name, key));
     return new KeyRing.Entry(digest.toLowerCase(Locale.ROOT), caller);
   }
 
@@ -133,6 +135,14 @@ final class KeyFile {
               .formatted(name, MAXIMUM_MODELS));
     }
     return models;
+  }
+
+  private boolean isOffline(String name, JsonNode key) {
+    return switch (key.path("priority").asText("online")) {
+      case "online" -> false;
+      case "offline" -> true;
+      default -> throw refused("key \"" + name + "\": priority must be online or offline");
+    };
   }
 
   private Allowance.Limits limits(String name, JsonNode key) {

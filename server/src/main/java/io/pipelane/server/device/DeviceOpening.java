@@ -27,6 +27,7 @@ import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.ProfileFolder;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.SharingSettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -41,6 +42,8 @@ import java.util.function.Consumer;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
 public final class DeviceOpening {
+  private static final double PERCENT = 100;
+
   private final PipelaneConfig config;
   private final Path library;
   private final OpenParts opened;
@@ -208,7 +211,9 @@ public final class DeviceOpening {
         config.queue().maxBytes().bytes(),
         DeviceGrouping.of(config.switching().grouping(), graph, costs, profiles),
         profiles,
-        new ResidencySettings(config.residency(), profiles, costs),
-        config.scheduling());
+        new ResidencySettings(
+            config.residency(), profiles, costs, config.sharing().offlineMemoryPercent() / PERCENT),
+        config.scheduling(),
+        new SharingSettings(config.sharing(), DeviceMonitors.of(name)));
   }
 }

@@ -14,6 +14,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.sharing.Attainment;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -183,9 +185,15 @@ public final class ServingDevices implements InferenceService {
               switcher.queue(),
               switcher.paddedRows(),
               switcher.estimateError(),
-              switcher.preemptions()));
+              switcher.preemptions(),
+              switcher.sharing().overview()));
     }
     return states;
+  }
+
+  /** Has each device's state be judged by counts of online requests, too. */
+  public void judgeBy(Supplier<Attainment.Objectives> counts) {
+    places.forEach(place -> place.switcher.sharing().judgeBy(counts));
   }
 
   /** How the weights kept in host memory have been used. */

@@ -149,7 +149,8 @@ final class GrpcInferRun implements ResultHandler {
     if (cancelled) {
       throw new StatusException(Status.CANCELLED, "the caller has gone");
     }
-    InferenceService.Ticket submitted = parts.backend().service().submit(decoded.request(), this);
+    InferenceService.Ticket submitted =
+        parts.backend().service().submit(caller.classed(decoded.request()), this);
     ticket = submitted;
     if (cancelled) {
       submitted.cancel();

@@ -169,7 +169,7 @@ final class InferRun implements ResultHandler {
     exchange.whenAbandoned(this::cancel);
     account.decoded(call.request().deadlineNanos());
     try {
-      ticket = service.submit(call.request(), this);
+      ticket = service.submit(exchange.caller().classed(call.request()), this);
     } catch (RuntimeException e) {
       call.close();
       throw e;

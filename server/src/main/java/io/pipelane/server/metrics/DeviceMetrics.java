@@ -29,6 +29,7 @@ final class DeviceMetrics {
     metrics.addModels();
     metrics.addTransfers();
     metrics.addPreemptions();
+    metrics.families.addAll(SharingMetrics.of(devices));
     return metrics.families;
   }
 

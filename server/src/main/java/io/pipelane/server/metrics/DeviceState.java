@@ -4,6 +4,7 @@ import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.sharing.SharingOverview;
 
 /**
  * What the metrics say of one device.
@@ -12,6 +13,7 @@ import io.pipelane.switcher.schedule.QueueOverview;
  * @param paddedRows rows that batches were filled up with, since the start
  * @param estimateError the median of |estimate - actual| / actual over its latest runs
  * @param preemptions what its runs have given way to
+ * @param sharing how online and offline work share it
  */
 public record DeviceState(
     MemoryOverview memory,
@@ -19,4 +21,5 @@ public record DeviceState(
     QueueOverview queue,
     long paddedRows,
     double estimateError,
-    Preemptions preemptions) {}
+    Preemptions preemptions,
+    SharingOverview sharing) {}

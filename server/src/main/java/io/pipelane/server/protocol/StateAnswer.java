@@ -78,6 +78,7 @@ public final class StateAnswer {
     json.writeNumberField("resident_bytes", ledger.residentBytes());
     json.writeBooleanField("arriving", ledger.arriving());
     json.writeNumberField("running", ledger.leases());
+    json.writeStringField("class", ledger.offline() ? "offline" : "online");
     json.writeArrayFieldStart("group_bytes");
     for (long bytes : ledger.groupBytes()) {
       json.writeNumber(bytes);
@@ -125,6 +126,8 @@ public final class StateAnswer {
     json.writeNumberField("fetched_ahead_bytes", transfers.bytesFetchedAhead());
     json.writeNumberField("evicted_pages", transfers.pagesTakenBack());
     json.writeNumberField("remaps", transfers.remaps());
+    json.writeFieldName("sharing");
+    SharingAnswer.write(json, device.sharing(), transfers.offline());
     json.writeEndObject();
   }
 }

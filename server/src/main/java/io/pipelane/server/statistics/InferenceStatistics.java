@@ -3,6 +3,8 @@ package io.pipelane.server.statistics;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.observability.RequestTrace;
 import io.pipelane.server.observability.RequestTracing;
+import io.pipelane.server.statistics.ModelCounters.Objective;
+import io.pipelane.switcher.sharing.Attainment;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +62,17 @@ public final class InferenceStatistics {
   /** Whether requests may be traced at all. */
   public boolean traces() {
     return tracing != null;
+  }
+
+  /** The requests of all models that had to be answered by a time and were not refused. */
+  public Attainment.Objectives objectives() {
+    long met = 0;
+    long others = 0;
+    for (ModelCounters counters : models.values()) {
+      met += counters.objectives(Objective.MET);
+      others += counters.objectives(Objective.MISSED) + counters.objectives(Objective.FAILED);
+    }
+    return new Attainment.Objectives(met, met + others);
   }
 
   /** Those that exist, ordered by name and version. */

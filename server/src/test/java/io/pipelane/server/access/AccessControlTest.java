@@ -7,10 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -51,6 +55,22 @@ class AccessControlTest {
       refused(access, "Bearer other", "infer");
       assertFalse(String.valueOf(refused(access, null, "secret").getMessage()).contains("secret"));
     }
+  }
+
+  @Test
+  void priority_offlineKey_asksOfflineWhateverItsRequestsSay() throws IOException {
+    InferenceRequest online =
+        new InferenceRequest(new ModelVersion("any", 1), List.of(), List.of());
+    String keys =
+        Keys.entry("night", "roles: [infer], priority: offline")
+            + Keys.entry("day", "roles: [infer]");
+    try (AccessControl access = Keys.of(folder, keys)) {
+      assertEquals(Priority.OFFLINE, access.identify(null, "night").classed(online).priority());
+      assertEquals(Priority.ONLINE, access.identify(null, "day").classed(online).priority());
+    }
+    assertThrows(
+        StatusException.class,
+        () -> Keys.of(folder, Keys.entry("night", "roles: [infer], priority: low")));
   }
 
   @Test

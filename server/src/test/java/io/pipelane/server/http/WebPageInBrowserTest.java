@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
@@ -27,6 +28,9 @@ import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.SharingOverview;
+import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -75,11 +79,20 @@ class WebPageInBrowserTest {
             6 * MIB,
             new SessionOverview(List.of(), 3, 0),
             MIB),
-        new TransferCounters(11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0),
+        new TransferCounters(
+            11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0, new TransferCounters.Offline(0, 0, 0)),
         new QueueOverview(3, 0, 0, 0, 0, 0, 0),
         0,
         0.12,
-        new Preemptions(0, 0, 0, 0));
+        new Preemptions(0, 0, 0, 0),
+        new SharingOverview(
+            SharingState.HEALTHY,
+            0.5,
+            0.75,
+            1,
+            "a test",
+            DeviceSample.UNKNOWN,
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34)));
   }
 
   private static List<Long> groups(long... mebibytes) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
+import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -14,6 +15,9 @@ import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.SharingOverview;
+import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -37,11 +41,20 @@ class MetricsTest {
             List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, List.of(20L, 20L, 20L, 15L))));
     return new DeviceState(
         new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
-        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
+        new TransferCounters(
+            11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 90, 2, 3, 4, 10, 1),
         6,
         0.25,
-        new Preemptions(23, 24, 1_500_000_000, 250_000_000));
+        new Preemptions(23, 24, 1_500_000_000, 250_000_000),
+        new SharingOverview(
+            SharingState.HEALTHY,
+            0.5,
+            0.75,
+            1,
+            "a test",
+            DeviceSample.UNKNOWN,
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34)));
   }
 
   private List<String> scrape() throws IOException {
@@ -57,6 +70,16 @@ class MetricsTest {
 
   private static void assertLine(List<String> lines, String line) {
     assertTrue(lines.contains(line), () -> line + " is not in\n" + String.join("\n", lines));
+  }
+
+  @Test
+  void sharing_tellsClassesAndState() throws IOException {
+    List<String> lines = scrape();
+    assertLine(lines, "pipelane_offline_runs_total{device=\"cpu\"} 33.0");
+    assertLine(lines, "pipelane_offline_pages_evicted_total{device=\"cpu\"} 3.0");
+    assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"healthy\"} 1.0");
+    assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"overlimit\"} 0.0");
+    assertLine(lines, "pipelane_offline_share{device=\"cpu\"} 0.5");
   }
 
   @Test

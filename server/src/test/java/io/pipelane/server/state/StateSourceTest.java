@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.http.FakeCatalog;
@@ -18,6 +19,9 @@ import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.SharingOverview;
+import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -49,11 +53,20 @@ class StateSourceTest {
             20,
             new SessionOverview(List.of(), 7, 1),
             5),
-        new TransferCounters(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22),
+        new TransferCounters(
+            11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 0, 0, 0, 0, 0, 0),
         0,
         0.25,
-        new Preemptions(0, 0, 0, 0));
+        new Preemptions(0, 0, 0, 0),
+        new SharingOverview(
+            SharingState.HEALTHY,
+            0.5,
+            0.75,
+            1,
+            "a test",
+            DeviceSample.UNKNOWN,
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34)));
   }
 
   private static String written(ServerState state) {
@@ -73,8 +86,10 @@ class StateSourceTest {
     assertTrue(
         text.contains(
             "\"weights\":{\"device\":\"cpu\",\"bytes\":75,\"in_place_bytes\":3,"
-                + "\"resident_bytes\":40,\"arriving\":true,\"running\":2,\"group_bytes\":[50,25]}"),
+                + "\"resident_bytes\":40,\"arriving\":true,\"running\":2,"
+                + "\"class\":\"online\",\"group_bytes\":[50,25]}"),
         text);
+    assertTrue(text.contains("\"sharing\":{\"state\":\"healthy\",\"offline_share\":0.5"), text);
     assertTrue(text.contains("\"requests\":{\"pending\":0,\"success\":1,\"failure\":0,"), text);
     assertTrue(text.contains("\"stalled\":1,\"stall_ns\":2000"), text);
     assertTrue(text.contains("\"waiting\":9,\"estimate_error\":0.25,\"switches\":11,"), text);

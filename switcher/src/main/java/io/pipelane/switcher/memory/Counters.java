@@ -14,6 +14,18 @@ final class Counters {
   long pagesPlanned;
   long bytesWanted;
   long bytesPlanned;
+  long offlineLoads;
+  long offlineBytesLoaded;
+  long offlinePagesEvicted;
+
+  /** So many bytes were sent for, and perhaps the last ones. */
+  void offline(long bytes, boolean complete) {
+    copies += bytes > 0 ? 1 : 0;
+    bytesLoaded += bytes;
+    offlineBytesLoaded += bytes;
+    loads += complete ? 1 : 0;
+    offlineLoads += complete ? 1 : 0;
+  }
 
   TransferCounters snapshot() {
     return new TransferCounters(
@@ -28,6 +40,7 @@ final class Counters {
         pagesWanted,
         pagesPlanned,
         bytesWanted,
-        bytesPlanned);
+        bytesPlanned,
+        new TransferCounters.Offline(offlineLoads, offlineBytesLoaded, offlinePagesEvicted));
   }
 }

@@ -157,6 +157,20 @@ final class FetchAhead {
     return residency.isEvictable() && !spared.contains(residency);
   }
 
+  /**
+   * Sends for the next page of a model that offline work waits for, behind everything else; there
+   * is room for it.
+   *
+   * @return the bytes on their way; 0 when the link is not free, or the page cannot be sent for
+   */
+  long sendBehindOthers(Residency residency) {
+    if (!underWay.isDone() || memory.copiesUnderWay.get() > 0 || !residency.arrivals.isEmpty()) {
+      return 0;
+    }
+    staged.clear();
+    return send(residency);
+  }
+
   /** Returns the bytes that are on their way; where there are none, a run will say why. */
   private long send(Residency residency) {
     long offset = memory.residentBytes(residency);

@@ -24,6 +24,7 @@ public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<En
    * @param arriving whether a transfer is under way
    * @param leases runs under way
    * @param groupBytes what each of the copies moves that bring the whole model in
+   * @param offline whether offline work alone has used it lately, so it gives way first
    */
   public record Entry(
       ModelVersion model,
@@ -32,7 +33,20 @@ public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<En
       long residentBytes,
       boolean arriving,
       int leases,
-      List<Long> groupBytes) {
+      List<Long> groupBytes,
+      boolean offline) {
+    /** An entry of a model that online work uses. */
+    public Entry(
+        ModelVersion model,
+        long weightBytes,
+        long inPlaceBytes,
+        long residentBytes,
+        boolean arriving,
+        int leases,
+        List<Long> groupBytes) {
+      this(model, weightBytes, inPlaceBytes, residentBytes, arriving, leases, groupBytes, false);
+    }
+
     public Entry {
       groupBytes = List.copyOf(groupBytes);
     }

@@ -8,14 +8,14 @@ import io.pipelane.lanes.PagePool;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.memory.WaitingLine.Turn;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Policies;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -51,10 +51,13 @@ public final class MemoryDaemon implements AutoCloseable {
    * Those that need pages stand in one line, so that a large model is not starved by small ones;
    * while the line is not empty, everybody joins it. Before that, those that need a structure's
    * range, or pages, stand in the structure's line: only its first stands in the other one, too.
+   *
+   * Offline runs stand behind all others for pages, and theirs come one at a time, while nothing
+   * else is under way (FetchAhead): what a run sends for online waits for one page at most.
    */
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final Deque<Structure.Turn> line = new ArrayDeque<>();
+  private final WaitingLine line = new WaitingLine(true);
   private final PagePool pages;
   private final WeightMemory memory;
   private final HostWeights hostWeights;
@@ -65,6 +68,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Stalls stalls;
   private final StagedPage staged;
   private final FetchAhead fetchAhead;
+  private final OfflineQuota quota;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
   private volatile Runnable linkListener = () -> {};
@@ -95,6 +99,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.stalls = new Stalls(grouping, pages.pageBytes(), residency);
     this.staged = new StagedPage(device);
     this.memory = new WeightMemory(pages, capacityBytes, holdings, staged);
+    this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
     this.transfers = new Transfers(device.copies(), memory, hostWeights, grouping, this::signal);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
     IdleMoves idleMoves =
@@ -196,24 +201,31 @@ public final class MemoryDaemon implements AutoCloseable {
    *     go; what reading its weights throws
    */
   public Lease acquire(ModelVersion version) {
-    return acquire(version, () -> {});
+    return acquire(version, Priority.ONLINE, () -> {});
   }
 
   /**
    * The same for a caller that others may wait for.
    *
+   * @param priority offline work waits behind other work, and gets no more than its share of memory
    * @param beforeWaiting called, perhaps several times, before the caller waits; under this
    *     object's lock
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when offline work may never hold so
+   *     much
    */
-  public Lease acquire(ModelVersion version, Runnable beforeWaiting) {
+  public Lease acquire(ModelVersion version, Priority priority, Runnable beforeWaiting) {
     lock.lock();
     try {
       Residency residency = known(version);
-      holdings.used(residency.holding, nanoClock.getAsLong());
+      holdings.used(residency.holding, priority, nanoClock.getAsLong());
       boolean mustWait = !line.isEmpty() || !residency.structure.line.isEmpty();
+      if (priority == Priority.OFFLINE) {
+        quota.requireFits(residency);
+        mustWait |= !quota.admits(residency);
+      }
       if (mustWait || !residency.isMounted() || !residency.isComplete()) {
         memory.counters.waits++;
-        makeReady(residency, beforeWaiting);
+        makeReady(residency, priority, beforeWaiting);
       }
       residency.leases++;
       return new Lease(this, residency, nanoClock);
@@ -222,42 +234,46 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  private void makeReady(Residency residency, Runnable beforeWaiting) {
+  private void makeReady(Residency residency, Priority priority, Runnable beforeWaiting) {
     AtomicBoolean waited = new AtomicBoolean();
+    Turn turn = new Turn(priority);
     inTurn(
         residency.structure.line,
+        turn,
         residency,
-        () -> mount(residency, waited, beforeWaiting),
+        () -> mount(residency, turn, waited, beforeWaiting),
         beforeWaiting);
   }
 
   /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
-  private boolean mount(Residency residency, AtomicBoolean waited, Runnable beforeWaiting) {
+  private boolean mount(
+      Residency residency, Turn turn, AtomicBoolean waited, Runnable beforeWaiting) {
     if (!structures.mount(residency, waited.getAndSet(true))) {
       return false;
     }
-    if (!line.isEmpty() || !residency.isComplete()) {
-      inTurn(line, residency, () -> bringIn(residency), beforeWaiting);
+    if (!line.isEmpty() || turn.isOffline() || !residency.isComplete()) {
+      inTurn(line, turn, residency, () -> bringIn(residency, turn), beforeWaiting);
     }
     return true;
   }
 
   /** Waits until it is the caller's turn, and what it does then succeeds. */
   private void inTurn(
-      Deque<Structure.Turn> turns,
+      WaitingLine turns,
+      Turn turn,
       Residency residency,
       BooleanSupplier work,
       Runnable beforeWaiting) {
-    Structure.Turn turn = new Structure.Turn();
-    turns.addLast(turn);
+    turns.join(turn);
+    changed.signalAll(); // It may have hurried others.
     try {
-      while (turns.peekFirst() != turn || !work.getAsBoolean()) {
+      while (!turns.isFirst(turn) || !work.getAsBoolean()) {
         beforeWaiting.run();
         changed.awaitUninterruptibly();
         requireInService(residency);
       }
     } finally {
-      turns.remove(turn);
+      turns.leave(turn);
       changed.signalAll();
     }
   }
@@ -398,10 +414,19 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /** Starts the transfer of what is missing; false when that has to wait. */
-  private boolean bringIn(Residency residency) {
+  private boolean bringIn(Residency residency, Turn turn) {
     memory.settle(residency);
+    if (turn.isOffline() && !quota.admits(residency)) {
+      return false;
+    }
     if (residency.isComplete()) {
       return true;
+    }
+    if (turn.isOffline() && !residency.fetchFailed) {
+      boolean complete = bringInPages(residency);
+      if (complete || !residency.fetchFailed) {
+        return complete;
+      } // What cannot be fetched is sent for all the same, so the run hears why.
     }
     long missing = memory.missingBytes(residency);
     memory.settleAll();
@@ -410,6 +435,23 @@ public final class MemoryDaemon implements AutoCloseable {
     }
     transfers.start(residency);
     return true;
+  }
+
+  /**
+   * Sends for one page after another of what offline work waits for, as long as each is there at
+   * once; true when the last is on its way.
+   */
+  private boolean bringInPages(Residency residency) {
+    long sent;
+    do {
+      memory.settleAll();
+      sent =
+          memory.makeRoom(pages.pageBytes(), Set.of(residency))
+              ? fetchAhead.sendBehindOthers(residency)
+              : 0;
+      memory.counters.offline(sent, residency.isComplete());
+    } while (sent > 0 && !residency.isComplete() && !residency.isArriving());
+    return residency.isComplete();
   }
 
   private void signal() {

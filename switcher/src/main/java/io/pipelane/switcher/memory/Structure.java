@@ -4,10 +4,8 @@ import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.switcher.residency.Usage;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 
@@ -24,7 +22,7 @@ public final class Structure {
    * the line is not empty everybody joins it, so no variant keeps the others out.
    */
   final List<StructureRange> ranges = new ArrayList<>();
-  final Deque<Turn> line = new ArrayDeque<>();
+  final WaitingLine line = new WaitingLine(false);
 
   /** Acquisitions that had to wait for a range lately. */
   final Usage contention;
@@ -33,9 +31,6 @@ public final class Structure {
   int variants;
 
   private final Key key;
-
-  /** A place in a line. */
-  static final class Turn {}
 
   /** What models have in common that can share: all that a session knows of them. */
   record Key(

@@ -15,6 +15,7 @@ package io.pipelane.switcher.memory;
  * @param pagesPlanned pages fetched ahead because they belong to a planned prefix
  * @param bytesWanted bytes of the former
  * @param bytesPlanned bytes of the latter
+ * @param offline the part of offline work
  */
 public record TransferCounters(
     long loads,
@@ -28,7 +29,18 @@ public record TransferCounters(
     long pagesWanted,
     long pagesPlanned,
     long bytesWanted,
-    long bytesPlanned) {
+    long bytesPlanned,
+    Offline offline) {
+
+  /**
+   * What was done for offline work, which the other counts have too.
+   *
+   * @param loads transfers begun for runs
+   * @param bytesLoaded bytes they moved
+   * @param pagesTakenBack pages that models lost
+   */
+  public record Offline(long loads, long bytesLoaded, long pagesTakenBack) {}
+
   /** Bytes that came before runs asked for them. */
   public long bytesFetchedAhead() {
     return bytesWanted + bytesPlanned;

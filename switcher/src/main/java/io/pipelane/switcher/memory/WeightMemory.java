@@ -86,6 +86,10 @@ final class WeightMemory {
     return residency.pages.size() * pages.pageBytes();
   }
 
+  long pageBytes() {
+    return pages.pageBytes();
+  }
+
   long missingBytes(Residency residency) {
     return residency.missingSlots() * pages.pageBytes();
   }
@@ -113,7 +117,8 @@ final class WeightMemory {
         residentBytes(residency),
         residency.isArriving(),
         residency.leases,
-        residency.groupBytes);
+        residency.groupBytes,
+        residency.holding.isOffline());
   }
 
   /** Gives a mounted model pages as far as a byte; there is room for them. */
@@ -145,6 +150,7 @@ final class WeightMemory {
       }
       pages.giveBack(residency.pages.removeLast());
       counters.pagesEvicted++;
+      counters.offlinePagesEvicted += residency.holding.isOffline() ? 1 : 0;
     }
     holdings.setPages(residency.holding, residency.pages.size());
   }

@@ -1,17 +1,29 @@
 package io.pipelane.switcher.residency;
 
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.time.Duration;
+
 /**
  * A model as a residency policy sees it: how often it is used, what its pages save, and how many of
  * them are on the device. Changed through {@link Holdings} only.
  */
 public final class Holding {
+  /** After that, an online use counts for next to nothing. */
+  private static final int HALF_LIVES_ONLINE = 4;
+
   final int id;
-  final Usage usage;
+  Usage usage;
   StallCurve curve;
   int pages;
 
   /** Read by any thread. */
   private volatile long stallNanos;
+
+  /** Whether nobody online uses it, so it gives way before all others. */
+  boolean offline = true;
+
+  /** When it was used online last. */
+  long lastOnlineNanos;
 
   /** A policy's own note of the latest use. */
   double noted;
@@ -34,6 +46,32 @@ public final class Holding {
   /** What a run would lose by missing pages if it began now; for any thread. */
   public long stallNanos() {
     return stallNanos;
+  }
+
+  /** Whether offline work alone uses the model. */
+  public boolean isOffline() {
+    return offline;
+  }
+
+  /**
+   * Its class once somebody uses it: offline work makes it offline's only when online work has not
+   * used it for long. What was counted in the other class counts no longer.
+   *
+   * @return whether the use counts; offline ones of an online model do not
+   */
+  boolean usedBy(Priority priority, long nowNanos, Duration halfLife) {
+    boolean online = priority == Priority.ONLINE;
+    if (online) {
+      lastOnlineNanos = nowNanos;
+    }
+    boolean becomesOnline = offline && online;
+    boolean becomesOffline =
+        !offline && !online && nowNanos - lastOnlineNanos > HALF_LIVES_ONLINE * halfLife.toNanos();
+    if (becomesOnline || becomesOffline) {
+      offline = becomesOffline;
+      usage = new Usage(halfLife, nowNanos);
+    }
+    return online || offline;
   }
 
   /** What its pages save. */

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.residency;
 
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Collections;
@@ -17,10 +18,13 @@ import java.util.function.Predicate;
 public final class Holdings {
   /*
    * A holding's worth is computed when it is used or gains or loses pages, and never otherwise, so
-   * the order can be kept: `holders` has those with pages, by worth, then by age.
+   * the order can be kept: `holders` has those with pages, offline ones first, by worth, then by
+   * age.
    */
   private static final Comparator<Holding> GIVING_WAY =
-      Comparator.<Holding>comparingDouble(holding -> holding.worth).thenComparingInt(h -> h.id);
+      Comparator.<Holding, Boolean>comparing(holding -> !holding.offline)
+          .thenComparingDouble(holding -> holding.worth)
+          .thenComparingInt(h -> h.id);
 
   private final ResidencyPolicy policy;
   private final Duration halfLife;
@@ -71,12 +75,19 @@ public final class Holdings {
     return uses;
   }
 
-  /** Notes a use. */
+  /** Notes an online use. */
   public void used(Holding holding, long nowNanos) {
+    used(holding, Priority.ONLINE, nowNanos);
+  }
+
+  /** Notes a use. */
+  public void used(Holding holding, Priority priority, long nowNanos) {
     uses++;
     holders.remove(holding);
-    holding.usage.used(nowNanos);
-    policy.used(holding);
+    if (holding.usedBy(priority, nowNanos, halfLife)) {
+      holding.usage.used(nowNanos);
+      policy.used(holding);
+    }
     rank(holding);
   }
 

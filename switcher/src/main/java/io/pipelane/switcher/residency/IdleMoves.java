@@ -3,6 +3,7 @@ package io.pipelane.switcher.residency;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
@@ -17,6 +18,7 @@ public final class IdleMoves {
   /*
    * The plan leaves room for the largest model to stream through: what a cold run brings in beyond
    * its prefix goes there, and the next cold run takes that first, so runs do not eat into prefixes.
+   * Nothing is planned for offline work.
    *
    * Three things keep pages from going back and forth. A page is moved only when it gains a good
    * deal more than the page it takes the place of, when what it gains while rates last pays for its
@@ -131,12 +133,12 @@ public final class IdleMoves {
     }
     plannedUses = holdings.uses();
     plannedNanos = nowNanos;
-    List<Holding> models = List.copyOf(holdings.all());
+    List<Holding> models = holdings.all().stream().filter(h -> !h.offline).toList();
     List<PrefixPlanner.Demand> demands =
         models.stream()
             .map(h -> new PrefixPlanner.Demand(h.usage.perSecond(nowNanos), h.curve))
             .toList();
-    return Optional.of(new Planning(models, demands, plannedPages(models)));
+    return Optional.of(new Planning(models, demands, plannedPages(holdings.all())));
   }
 
   /** Follows a plan that has been solved. */
@@ -154,7 +156,7 @@ public final class IdleMoves {
     aims = new ArrayDeque<>(unmet);
   }
 
-  private long plannedPages(List<Holding> all) {
+  private long plannedPages(Collection<Holding> all) {
     long wanted = 0;
     int largest = 0;
     for (Holding holding : all) {

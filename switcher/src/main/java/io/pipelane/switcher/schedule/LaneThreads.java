@@ -9,6 +9,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -41,6 +42,7 @@ public final class LaneThreads {
    * @param spare threads beyond those, for requests that go before a run; 0 where runs come to
    *     their end before anything else does
    * @param estimates told how long runs take
+   * @param gate that offline runs pass at each of their gates
    */
   public LaneThreads(
       int count,
@@ -50,6 +52,7 @@ public final class LaneThreads {
       MemoryDaemon daemon,
       Lanes lanes,
       Worker worker,
+      OfflineGate gate,
       LongSupplier nanoClock) {
     this.queue = queue;
     this.estimates = estimates;
@@ -62,6 +65,7 @@ public final class LaneThreads {
             queue,
             estimates,
             request -> lanes.hasRoom(runs.expectedBytes(request.key())),
+            gate,
             nanoClock);
     this.threads =
         IntStream.range(0, count + spare)
@@ -133,7 +137,7 @@ public final class LaneThreads {
     long expectedStall = estimates.stallNanos(key);
     long expected = expectedStall + estimates.executionNanos(key);
     RunProgress progress = turn.progress();
-    try (Lease lease = daemon.acquire(request.model(), turn::leave)) {
+    try (Lease lease = daemon.acquire(request.model(), request.priority(), turn::leave)) {
       turn.retake();
       progress.segments(lease.segments());
       lease.beforeSegments(turn::beforeSegment);

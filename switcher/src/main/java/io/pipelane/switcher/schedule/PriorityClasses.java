@@ -4,6 +4,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,7 @@ final class PriorityClasses implements SchedulingPolicy {
   private final SchedulingPolicy offline;
   private final Estimates estimates;
   private final double earned;
+  private final BooleanSupplier offlineMayBegin;
   private final Set<QueuedRequest> offlineWaiting = new HashSet<>();
   private @Nullable QueuedRequest onCredit;
   private boolean heldUp;
@@ -35,13 +37,19 @@ final class PriorityClasses implements SchedulingPolicy {
    *
    * @param offlineShare of the device's time that offline requests have at least while they wait,
    *     below 1
+   * @param offlineMayBegin whether the device takes offline requests on what is left over
    */
   PriorityClasses(
-      SchedulingPolicy online, SchedulingPolicy offline, Estimates estimates, double offlineShare) {
+      SchedulingPolicy online,
+      SchedulingPolicy offline,
+      Estimates estimates,
+      double offlineShare,
+      BooleanSupplier offlineMayBegin) {
     this.online = online;
     this.offline = offline;
     this.estimates = estimates;
     this.earned = offlineShare / (1 - offlineShare);
+    this.offlineMayBegin = offlineMayBegin;
   }
 
   @Override
@@ -73,7 +81,7 @@ final class PriorityClasses implements SchedulingPolicy {
       return next;
     }
     boolean onlineWaits = !online.first(1, nowNanos).isEmpty();
-    return onlineWaits ? null : pollOffline(nowNanos, false);
+    return onlineWaits || !offlineMayBegin.getAsBoolean() ? null : pollOffline(nowNanos, false);
   }
 
   private @Nullable QueuedRequest pollOffline(long nowNanos, boolean isOnCredit) {
@@ -113,7 +121,9 @@ final class PriorityClasses implements SchedulingPolicy {
         spend(run, remainingNanos);
       }
     }
-    return offline.interrupting(run, remainingNanos, nowNanos);
+    return offlineMayBegin.getAsBoolean()
+        ? offline.interrupting(run, remainingNanos, nowNanos)
+        : null;
   }
 
   @Override

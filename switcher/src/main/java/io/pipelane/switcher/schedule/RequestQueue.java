@@ -283,6 +283,16 @@ public final class RequestQueue {
     }
   }
 
+  /** What kept requests in line may be over: threads that wait for one look again. */
+  void lookAgain() {
+    lock.lock();
+    try {
+      filled.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Whether nothing waits; for any thread, and at once. */
   boolean isEmpty() {
     return bounds.isEmpty();

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.SchedulingConfig;
+import java.util.function.BooleanSupplier;
 
 /** The policies by their names in a configuration. */
 public final class SchedulingPolicies {
@@ -17,11 +18,22 @@ public final class SchedulingPolicies {
    * @param room what is left of the device's memory
    */
   public static SchedulingPolicy of(SchedulingConfig config, Estimates estimates, Room room) {
+    return of(config, estimates, room, () -> true);
+  }
+
+  /**
+   * The same where offline requests may have to wait.
+   *
+   * @param offlineMayBegin whether they need not, now
+   */
+  public static SchedulingPolicy of(
+      SchedulingConfig config, Estimates estimates, Room room, BooleanSupplier offlineMayBegin) {
     return new PriorityClasses(
         ofOneClass(config, estimates, room),
         ofOneClass(config, estimates, room),
         estimates,
-        config.offlineSharePercent() / PERCENT);
+        config.offlineSharePercent() / PERCENT,
+        offlineMayBegin);
   }
 
   private static SchedulingPolicy ofOneClass(

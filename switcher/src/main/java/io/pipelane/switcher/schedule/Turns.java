@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -28,6 +29,10 @@ final class Turns {
    * request or the paused run, whichever the policy says. Where there is no spare thread, a free turn
    * goes to a paused run.
    *
+   * An offline run asks the gate before each segment, and is paused without a turn while that is
+   * closed (held). It looks again itself when its pause is over, or when the gate tells. There are
+   * no more offline runs than turns, but for a few begun at once, so a thread is left for others.
+   *
    * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
    */
   private static final Comparator<Turn> ORDER =
@@ -39,6 +44,7 @@ final class Turns {
   private final RequestQueue queue;
   private final Estimates estimates;
   private final Predicate<QueuedRequest> room;
+  private final OfflineGate gate;
   private final LongSupplier nanoClock;
   private final List<Turn> paused = new ArrayList<>();
   private int free;
@@ -50,18 +56,47 @@ final class Turns {
    * Makes turns that nobody has.
    *
    * @param room whether a request would find a lane now; asked with no lock held
+   * @param gate asked before offline work goes on; tells here when it has opened
    */
   Turns(
       int count,
       RequestQueue queue,
       Estimates estimates,
       Predicate<QueuedRequest> room,
+      OfflineGate gate,
       LongSupplier nanoClock) {
     this.free = count;
     this.queue = queue;
     this.estimates = estimates;
     this.room = room;
+    this.gate = gate;
     this.nanoClock = nanoClock;
+    gate.onOpened(this::gateOpened);
+  }
+
+  /** Held runs look whether they may go on, and threads whether offline work may begin. */
+  private void gateOpened() {
+    lock.lock();
+    try {
+      for (Turn turn : paused) {
+        if (turn.isOffline()) {
+          turn.given.signal();
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (!queue.isEmpty()) {
+      queue.lookAgain();
+    }
+  }
+
+  /** The paused run that goes on first; null where there is none that may. */
+  private @Nullable Turn nextPaused() {
+    return paused.stream()
+        .filter(turn -> !turn.isOffline() || turn.gateWaitNanos() == 0)
+        .min(ORDER)
+        .orElse(null);
   }
 
   /** What has been interrupted so far. */
@@ -91,9 +126,10 @@ final class Turns {
 
   /** Puts a turn to use that has become free. */
   private void settle() {
-    if (!paused.isEmpty() && free > spare) {
+    @Nullable Turn next = free > spare ? nextPaused() : null;
+    if (next != null) {
       free--;
-      resume(paused.stream().min(ORDER).orElseThrow());
+      resume(next);
     } else {
       freed.signal();
     }
@@ -114,6 +150,10 @@ final class Turns {
     private boolean held;
     private long remainingNanos;
     private boolean goesBefore;
+    private boolean waitsForMemory;
+    private long segmentBeginNanos;
+    private long segmentNanos;
+    private long segmentEndNanos;
     private @Nullable RunProgress run;
 
     private Turn() {}
@@ -136,7 +176,7 @@ final class Turns {
      * @return null once the queue is closed and empty
      */
     @Nullable QueuedRequest next() {
-      run = null;
+      end();
       goesBefore = false;
       while (true) {
         @Nullable Paused best = awaitTurn();
@@ -156,6 +196,27 @@ final class Turns {
     private void begin(QueuedRequest request) {
       long now = nanoClock.getAsLong();
       run = new RunProgress(request, estimates.remainingNanos(request.key()), now);
+      segmentNanos = 0;
+      segmentEndNanos = now;
+      if (isOffline()) {
+        gate.begin();
+      }
+    }
+
+    private void end() {
+      if (run != null) {
+        hasMemory();
+        boolean offline = isOffline();
+        run = null;
+        if (offline) {
+          gate.end();
+        }
+      }
+    }
+
+    /** How long the gate keeps the run's next segment waiting. */
+    private long gateWaitNanos() {
+      return gate.waitNanos(segmentNanos, segmentEndNanos);
     }
 
     /** Gets a turn, and the paused run that is next; with none, the thread is idle from now on. */
@@ -163,7 +224,8 @@ final class Turns {
       lock.lock();
       try {
         while (true) {
-          if (held && paused.isEmpty()) {
+          @Nullable Turn best = held ? nextPaused() : null;
+          if (held && best == null) {
             held = false;
             free++;
             if (free > idle) {
@@ -171,12 +233,11 @@ final class Turns {
               return null;
             }
           }
-          if (held) {
-            Turn best = paused.stream().min(ORDER).orElseThrow();
+          if (best != null && held) {
             return new Paused(best.progress().request(), best.remainingNanos);
           }
           spare++;
-          while (free == 0 || (paused.isEmpty() && free <= idle)) {
+          while (free == 0 || (free <= idle && nextPaused() == null)) {
             freed.awaitUninterruptibly();
           }
           spare--;
@@ -199,6 +260,7 @@ final class Turns {
         if (next == null) {
           freed.signalAll(); // For the other threads it is over as well.
         } else {
+          goesBefore = !isOffline() && paused.stream().anyMatch(Turn::isOffline);
           takeOrPause();
         }
       } finally {
@@ -211,9 +273,10 @@ final class Turns {
     private void handOn() {
       lock.lock();
       try {
-        if (!paused.isEmpty()) {
+        @Nullable Turn next = nextPaused();
+        if (next != null) {
           held = false;
-          resume(paused.stream().min(ORDER).orElseThrow());
+          resume(next);
         }
       } finally {
         lock.unlock();
@@ -232,10 +295,22 @@ final class Turns {
       } finally {
         lock.unlock();
       }
+      if (!waitsForMemory && !isOffline()) {
+        waitsForMemory = true;
+        gate.online().waitsForMemory();
+      }
+    }
+
+    private void hasMemory() {
+      if (waitsForMemory) {
+        waitsForMemory = false;
+        gate.online().hasMemory();
+      }
     }
 
     /** Waits for a turn, if the thread has none. */
     void retake() {
+      hasMemory();
       lock.lock();
       try {
         if (!held) {
@@ -259,8 +334,21 @@ final class Turns {
       long begin = nanoClock.getAsLong();
       remainingNanos = progress().remainingNanos(begin);
       paused.add(this);
+      boolean offline = isOffline();
       while (!held) {
-        given.awaitUninterruptibly();
+        long wait = offline ? gateWaitNanos() : 0;
+        if (offline && wait == 0 && free > 0) {
+          free--;
+          resume(this);
+        } else if (wait == 0 || wait == OfflineGate.UNTIL_TOLD) {
+          given.awaitUninterruptibly();
+        } else {
+          try {
+            long _ = given.awaitNanos(wait);
+          } catch (InterruptedException e) {
+            // Nobody has a reason to interrupt a lane's thread; the run goes on.
+          }
+        }
       }
       progress().waited(nanoClock.getAsLong() - begin);
     }
@@ -273,9 +361,42 @@ final class Turns {
         goesBefore = false;
         count(nanoClock.getAsLong() - progress.request().submittedNanos());
       }
-      if (queue.isEmpty()) {
+      boolean offline = isOffline();
+      if (offline) {
+        passGate(segment);
+      }
+      if (!queue.isEmpty()) {
+        giveWayToRival(progress);
+      }
+      if (offline) {
+        segmentBeginNanos = nanoClock.getAsLong();
+      }
+    }
+
+    /** Holds an offline run while the gate is closed. */
+    private void passGate(int segment) {
+      long begin = nanoClock.getAsLong();
+      if (segment > 0) {
+        segmentNanos = begin - segmentBeginNanos;
+        segmentEndNanos = begin;
+      }
+      if (gateWaitNanos() == 0) {
         return;
       }
+      lock.lock();
+      try {
+        preemptions = preemptions.withRun();
+        held = false;
+        free++;
+        settle();
+        pause();
+      } finally {
+        lock.unlock();
+      }
+      gate.held(nanoClock.getAsLong() - begin);
+    }
+
+    private void giveWayToRival(RunProgress progress) {
       long remaining = progress.remainingNanos(nanoClock.getAsLong());
       @Nullable QueuedRequest rival = queue.before(progress.request(), remaining);
       if (rival != null && room.test(rival)) {

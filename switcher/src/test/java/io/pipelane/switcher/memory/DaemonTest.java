@@ -36,7 +36,7 @@ abstract class DaemonTest {
           models,
           new EqualBytesGrouping(100, 1),
           structure -> roomForRange,
-          ResidencySettings.onDemand(policy()),
+          residency(),
           clock::get);
   final ExecutorService threads = Executors.newCachedThreadPool();
 
@@ -57,6 +57,10 @@ abstract class DaemonTest {
   /** What the daemon decides by. */
   ResidencyConfig.Policy policy() {
     return ResidencyConfig.Policy.EXPECTED_STALL;
+  }
+
+  ResidencySettings residency() {
+    return ResidencySettings.onDemand(policy());
   }
 
   ImportedModel registered(String name, int... pagesPerSegment) {

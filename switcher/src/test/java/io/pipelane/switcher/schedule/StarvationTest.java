@@ -210,7 +210,11 @@ class StarvationTest {
     run(
         (_, _) ->
             new PriorityClasses(
-                new FirstComeFirstServed(), new FirstComeFirstServed(), estimates, share),
+                new FirstComeFirstServed(),
+                new FirstComeFirstServed(),
+                estimates,
+                share,
+                () -> true),
         (requests, model, now, random) ->
             random.nextInt(4) == 0 ? requests.offline(model, now) : requests.submitted(model, now),
         (started, waiting, _) -> {

@@ -7,6 +7,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.schedule.Turns.Turn;
+import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -50,7 +51,7 @@ class TurnsTest {
     Requests.learn(estimates, "long", SEGMENTS * MILLISECOND);
     Requests.learn(estimates, "middle", 4 * MILLISECOND);
     Requests.learn(estimates, "short", MILLISECOND);
-    return new Turns(count, queue, estimates, _ -> room, now::get);
+    return new Turns(count, queue, estimates, _ -> room, OfflineGate.open(now::get), now::get);
   }
 
   private void submit(String model) {

@@ -48,7 +48,7 @@ class Device {
     this.facts = element("dl", { className: "facts" });
     this.values = new Map();
     for (const name of ["Switches", "Moved", "Fetched ahead", "Pages evicted", "In its queue",
-      "Running", "Sessions", "Estimate error"]) {
+      "Running", "Sessions", "Estimate error", "State", "Offline share", "Offline running"]) {
       const value = element("dd");
       this.values.set(name, value);
       this.facts.append(element("div", {}, element("dt", { textContent: name }), value));
@@ -92,6 +92,9 @@ class Device {
       "Running": String(running),
       "Sessions": String(device.sessions),
       "Estimate error": `${figure(100 * device.estimate_error)} %`,
+      "State": device.sharing.state,
+      "Offline share": `${Math.round(100 * device.sharing.offline_share)} %`,
+      "Offline running": String(device.sharing.offline_running),
     };
     this.values.forEach((value, name) => say(value, texts[name]));
   }

@@ -84,6 +84,9 @@ function described(weights) {
   if (weights.in_place_bytes > 0) {
     parts.push(`${bytes(weights.in_place_bytes)} read in place`);
   }
+  if (weights.class === "offline" && weights.resident_bytes > 0) {
+    parts.push("offline");
+  }
   if (weights.running > 0) {
     parts.push(`${weights.running} running`);
   }

@@ -1,0 +1,59 @@
+package io.pipelane.bench.sharing;
+
+import io.pipelane.bench.report.Column;
+import java.util.List;
+
+/** What {@code bench sharing} measures. */
+final class SharingColumns {
+  static final Column REQUESTS = new Column("online_requests", "online", 0);
+  static final Column MEAN = new Column("mean_ms", "mean ms", 2);
+  static final Column P50 = new Column("p50_ms", "p50 ms", 2);
+  static final Column P99 = new Column("p99_ms", "p99 ms", 2);
+  static final Column P999 = new Column("p999_ms", "p99.9 ms", 2);
+  static final Column MEAN_RATIO = new Column("mean_to_alone", "mean/alone", 2);
+  static final Column P50_RATIO = new Column("p50_to_alone", "p50/alone", 2);
+  static final Column P99_RATIO = new Column("p99_to_alone", "p99/alone", 2);
+  static final Column P999_RATIO = new Column("p999_to_alone", "p99.9/alone", 2);
+  static final Column OFFLINE = new Column("offline_per_s", "offline /s", 1);
+  static final Column OVERSOLD = new Column("oversold_share", "oversold", 2);
+  static final Column IDLE = new Column("idle_share", "idle", 2);
+  static final Column OF_IDLE = new Column("offline_to_idle", "oversold/idle", 2);
+  static final Column FAILED = new Column("failed", "failed", 0);
+
+  static final List<Column> ALL =
+      List.of(
+          REQUESTS,
+          MEAN,
+          P50,
+          P99,
+          P999,
+          MEAN_RATIO,
+          P50_RATIO,
+          P99_RATIO,
+          P999_RATIO,
+          OFFLINE,
+          OVERSOLD,
+          IDLE,
+          OF_IDLE,
+          FAILED);
+
+  static final String TITLE = "Online and offline work on one device";
+
+  static final List<String> NOTES =
+      List.of(
+          "Medians over rounds. In each round every way has its turn in a server of its own, in this"
+              + " process, without HTTP, with the same online requests at the same times (Poisson)."
+              + " Ratios are taken within rounds, to online work alone at the same rate.",
+          "Latency: from the time at which a request was meant to leave to its answer. All weights"
+              + " are on the device. Offline work is a closed loop of as many callers as --callers"
+              + " says.",
+          "plain: nothing tells the two apart. classes: offline requests queue behind, and on the"
+              + " CPU give way at gates to online ones that wait. gates: offline runs wait at gates"
+              + " while online work is in flight.",
+          "oversold: the time that offline runs would have taken alone, over the time they had, sum"
+              + " over sum (MuxFlow's equation 3 as its text defines it); it is their rate over their"
+              + " rate alone. idle: what online work leaves over, 1 - rate x its mean alone / lanes,"
+              + " no less than 0; with random arrivals its queueing counts as use.");
+
+  private SharingColumns() {}
+}

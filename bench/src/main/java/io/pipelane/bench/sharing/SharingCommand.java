@@ -1,0 +1,166 @@
+package io.pipelane.bench.sharing;
+
+import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Results;
+import io.pipelane.config.ConfigLoader;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench sharing}: what offline work costs online work, and what it gets. */
+@Command(
+    name = "sharing",
+    description = {
+      "Latencies of online requests while offline work runs on the same device, against online work",
+      "alone, and what offline work gets, for each way of sharing."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class SharingCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private BenchOptions options = new BenchOptions();
+
+  @Option(
+      names = "--device",
+      paramLabel = "DEVICE",
+      description = "cpu, cuda or cuda:N (${DEFAULT-VALUE}).")
+  private String device = "cpu";
+
+  @Option(
+      names = "--repository",
+      paramLabel = "FOLDER",
+      description = "Folder of the models; without it they are cases of the demo's models.")
+  private @Nullable Path repository;
+
+  @Option(
+      names = "--online",
+      paramLabel = "NAME",
+      description = "The online model, or the beginning of a case (${DEFAULT-VALUE}).")
+  private String online = "minilm-l6-v2 16";
+
+  @Option(
+      names = "--offline",
+      paramLabel = "NAME",
+      description = "The offline model, or the beginning of a case (${DEFAULT-VALUE}).")
+  private String offline = "ppocr-v4-det";
+
+  @Option(
+      names = "--rate",
+      split = ",",
+      paramLabel = "R",
+      description = "Online requests a second, one rate after another (${DEFAULT-VALUE}).")
+  private List<Double> rates = List.of(20.0, 100.0);
+
+  @Option(
+      names = "--way",
+      split = ",",
+      paramLabel = "WAY",
+      description = "Beside alone, of ${COMPLETION-CANDIDATES} (${DEFAULT-VALUE}).")
+  private List<Way> ways = List.of(Way.PLAIN, Way.CLASSES, Way.GATES);
+
+  @Option(
+      names = "--callers",
+      paramLabel = "N",
+      description = "Offline callers; each asks again once it is answered (${DEFAULT-VALUE}).")
+  private int callers = 2;
+
+  @Option(
+      names = "--lanes",
+      paramLabel = "N",
+      description = "Inferences at a time (${DEFAULT-VALUE}).")
+  private int lanes = 1;
+
+  @Option(names = "--batch", paramLabel = "N", description = "Rows a request (${DEFAULT-VALUE}).")
+  private int batch = 8;
+
+  @Option(
+      names = "--sequence",
+      paramLabel = "N",
+      description = "Tokens a row, for models of text of --repository (${DEFAULT-VALUE}).")
+  private int sequence = 128;
+
+  @Option(names = "--seed", paramLabel = "N", description = "Of the arrivals (${DEFAULT-VALUE}).")
+  private long seed = 1;
+
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description = "The server's configuration, on top of the benchmark's; may be repeated.")
+  private Map<String, String> settings = Map.of();
+
+  @Override
+  public Integer call() throws Exception {
+    requireSensible();
+    Path work = options.work();
+    Pair pair =
+        repository == null
+            ? Pair.ofDemo(work, online, offline)
+            : Pair.ofFolder(
+                work, repository.toAbsolutePath().normalize(), online, offline, batch, sequence);
+    Results results = new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
+    SharingRounds rounds =
+        new SharingRounds(pair, rates, callers, lanes, options.length(), results);
+    List<Way> measured = new ArrayList<>(List.of(Way.ALONE));
+    ways.stream().filter(way -> !measured.contains(way)).forEach(measured::add);
+    String runtimeVersion = "";
+    for (int round = 0; round < options.rounds(); round++) {
+      say("round " + (round + 1) + " of " + options.rounds());
+      runtimeVersion =
+          rounds.measure(measured, way -> start(pair.repository(), work, way), seed + round);
+    }
+    options.publish(
+        spec,
+        results,
+        runtimeVersion,
+        Map.of("device", device, "online", online, "offline", offline));
+    return 0;
+  }
+
+  private void requireSensible() {
+    if (rates.stream().anyMatch(rate -> !(rate > 0 && rate <= 100_000))) {
+      throw new IllegalArgumentException("--rate must be above 0 and at most 100000: " + rates);
+    }
+    if (callers < 1 || callers > 1_000 || lanes < 1 || lanes > 256) {
+      throw new IllegalArgumentException(
+          "--callers must be between 1 and 1000, --lanes between 1 and 256: "
+              + (callers + " and " + lanes));
+    }
+  }
+
+  private LocalPipelane start(Path models, Path work, Way way)
+      throws IOException, InterruptedException {
+    Map<String, String> values = new HashMap<>();
+    values.put("device.kind", device);
+    values.put("device.lanes", Integer.toString(lanes));
+    values.put("queue.max-requests", "1000000");
+    values.put("sharing.protection", way.protection());
+    values.put("sharing.offline-memory-percent", "100");
+    if (!device.equals("cpu")) {
+      ConfigLoader.load(null, System.getenv(), Map.of())
+          .config()
+          .runtime()
+          .library()
+          .ifPresent(folder -> values.put("runtime.library", folder.toString()));
+    }
+    values.putAll(settings);
+    return LocalPipelane.start(models, work, values);
+  }
+
+  private void say(String line) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(line);
+    out.flush();
+  }
+}

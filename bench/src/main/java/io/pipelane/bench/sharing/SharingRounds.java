@@ -1,0 +1,152 @@
+package io.pipelane.bench.sharing;
+
+import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.measure.Run;
+import io.pipelane.bench.measure.Samples;
+import io.pipelane.bench.report.Results;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** Measures one way after another with the same online requests, a round at a time. */
+final class SharingRounds {
+  private static final int WARMING_RUNS = 20;
+
+  private final Pair pair;
+  private final List<Double> rates;
+  private final int callers;
+  private final int lanes;
+  private final Duration length;
+  private final Results results;
+
+  /** Starts a server that shares its device in a way. */
+  interface Servers {
+    LocalPipelane start(Way way) throws IOException, InterruptedException;
+  }
+
+  /**
+   * Measures nothing yet.
+   *
+   * @param rates online requests a second, one after another
+   * @param callers of offline work
+   * @param lanes inferences at a time
+   */
+  SharingRounds(
+      Pair pair, List<Double> rates, int callers, int lanes, Duration length, Results results) {
+    this.pair = pair;
+    this.rates = List.copyOf(rates);
+    this.callers = callers;
+    this.lanes = lanes;
+    this.length = length;
+    this.results = results;
+  }
+
+  /**
+   * Measures every way, online work alone first.
+   *
+   * @return ONNX Runtime's version
+   */
+  String measure(List<Way> ways, Servers servers, long seed) throws Exception {
+    Map<Double, Samples> alone = new HashMap<>();
+    String runtimeVersion = "";
+    for (Way way : ways) {
+      try (LocalPipelane server = servers.start(way)) {
+        runtimeVersion = server.runtimeVersion();
+        warm(server);
+        double offlineAlone = way == Way.ALONE ? 0 : offlineAlone(server, way);
+        for (double rate : rates) {
+          measure(server, way, rate, offlineAlone, seed, alone);
+        }
+      }
+    }
+    return runtimeVersion;
+  }
+
+  private void warm(LocalPipelane server) throws Exception {
+    for (Pair.Asked asked : List.of(pair.online(), pair.offline())) {
+      Run run = server.caller(asked.model(), asked.inputs().apply(server));
+      for (int i = 0; i < WARMING_RUNS; i++) {
+        run.run();
+      }
+    }
+  }
+
+  private OfflineLoad offline(LocalPipelane server, Priority priority) {
+    List<Tensor> inputs = pair.offline().inputs().apply(server);
+    return new OfflineLoad(callers, () -> server.caller(pair.offline().model(), inputs, priority));
+  }
+
+  /** Runs a second while nothing else runs. */
+  private double offlineAlone(LocalPipelane server, Way way) throws InterruptedException {
+    try (OfflineLoad load = offline(server, way.offline())) {
+      Thread.sleep(length.dividedBy(4)); // Until it has come to its pace.
+      long before = load.runs();
+      long begin = System.nanoTime();
+      Thread.sleep(length);
+      double perSecond = (load.runs() - before) / ((System.nanoTime() - begin) / 1e9);
+      results.add("offline alone, " + way, SharingColumns.OFFLINE, perSecond);
+      return perSecond;
+    }
+  }
+
+  private void measure(
+      LocalPipelane server,
+      Way way,
+      double rate,
+      double offlineAlone,
+      long seed,
+      Map<Double, Samples> alone)
+      throws InterruptedException {
+    OnlineLoad online =
+        new OnlineLoad(
+            server.openCaller(pair.online().model(), pair.online().inputs().apply(server)),
+            Arrivals.poisson(rate, length.toNanos(), seed));
+    String name = "%s/s, %s".formatted(rate == Math.rint(rate) ? "" + (long) rate : rate, way);
+    if (way == Way.ALONE) {
+      OnlineLoad.Outcome outcome = online.run();
+      alone.put(rate, outcome.latencies());
+      add(name, outcome, null);
+      return;
+    }
+    try (OfflineLoad offline = offline(server, way.offline())) {
+      Thread.sleep(length.dividedBy(8));
+      long before = offline.runs();
+      OnlineLoad.Outcome outcome = online.run();
+      double perSecond = (offline.runs() - before) / (outcome.nanos() / 1e9);
+      Samples base = Objects.requireNonNull(alone.get(rate), "alone comes first");
+      add(name, outcome, base);
+      double oversold = perSecond / Math.max(1e-9, offlineAlone);
+      double idle = Math.clamp(1 - rate * base.mean() / 1e3 / lanes, 0.0, 1.0);
+      results.add(name, SharingColumns.OFFLINE, perSecond);
+      results.add(name, SharingColumns.OVERSOLD, oversold);
+      results.add(name, SharingColumns.IDLE, idle);
+      if (idle > 0) {
+        results.add(name, SharingColumns.OF_IDLE, oversold / idle);
+      }
+    }
+  }
+
+  private void add(String name, OnlineLoad.Outcome outcome, @Nullable Samples alone) {
+    Samples latencies = outcome.latencies();
+    results.add(name, SharingColumns.REQUESTS, latencies.count());
+    results.add(name, SharingColumns.MEAN, latencies.mean());
+    results.add(name, SharingColumns.P50, latencies.median());
+    results.add(name, SharingColumns.P99, latencies.quantile(0.99));
+    results.add(name, SharingColumns.P999, latencies.quantile(0.999));
+    results.add(name, SharingColumns.FAILED, outcome.failed());
+    if (alone != null) {
+      results.add(name, SharingColumns.MEAN_RATIO, latencies.mean() / alone.mean());
+      results.add(name, SharingColumns.P50_RATIO, latencies.median() / alone.median());
+      double p99 = latencies.quantile(0.99) / alone.quantile(0.99);
+      results.add(name, SharingColumns.P99_RATIO, p99);
+      double p999 = latencies.quantile(0.999) / alone.quantile(0.999);
+      results.add(name, SharingColumns.P999_RATIO, p999);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package io.pipelane.bench.sharing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ArrivalsTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  @Test
+  void poisson_sameSeed_sameTimes() {
+    assertEquals(Arrivals.poisson(50, SECOND, 3), Arrivals.poisson(50, SECOND, 3));
+  }
+
+  @Test
+  void poisson_comesAtItsRate_inOrderAndInTime() {
+    List<Long> times = Arrivals.poisson(100, 100 * SECOND, 7);
+    assertEquals(10_000, times.size(), 500);
+    assertEquals(times.stream().sorted().toList(), times);
+    assertTrue(times.getLast() <= 100 * SECOND);
+  }
+}

@@ -1,0 +1,80 @@
+package io.pipelane.config;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** How online and offline work share a device. */
+public record SharingConfig(
+    @Key(
+            about =
+                "How online work is protected: with gates, offline work waits at its next gate while"
+                    + " online work is in flight or expected, and stops on a device that is"
+                    + " overloaded; with none, only its requests wait behind others",
+            standard = "gates")
+        Protection protection,
+    @Key(
+            about =
+                "Of device.memory, what offline runs may hold together, in percent; a model that is"
+                    + " larger is refused offline",
+            standard = "40",
+            min = "1",
+            max = "100")
+        int offlineMemoryPercent,
+    @Key(about = "How often devices are looked at", standard = "100ms", min = "2ms", max = "10s")
+        Duration period,
+    @Key(
+            about =
+                "Load above which offline work is slowed down, in percent; a clock below the"
+                    + " threshold counts as more load",
+            standard = "100",
+            min = "10",
+            max = "100")
+        int targetLoadPercent,
+    @Key(
+            about = "Of a device's highest clock, what online work alone has, in percent",
+            standard = "80",
+            min = "10",
+            max = "99")
+        int clockThresholdPercent,
+    @Key(
+            about = "Time that an overloaded device takes no offline work, doubled by each entry",
+            standard = "1s",
+            min = "10ms",
+            max = "1h")
+        Duration overlimitPeriod,
+    @Key(
+            about =
+                "Of the time, that in which a device runs something, where offline work comes, where"
+                    + " it comes no more, and where it stops",
+            standard = "off")
+        Thresholds utilization,
+    @Key(about = "The same of a device's multiprocessors or cores", standard = "off")
+        Thresholds activity,
+    @Key(
+            about = "The same of its clock while it is busy, of the highest; it falls",
+            standard = "60/50/40")
+        Thresholds clock,
+    @Key(about = "The same of the device's memory", standard = "95/97/99") Thresholds memory,
+    @Key(
+            about = "The same of the time in which some task of the host waits for memory",
+            standard = "5/10/40")
+        Thresholds memoryPressure,
+    @Key(
+            about =
+                "The same of the online requests of the last seconds that had an objective and met"
+                    + " it; it falls",
+            standard = "98/95/80")
+        Thresholds attainment) {
+
+  /** What keeps offline work from slowing online work down. */
+  public enum Protection {
+    GATES,
+    NONE;
+
+    /** As it is written in a configuration. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+package io.pipelane.config;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Where a metric of a device becomes worrying, in percent: better than {@code healthy} is good, at
+ * {@code unhealthy} no more offline work comes, at {@code overlimit} it stops. They rise, or fall
+ * for a metric of which less is worse.
+ */
+public record Thresholds(int healthy, int unhealthy, int overlimit) {
+  /** A metric that is not looked at. */
+  public static final Thresholds OFF = new Thresholds(-1, -1, -1);
+
+  static final String FORM = "three percentages like 90/95/98, or off";
+  private static final Pattern THREE = Pattern.compile("(\\d{1,3})/(\\d{1,3})/(\\d{1,3})");
+  private static final int MOST = 100;
+
+  /** Reads {@code 90/95/98} or {@code off}. */
+  static Thresholds parse(String text) {
+    if (text.equalsIgnoreCase("off")) {
+      return OFF;
+    }
+    Matcher three = THREE.matcher(text);
+    if (!three.matches()) {
+      throw new IllegalArgumentException("\"" + text + "\" is not " + FORM);
+    }
+    Thresholds read =
+        new Thresholds(
+            Integer.parseInt(three.group(1)),
+            Integer.parseInt(three.group(2)),
+            Integer.parseInt(three.group(3)));
+    boolean rise = read.healthy <= read.unhealthy && read.unhealthy <= read.overlimit;
+    boolean fall = read.healthy >= read.unhealthy && read.unhealthy >= read.overlimit;
+    if (!(rise || fall) || Math.max(read.healthy, read.overlimit) > MOST) {
+      throw new IllegalArgumentException("they must rise, or fall, and be at most " + MOST);
+    }
+    return read;
+  }
+
+  public boolean isOff() {
+    return healthy < 0;
+  }
+
+  /** As it is written in a configuration. */
+  @Override
+  public String toString() {
+    return isOff() ? "off" : healthy + "/" + unhealthy + "/" + overlimit;
+  }
+}

@@ -1,0 +1,35 @@
+package io.pipelane.lanes.monitor;
+
+/** Looks at a device again and again. Belongs to one thread. */
+public interface DeviceMonitor extends AutoCloseable {
+  /**
+   * Looks once; some of it is about the time since the look before.
+   *
+   * @throws io.pipelane.config.StatusException when the device cannot be used at present
+   */
+  DeviceSample sample();
+
+  /** Where the figures come from, or why there are none. */
+  String source();
+
+  @Override
+  void close();
+
+  /** A monitor that sees nothing, and says why. */
+  static DeviceMonitor none(String reason) {
+    return new DeviceMonitor() {
+      @Override
+      public DeviceSample sample() {
+        return DeviceSample.UNKNOWN;
+      }
+
+      @Override
+      public String source() {
+        return reason;
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+}

@@ -1,0 +1,93 @@
+package io.pipelane.lanes.monitor;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import java.util.OptionalDouble;
+
+/**
+ * The share of multiprocessors that were busy, by NVML's GPM metrics; Hopper and later have them.
+ */
+final class GpmActivity {
+  /*
+   * nvmlGpmMetricsGet_t: version, number of metrics, two samples, then metrics of 40 bytes each
+   * {id, result, double value, three pointers}. Its array is longer in newer headers; there is room
+   * for any here, and only as many as the number says are looked at.
+   */
+  private static final int VERSION = 1;
+  private static final int SM_UTIL = 2;
+  private static final long METRICS_GET_BYTES = 24 + 512 * 40;
+  private static final long SAMPLE_1 = 8;
+  private static final long SAMPLE_2 = 16;
+  private static final long METRIC = 24;
+  private static final double PERCENT = 100;
+
+  private final Nvml nvml;
+  private final MemorySegment device;
+  private final MemorySegment request;
+  private MemorySegment earlier;
+  private MemorySegment later;
+
+  private GpmActivity(
+      Nvml nvml, MemorySegment device, Arena arena, MemorySegment earlier, MemorySegment later) {
+    this.nvml = nvml;
+    this.device = device;
+    this.request = arena.allocate(METRICS_GET_BYTES, 8);
+    this.earlier = earlier;
+    this.later = later;
+  }
+
+  /** Empty where the driver or the device has no such metrics. */
+  static Optional<GpmActivity> open(Nvml nvml, MemorySegment device, Arena arena) {
+    MemorySegment support = arena.allocate(8, 4);
+    support.set(JAVA_INT, 0, VERSION);
+    if (nvml.call("nvmlGpmQueryDeviceSupport", device, support) != Nvml.SUCCESS
+        || support.get(JAVA_INT, 4) == 0) {
+      return Optional.empty();
+    }
+    MemorySegment first = arena.allocate(ADDRESS);
+    MemorySegment second = arena.allocate(ADDRESS);
+    if (nvml.call("nvmlGpmSampleAlloc", first) != Nvml.SUCCESS) {
+      return Optional.empty();
+    }
+    if (nvml.call("nvmlGpmSampleAlloc", second) != Nvml.SUCCESS) {
+      nvml.call("nvmlGpmSampleFree", first.get(ADDRESS, 0));
+      return Optional.empty();
+    }
+    GpmActivity activity =
+        new GpmActivity(nvml, device, arena, first.get(ADDRESS, 0), second.get(ADDRESS, 0));
+    nvml.call("nvmlGpmSampleGet", device, activity.earlier);
+    return Optional.of(activity);
+  }
+
+  /** Since the reading before; empty when it is too soon for another, or NVML will not say. */
+  OptionalDouble read() {
+    if (nvml.call("nvmlGpmSampleGet", device, later) != Nvml.SUCCESS) {
+      return OptionalDouble.empty();
+    }
+    request.set(JAVA_INT, 0, VERSION);
+    request.set(JAVA_INT, 4, 1);
+    request.set(ADDRESS, SAMPLE_1, earlier);
+    request.set(ADDRESS, SAMPLE_2, later);
+    request.set(JAVA_INT, METRIC, SM_UTIL);
+    boolean read =
+        nvml.call("nvmlGpmMetricsGet", request) == Nvml.SUCCESS
+            && request.get(JAVA_INT, METRIC + 4) == Nvml.SUCCESS;
+    MemorySegment former = earlier;
+    earlier = later;
+    later = former;
+    double share = request.get(JAVA_DOUBLE, METRIC + 8) / PERCENT;
+    return read && Double.isFinite(share)
+        ? OptionalDouble.of(Math.clamp(share, 0.0, 1.0))
+        : OptionalDouble.empty();
+  }
+
+  void close() {
+    nvml.call("nvmlGpmSampleFree", earlier);
+    nvml.call("nvmlGpmSampleFree", later);
+  }
+}

@@ -1,0 +1,162 @@
+package io.pipelane.lanes.monitor;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+
+/** A GPU as NVML tells of it. */
+public final class NvmlMonitor implements DeviceMonitor {
+  /*
+   * A figure that the device does not have is empty. When NVML says that the device is gone
+   * (GPU_IS_LOST, RESET_REQUIRED) the sample throws.
+   */
+  private static final int CLOCK_SM = 1;
+  private static final int TEMPERATURE_GPU = 0;
+  private static final int ECC_UNCORRECTED = 1;
+  private static final int ECC_VOLATILE = 0;
+  private static final int GPU_IS_LOST = 15;
+  private static final int RESET_REQUIRED = 16;
+  private static final double PERCENT = 100;
+  private static final double MILLI = 1e3;
+
+  private final Arena arena;
+  private final Nvml nvml;
+  private final MemorySegment device;
+  private final MemorySegment result;
+  private final Optional<GpmActivity> gpm;
+
+  private NvmlMonitor(Arena arena, Nvml nvml, MemorySegment device) {
+    this.arena = arena;
+    this.nvml = nvml;
+    this.device = device;
+    this.result = arena.allocate(32, 8);
+    this.gpm = GpmActivity.open(nvml, device, arena);
+  }
+
+  /**
+   * Looks at a GPU.
+   *
+   * @param ordinal as the driver counts, which is NVML's order unless CUDA_VISIBLE_DEVICES says
+   *     otherwise
+   * @throws StatusException {@link Status#UNAVAILABLE} saying why NVML cannot be used
+   */
+  public static NvmlMonitor open(int ordinal) {
+    Nvml nvml = Nvml.load();
+    Arena arena = Arena.ofShared();
+    try {
+      MemorySegment handle = arena.allocate(ADDRESS);
+      int code =
+          nvml.call(
+              "nvmlDeviceGetHandleByIndex_v2",
+              VisibleDevices.physical(System.getenv("CUDA_VISIBLE_DEVICES"), ordinal),
+              handle);
+      if (code != Nvml.SUCCESS) {
+        throw new StatusException(
+            Status.UNAVAILABLE, "no NVML: it answers " + code + " when asked for GPU " + ordinal);
+      }
+      return new NvmlMonitor(arena, nvml, handle.get(ADDRESS, 0));
+    } catch (RuntimeException e) {
+      arena.close();
+      throw e;
+    }
+  }
+
+  @Override
+  public DeviceSample sample() {
+    OptionalDouble utilization =
+        asked("nvmlDeviceGetUtilizationRates")
+            ? OptionalDouble.of(result.get(JAVA_INT, 0) / PERCENT)
+            : OptionalDouble.empty();
+    return new DeviceSample(
+        utilization,
+        gpm.map(GpmActivity::read).orElse(OptionalDouble.empty()),
+        clock(),
+        memory(),
+        OptionalDouble.empty(),
+        watts(),
+        celsius(),
+        eccErrors(),
+        slowedBy());
+  }
+
+  /** Whether a function that takes the device and one pointer has written its result. */
+  private boolean asked(String function) {
+    return succeeded(function, nvml.call(function, device, result));
+  }
+
+  private static boolean succeeded(String function, int code) {
+    if (code == GPU_IS_LOST || code == RESET_REQUIRED) {
+      throw new StatusException(
+          Status.DEVICE_FAILURE, function + " says that the GPU is lost (" + code + ")");
+    }
+    return code == Nvml.SUCCESS;
+  }
+
+  private OptionalDouble clock() {
+    OptionalDouble now = clock("nvmlDeviceGetClockInfo");
+    OptionalDouble highest = clock("nvmlDeviceGetMaxClockInfo");
+    return now.isPresent() && highest.orElse(0) > 0
+        ? OptionalDouble.of(Math.min(1, now.getAsDouble() / highest.getAsDouble()))
+        : OptionalDouble.empty();
+  }
+
+  private OptionalDouble clock(String function) {
+    return succeeded(function, nvml.call(function, device, CLOCK_SM, result))
+        ? OptionalDouble.of(result.get(JAVA_INT, 0))
+        : OptionalDouble.empty();
+  }
+
+  /** Total, free, used. */
+  private OptionalDouble memory() {
+    return asked("nvmlDeviceGetMemoryInfo")
+        ? OptionalDouble.of(
+            result.getAtIndex(JAVA_LONG, 2) / (double) Math.max(1, result.getAtIndex(JAVA_LONG, 0)))
+        : OptionalDouble.empty();
+  }
+
+  private OptionalDouble watts() {
+    return asked("nvmlDeviceGetPowerUsage")
+        ? OptionalDouble.of(result.get(JAVA_INT, 0) / MILLI)
+        : OptionalDouble.empty();
+  }
+
+  private OptionalDouble celsius() {
+    String function = "nvmlDeviceGetTemperature";
+    return succeeded(function, nvml.call(function, device, TEMPERATURE_GPU, result))
+        ? OptionalDouble.of(result.get(JAVA_INT, 0))
+        : OptionalDouble.empty();
+  }
+
+  private OptionalLong eccErrors() {
+    String function = "nvmlDeviceGetTotalEccErrors";
+    return succeeded(function, nvml.call(function, device, ECC_UNCORRECTED, ECC_VOLATILE, result))
+        ? OptionalLong.of(result.get(JAVA_LONG, 0))
+        : OptionalLong.empty();
+  }
+
+  private OptionalLong slowedBy() {
+    String renamed = "nvmlDeviceGetCurrentClocksEventReasons";
+    return asked(nvml.has(renamed) ? renamed : "nvmlDeviceGetCurrentClocksThrottleReasons")
+        ? OptionalLong.of(result.get(JAVA_LONG, 0))
+        : OptionalLong.empty();
+  }
+
+  @Override
+  public String source() {
+    return gpm.isPresent() ? "NVML with GPM" : "NVML, SM activity unknown";
+  }
+
+  @Override
+  public void close() {
+    gpm.ifPresent(GpmActivity::close);
+    arena.close();
+  }
+}

@@ -1,0 +1,31 @@
+package io.pipelane.server.device;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.monitor.DeviceMonitor;
+import io.pipelane.lanes.monitor.NvmlMonitor;
+import io.pipelane.lanes.monitor.OsMonitor;
+import java.lang.System.Logger.Level;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What looks at a device, by the device's name. */
+final class DeviceMonitors {
+  private static final System.Logger LOG = System.getLogger(DeviceMonitors.class.getName());
+  private static final Pattern GPU = Pattern.compile("cuda:(\\d{1,4})\\b.*");
+
+  private DeviceMonitors() {}
+
+  /** One that sees nothing where a GPU has no NVML; the server runs without. */
+  static DeviceMonitor of(String deviceName) {
+    Matcher gpu = GPU.matcher(deviceName);
+    if (!gpu.matches()) {
+      return OsMonitor.open();
+    }
+    try {
+      return NvmlMonitor.open(Integer.parseInt(gpu.group(1)));
+    } catch (StatusException e) {
+      LOG.log(Level.WARNING, "{0} is not watched: {1}", deviceName, e.getMessage());
+      return DeviceMonitor.none(String.valueOf(e.getMessage()));
+    }
+  }
+}

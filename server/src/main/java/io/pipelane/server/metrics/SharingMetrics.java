@@ -1,0 +1,117 @@
+package io.pipelane.server.metrics;
+
+import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.server.metrics.MetricFamily.Counter;
+import io.pipelane.server.metrics.MetricFamily.Gauge;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.SharingState;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.function.Function;
+
+/** What the metrics say of online and offline work, and of the devices that they share. */
+final class SharingMetrics {
+  private static final double NANOS_A_SECOND = 1e9;
+
+  private final Map<String, DeviceState> devices;
+  private final List<MetricFamily> families = new ArrayList<>();
+
+  private SharingMetrics(Map<String, DeviceState> devices) {
+    this.devices = devices;
+  }
+
+  static List<MetricFamily> of(Map<String, DeviceState> devices) {
+    SharingMetrics metrics = new SharingMetrics(devices);
+    metrics.addClasses();
+    metrics.addState();
+    metrics.addSamples();
+    return metrics.families;
+  }
+
+  private void addClasses() {
+    Counter online = new Counter("pipelane_online_requests", "Online requests submitted");
+    Counter runs = new Counter("pipelane_offline_runs", "Offline runs that have ended");
+    Gauge running = new Gauge("pipelane_offline_running", "Offline runs that have begun");
+    Counter held =
+        new Counter("pipelane_offline_held_seconds", "Time that offline runs were held at gates");
+    Counter loads = new Counter("pipelane_offline_switches", "Transfers begun for offline runs");
+    Counter bytes = new Counter("pipelane_offline_bytes_moved", "Bytes that those moved");
+    Counter pages =
+        new Counter("pipelane_offline_pages_evicted", "Pages that models of offline work lost");
+    devices.forEach(
+        (device, state) -> {
+          OfflineGate.Counts counts = state.sharing().counts();
+          TransferCounters.Offline transfers = state.transfers().offline();
+          online.add(counts.onlineRequests(), "device", device);
+          runs.add(counts.offlineRuns(), "device", device);
+          running.add(counts.offlineRunning(), "device", device);
+          held.add(counts.heldNanos() / NANOS_A_SECOND, "device", device);
+          loads.add(transfers.loads(), "device", device);
+          bytes.add(transfers.bytesLoaded(), "device", device);
+          pages.add(transfers.pagesTakenBack(), "device", device);
+        });
+    families.addAll(List.of(online, runs, running, held, loads, bytes, pages));
+  }
+
+  private void addState() {
+    Gauge states = new Gauge("pipelane_device_state", "1 for the state that a device is in");
+    Gauge share =
+        new Gauge("pipelane_offline_share", "Of its own speed, what offline work may have");
+    Gauge load = new Gauge("pipelane_device_load", "Activity times the clock's factor");
+    Gauge entries =
+        new Gauge("pipelane_overlimit_entries", "Times that a device was overloaded in two hours");
+    devices.forEach(
+        (device, state) -> {
+          for (SharingState each : SharingState.values()) {
+            int is = each == state.sharing().state() ? 1 : 0;
+            states.add(is, "device", device, "state", each.toString());
+          }
+          share.add(state.sharing().share(), "device", device);
+          load.add(state.sharing().load(), "device", device);
+          entries.add(state.sharing().overlimitEntries(), "device", device);
+        });
+    families.addAll(List.of(states, share, load, entries));
+  }
+
+  private void addSamples() {
+    sample("pipelane_device_utilization", "Of the time, busy", DeviceSample::utilization);
+    sample("pipelane_device_activity", "Of the multiprocessors or cores", DeviceSample::activity);
+    sample("pipelane_device_clock", "Of the highest clock", DeviceSample::clock);
+    sample("pipelane_device_memory_taken", "Of the whole memory", DeviceSample::memory);
+    sample(
+        "pipelane_host_memory_pressure",
+        "Of the time, some task waited for memory",
+        DeviceSample::memoryPressure);
+    sample("pipelane_device_watts", "Power drawn", DeviceSample::watts);
+    sample("pipelane_device_celsius", "Temperature", DeviceSample::celsius);
+    sample(
+        "pipelane_device_ecc_errors",
+        "Memory errors that were not corrected",
+        seen -> widened(seen.eccErrors()));
+    sample(
+        "pipelane_device_slowed_by",
+        "Why the clock is not higher, as NVML's bits",
+        seen -> widened(seen.slowedBy()));
+  }
+
+  private static OptionalDouble widened(OptionalLong value) {
+    return value.isPresent()
+        ? OptionalDouble.of((double) value.getAsLong())
+        : OptionalDouble.empty();
+  }
+
+  /** Devices that do not measure it are left out. */
+  private void sample(String name, String help, Function<DeviceSample, OptionalDouble> figure) {
+    Gauge gauge = new Gauge(name, help);
+    devices.forEach(
+        (device, state) ->
+            figure
+                .apply(state.sharing().sample())
+                .ifPresent(value -> gauge.add(value, "device", device)));
+    families.add(gauge);
+  }
+}

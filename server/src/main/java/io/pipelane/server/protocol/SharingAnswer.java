@@ -1,0 +1,46 @@
+package io.pipelane.server.protocol;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.sharing.SharingOverview;
+import java.io.IOException;
+import java.util.OptionalDouble;
+
+/** Writes how online and offline work share a device; what is not measured is left out. */
+final class SharingAnswer {
+  private SharingAnswer() {}
+
+  static void write(JsonGenerator json, SharingOverview sharing, TransferCounters.Offline moved)
+      throws IOException {
+    json.writeStartObject();
+    json.writeStringField("state", sharing.state().toString());
+    json.writeNumberField("offline_share", sharing.share());
+    json.writeNumberField("load", sharing.load());
+    json.writeNumberField("overlimit_entries", sharing.overlimitEntries());
+    json.writeNumberField("online_requests", sharing.counts().onlineRequests());
+    json.writeNumberField("online_per_second", sharing.counts().onlinePerSecond());
+    json.writeNumberField("offline_running", sharing.counts().offlineRunning());
+    json.writeNumberField("offline_runs", sharing.counts().offlineRuns());
+    json.writeNumberField("offline_held_ns", sharing.counts().heldNanos());
+    json.writeNumberField("offline_moved_bytes", moved.bytesLoaded());
+    json.writeNumberField("offline_evicted_pages", moved.pagesTakenBack());
+    json.writeStringField("monitor", sharing.source());
+    DeviceSample sample = sharing.sample();
+    write(json, "utilization", sample.utilization());
+    write(json, "activity", sample.activity());
+    write(json, "clock", sample.clock());
+    write(json, "memory", sample.memory());
+    write(json, "memory_pressure", sample.memoryPressure());
+    write(json, "watts", sample.watts());
+    write(json, "celsius", sample.celsius());
+    json.writeEndObject();
+  }
+
+  private static void write(JsonGenerator json, String name, OptionalDouble value)
+      throws IOException {
+    if (value.isPresent()) {
+      json.writeNumberField(name, value.getAsDouble());
+    }
+  }
+}

@@ -1,0 +1,72 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+
+/**
+ * What offline runs may hold of the memory for weights (MuxFlow §4.1, workload level): only what
+ * runs hold counts, since anybody may have the rest. Guarded by the daemon's lock.
+ */
+final class OfflineQuota {
+  private final WeightMemory memory;
+  private final long capacityBytes;
+  private final double share;
+
+  /**
+   * A quota of a device's memory for weights.
+   *
+   * @param share of it, above 0, at most 1
+   */
+  OfflineQuota(WeightMemory memory, long capacityBytes, double share) {
+    this.memory = memory;
+    this.capacityBytes = capacityBytes;
+    this.share = share;
+  }
+
+  /** In whole pages, one at least. */
+  private long bytes() {
+    long page = memory.pageBytes();
+    return Math.max(page, (long) (capacityBytes * share) / page * page);
+  }
+
+  /**
+   * Refuses offline work of a model that is larger than the quota.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
+   */
+  void requireFits(Residency residency) {
+    long needed = wholeBytes(residency);
+    if (isCounted(residency) && needed > bytes()) {
+      ModelVersion model = residency.model.version();
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "offline work of model %s needs %s of device memory for its weights; all offline work together may hold %s (sharing.offline-memory-percent, of %s): raise that or device.memory, or ask online"
+              .formatted(
+                  model, new ByteSize(needed), new ByteSize(bytes()), new ByteSize(capacityBytes)));
+    }
+  }
+
+  /** Whether an offline run of a model may begin beside those that are under way. */
+  boolean admits(Residency residency) {
+    if (!isCounted(residency) || residency.leases > 0) {
+      return true;
+    }
+    long held =
+        memory.residencies.values().stream()
+            .filter(other -> other.leases > 0 && isCounted(other))
+            .mapToLong(this::wholeBytes)
+            .sum();
+    return held + wholeBytes(residency) <= bytes();
+  }
+
+  /** What online work uses too is not offline work's. */
+  private static boolean isCounted(Residency residency) {
+    return residency.holding.isOffline();
+  }
+
+  private long wholeBytes(Residency residency) {
+    return residency.slotsNeeded() * memory.pageBytes();
+  }
+}

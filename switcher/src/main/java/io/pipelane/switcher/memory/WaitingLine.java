@@ -1,0 +1,69 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Those that wait for something, one after another. In a line by class, offline ones come behind
+ * all others. Guarded by the daemon's lock.
+ */
+final class WaitingLine {
+  private final List<Turn> turns = new ArrayList<>();
+  private final boolean byClass;
+
+  /** A place in lines. */
+  static final class Turn {
+    private boolean offline;
+
+    Turn(Priority priority) {
+      offline = priority == Priority.OFFLINE;
+    }
+
+    /** Whether only offline work waits for this. */
+    boolean isOffline() {
+      return offline;
+    }
+  }
+
+  /**
+   * Nobody waits.
+   *
+   * @param byClass whether online ones go first, or everybody takes turns
+   */
+  WaitingLine(boolean byClass) {
+    this.byClass = byClass;
+  }
+
+  /** Joins; offline ones that somebody online waits for in turn are offline no longer. */
+  void join(Turn turn) {
+    if (!byClass && !turn.offline) {
+      turns.forEach(earlier -> earlier.offline = false);
+    }
+    turns.add(turn);
+  }
+
+  void leave(Turn turn) {
+    turns.remove(turn);
+  }
+
+  boolean isEmpty() {
+    return turns.isEmpty();
+  }
+
+  /** Whether it is a turn's time. */
+  boolean isFirst(Turn turn) {
+    return turn == first();
+  }
+
+  private Turn first() {
+    if (byClass) {
+      for (Turn turn : turns) {
+        if (!turn.offline) {
+          return turn;
+        }
+      }
+    }
+    return turns.getFirst();
+  }
+}

@@ -1,0 +1,44 @@
+package io.pipelane.switcher.sharing;
+
+import io.pipelane.lanes.completion.ThreadEnd;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+
+/** Looks at a device again and again. */
+public final class MonitorThread implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(MonitorThread.class.getName());
+
+  private final Sharing sharing;
+  private final long periodNanos;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  /** Starts. */
+  public MonitorThread(Sharing sharing, Duration period) {
+    this.sharing = sharing;
+    this.periodNanos = period.toNanos();
+    this.thread = Thread.ofPlatform().name("device-monitor").daemon().unstarted(this::work);
+    thread.start();
+  }
+
+  private void work() {
+    while (!closed) {
+      try {
+        sharing.look();
+      } catch (RuntimeException e) { // It is looked at again; nothing else depends on it.
+        LOG.log(Level.WARNING, "looking at the device failed", e);
+      }
+      LockSupport.parkNanos(this, periodNanos);
+    }
+    sharing.close();
+  }
+
+  /** Looks no more. */
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+    ThreadEnd.await(thread);
+  }
+}

@@ -1,0 +1,162 @@
+package io.pipelane.switcher.sharing;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+
+/**
+ * Whether offline work may go on: asked before a run begins, and at each of its gates before the
+ * next segment. Safe for any thread; takes no lock that others wait under.
+ */
+public final class OfflineGate {
+  /*
+   * In this order: what online work waits for must come free; an overloaded device takes no offline
+   * segment; while online work is in flight offline gets its least share, none by default; otherwise
+   * the throttle's. A share is kept by a pause after each segment, in proportion to its time. Last,
+   * a segment that would run into an online request that is expected waits for that.
+   */
+
+  /** What is said while only somebody else can open the gate. */
+  public static final long UNTIL_TOLD = Long.MAX_VALUE;
+
+  private final boolean active;
+  private final double leastShare;
+  private final int mostRuns;
+  private final OnlineWork online;
+  private final LongSupplier nanoClock;
+  private final AtomicInteger runs = new AtomicInteger();
+  private final LongAdder ended = new LongAdder();
+  private final LongAdder heldNanos = new LongAdder();
+  private volatile SharingState state = SharingState.HEALTHY;
+  private volatile double share = 1;
+  private volatile boolean closed;
+  private volatile Runnable whenOpened = () -> {};
+
+  /**
+   * An open gate.
+   *
+   * @param active whether it is ever closed
+   * @param leastShare of its own speed, what offline work keeps while online work is in flight
+   * @param mostRuns of offline work that may have begun and not ended
+   */
+  public OfflineGate(
+      boolean active, double leastShare, int mostRuns, OnlineWork online, LongSupplier nanoClock) {
+    this.active = active;
+    this.leastShare = leastShare;
+    this.mostRuns = mostRuns;
+    this.online = online;
+    this.nanoClock = nanoClock;
+    online.onIdle(this::tell);
+  }
+
+  /** A gate that is always open. */
+  public static OfflineGate open(LongSupplier nanoClock) {
+    return new OfflineGate(false, 0, Integer.MAX_VALUE, new OnlineWork(nanoClock), nanoClock);
+  }
+
+  /** The online work that it heeds. */
+  public OnlineWork online() {
+    return online;
+  }
+
+  /** Has somebody told, on any thread, that it may have opened. */
+  public void onOpened(Runnable listener) {
+    whenOpened = listener;
+  }
+
+  private void tell() {
+    if (active) {
+      whenOpened.run();
+    }
+  }
+
+  /** Whether an offline run that nobody owes anything may begin now. */
+  public boolean mayBegin() {
+    return !active
+        || closed
+        || (state.takesOfflineWork() && !online.isInFlight() && runs.get() < mostRuns);
+  }
+
+  /**
+   * How long the next segment of a run has to wait; 0 for not at all, {@link #UNTIL_TOLD} for until
+   * the listener is told.
+   *
+   * @param segmentNanos what the run's latest segment took; 0 for its first
+   * @param endedNanos when that ended
+   */
+  public long waitNanos(long segmentNanos, long endedNanos) {
+    if (!active || closed || online.isWaitingForMemory()) {
+      return 0;
+    }
+    if (state.stopsOfflineWork()) {
+      return UNTIL_TOLD;
+    }
+    boolean inFlight = online.isInFlight();
+    double allowed = inFlight ? Math.min(leastShare, share) : share;
+    if (allowed <= 0) {
+      return UNTIL_TOLD;
+    }
+    long now = nanoClock.getAsLong();
+    long pause = (long) (segmentNanos * (1 / allowed - 1)) - (now - endedNanos);
+    if (pause > 0) {
+      return pause;
+    }
+    return inFlight ? 0 : online.expectedWaitNanos(segmentNanos, now);
+  }
+
+  /** An offline run begins. */
+  public void begin() {
+    runs.incrementAndGet();
+  }
+
+  /** One has ended. */
+  public void end() {
+    runs.decrementAndGet();
+    ended.increment();
+    tell();
+  }
+
+  /** One was held at a gate. */
+  public void held(long nanos) {
+    heldNanos.add(nanos);
+  }
+
+  /** The device's state, from now on. */
+  public void setState(SharingState now) {
+    state = now;
+    tell();
+  }
+
+  /** What the throttle lets offline work have of its own speed, above 0, from now on. */
+  public void setShare(double now) {
+    share = now;
+  }
+
+  /** Opens for good: what was taken is to come to its end. */
+  public void close() {
+    closed = true;
+    tell();
+  }
+
+  /** What there is to know of it. */
+  public Counts counts() {
+    return new Counts(
+        online.requests(), online.perSecond(), runs.get(), ended.sum(), heldNanos.sum());
+  }
+
+  /**
+   * What online and offline work have come to since the start.
+   *
+   * @param onlineRequests submitted
+   * @param onlinePerSecond lately; 0 while that is not known
+   * @param offlineRunning offline runs that have begun and not ended
+   * @param offlineRuns offline runs that have ended
+   * @param heldNanos that offline runs were held at gates, all together
+   */
+  public record Counts(
+      long onlineRequests,
+      double onlinePerSecond,
+      int offlineRunning,
+      long offlineRuns,
+      long heldNanos) {}
+}

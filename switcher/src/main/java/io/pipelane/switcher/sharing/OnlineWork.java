@@ -1,0 +1,127 @@
+package io.pipelane.switcher.sharing;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+
+/**
+ * The online requests of a device that are in flight, and when the next may come. Safe for any
+ * thread.
+ */
+public final class OnlineWork {
+  /*
+   * A request is in flight from its submission to its answer, but for the time that its run waits
+   * for memory: that may be a held offline run's, which then has to go on.
+   */
+  private final AtomicInteger inFlight = new AtomicInteger();
+  private final AtomicInteger waiting = new AtomicInteger();
+  private final LongAdder requests = new LongAdder();
+  private final ArrivalForecast forecast = new ArrivalForecast(); // guarded by itself
+  private final LongSupplier nanoClock;
+  private volatile Runnable whenIdle = () -> {};
+
+  public OnlineWork(LongSupplier nanoClock) {
+    this.nanoClock = nanoClock;
+  }
+
+  /** Has somebody told, on any thread, when online work no longer keeps offline work waiting. */
+  void onIdle(Runnable listener) {
+    whenIdle = listener;
+  }
+
+  /** A request comes; it is in flight until the handler returned is told its end. */
+  public ResultHandler begin(ResultHandler handler) {
+    requests.increment();
+    inFlight.incrementAndGet();
+    synchronized (forecast) {
+      forecast.arrived(nanoClock.getAsLong());
+    }
+    return new Counted(handler);
+  }
+
+  /** A request that has begun was refused. */
+  public void end() {
+    inFlight.decrementAndGet();
+    tellIfIdle();
+  }
+
+  /** An online run begins to wait for memory. */
+  public void waitsForMemory() {
+    waiting.incrementAndGet();
+    whenIdle.run();
+  }
+
+  /** It does so no longer. */
+  public void hasMemory() {
+    waiting.decrementAndGet();
+    tellIfIdle();
+  }
+
+  private void tellIfIdle() {
+    if (!isInFlight()) {
+      whenIdle.run();
+    }
+  }
+
+  boolean isWaitingForMemory() {
+    return waiting.get() > 0;
+  }
+
+  boolean isInFlight() {
+    return inFlight.get() > waiting.get();
+  }
+
+  /** How long a segment has to wait for a request that is expected; see {@link ArrivalForecast}. */
+  long expectedWaitNanos(long segmentNanos, long nowNanos) {
+    synchronized (forecast) {
+      return forecast.waitNanos(segmentNanos, nowNanos);
+    }
+  }
+
+  double perSecond() {
+    synchronized (forecast) {
+      return forecast.perSecond();
+    }
+  }
+
+  long requests() {
+    return requests.sum();
+  }
+
+  private final class Counted implements ResultHandler {
+    private final ResultHandler handler;
+
+    Counted(ResultHandler handler) {
+      this.handler = handler;
+    }
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      return handler.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      try {
+        handler.completed(timings);
+      } finally {
+        end();
+      }
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      try {
+        handler.failed(error);
+      } finally {
+        end();
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+package io.pipelane.switcher.sharing;
+
+import io.pipelane.lanes.monitor.DeviceSample;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+/** The samples of a device's last minutes. Safe for any thread. */
+public final class SampleRing {
+  private static final Duration KEPT = Duration.ofMinutes(5);
+
+  /** Samples that come faster are not all kept. */
+  private static final Duration APART = Duration.ofMillis(50);
+
+  private final Deque<Timed> samples = new ArrayDeque<>();
+  private DeviceSample latest = DeviceSample.UNKNOWN;
+
+  /** A sample and when it was taken. */
+  public record Timed(long nanos, DeviceSample sample) {}
+
+  /** Adds the next one. */
+  synchronized void add(long nowNanos, DeviceSample sample) {
+    latest = sample;
+    if (samples.isEmpty() || nowNanos - samples.getLast().nanos >= APART.toNanos()) {
+      samples.addLast(new Timed(nowNanos, sample));
+    }
+    while (nowNanos - samples.getFirst().nanos > KEPT.toNanos()) {
+      samples.removeFirst();
+    }
+  }
+
+  /** The latest, kept or not. */
+  public synchronized DeviceSample latest() {
+    return latest;
+  }
+
+  /** Those that are kept, the oldest first. */
+  public synchronized List<Timed> kept() {
+    return List.copyOf(samples);
+  }
+}

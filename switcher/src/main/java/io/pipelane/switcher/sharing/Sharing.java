@@ -1,0 +1,183 @@
+package io.pipelane.switcher.sharing;
+
+import io.pipelane.config.SharingConfig;
+import io.pipelane.config.SharingConfig.Protection;
+import io.pipelane.config.StatusException;
+import io.pipelane.config.Thresholds;
+import io.pipelane.lanes.monitor.DeviceMonitor;
+import io.pipelane.lanes.monitor.DeviceSample;
+import java.lang.System.Logger.Level;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * What online and offline work share of a device: looks at it, steers the throttle and the state,
+ * and keeps the gate. {@link #look} belongs to one thread, everything else is for any.
+ */
+public final class Sharing implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(Sharing.class.getName());
+  private static final double PERCENT = 100;
+
+  /** k_L and k_H of MuxFlow's equation 2: a clock that has fallen weighs much more. */
+  private static final double LOW_CLOCK = 4;
+
+  private static final double HIGH_CLOCK = 0.1;
+
+  private final DeviceMonitor monitor;
+  private final OfflineGate gate;
+  private final SysMonitor states;
+  private final LaunchThrottle throttle;
+  private final DeviceLoad load;
+  private final SampleRing samples = new SampleRing();
+  private final Attainment attainment = new Attainment();
+  private final LongSupplier nanoClock;
+  private volatile Supplier<Attainment.Objectives> objectives = () -> Attainment.Objectives.NONE;
+  private volatile SharingOverview latest;
+  private long lookedNanos;
+
+  /**
+   * Sharing of a device that has not been looked at.
+   *
+   * @param lanes runs that compute at once
+   * @param leastShare of its own speed, what offline work keeps while online work is in flight
+   */
+  public Sharing(SharingSettings settings, int lanes, double leastShare, LongSupplier nanoClock) {
+    SharingConfig config = settings.config();
+    this.monitor = settings.monitor();
+    this.nanoClock = nanoClock;
+    this.gate =
+        new OfflineGate(
+            config.protection() == Protection.GATES,
+            leastShare,
+            lanes,
+            new OnlineWork(nanoClock),
+            nanoClock);
+    this.states = new SysMonitor(thresholds(config), config.overlimitPeriod(), Sharing::log);
+    this.throttle = new LaunchThrottle(config.targetLoadPercent() / PERCENT);
+    this.load = new DeviceLoad(config.clockThresholdPercent() / PERCENT, LOW_CLOCK, HIGH_CLOCK);
+    this.lookedNanos = nanoClock.getAsLong();
+    this.latest =
+        new SharingOverview(
+            SharingState.INIT, 1, 0, 0, monitor.source(), DeviceSample.UNKNOWN, gate.counts());
+  }
+
+  private static Map<SharingMetric, Thresholds> thresholds(SharingConfig config) {
+    Map<SharingMetric, Thresholds> thresholds = new EnumMap<>(SharingMetric.class);
+    for (SharingMetric metric : SharingMetric.values()) {
+      thresholds.put(
+          metric,
+          switch (metric) {
+            case UTILIZATION -> config.utilization();
+            case ACTIVITY -> config.activity();
+            case CLOCK -> config.clock();
+            case MEMORY -> config.memory();
+            case MEMORY_PRESSURE -> config.memoryPressure();
+            case ATTAINMENT -> config.attainment();
+          });
+    }
+    return thresholds;
+  }
+
+  private static void log(SysMonitor.Transition transition) {
+    boolean worse = transition.to().compareTo(SharingState.HEALTHY) > 0;
+    LOG.log(
+        worse ? Level.WARNING : Level.INFO,
+        "the device is {0}, it was {1}: {2}",
+        transition.to(),
+        transition.from(),
+        transition.reason());
+  }
+
+  /** What offline runs pass. */
+  public OfflineGate gate() {
+    return gate;
+  }
+
+  /** The device's last minutes. */
+  public SampleRing samples() {
+    return samples;
+  }
+
+  /** Has attainment be judged by counts of online requests, asked at every look. */
+  public void judgeBy(Supplier<Attainment.Objectives> counts) {
+    objectives = counts;
+  }
+
+  /** Looks at the device once, and steers by what it sees. */
+  public void look() {
+    long now = nanoClock.getAsLong();
+    DeviceSample sample;
+    try {
+      sample = monitor.sample();
+    } catch (StatusException e) {
+      states.disabled(String.valueOf(e.getMessage()));
+      publish(DeviceSample.UNKNOWN, 0, now);
+      return;
+    }
+    samples.add(now, sample);
+    OptionalDouble active =
+        sample.activity().isPresent() ? sample.activity() : sample.utilization();
+    double loaded = 0;
+    if (active.isPresent()) {
+      double clock = sample.isBusy() ? sample.clock().orElse(load.threshold()) : load.threshold();
+      loaded = load.of(active.getAsDouble(), clock);
+      gate.setShare(throttle.update(loaded, (now - lookedNanos) / 1e9));
+    }
+    lookedNanos = now;
+    states.observe(readings(sample, now), now);
+    publish(sample, loaded, now);
+  }
+
+  private Map<SharingMetric, Double> readings(DeviceSample sample, long now) {
+    Map<SharingMetric, Double> readings = new EnumMap<>(SharingMetric.class);
+    put(readings, SharingMetric.UTILIZATION, sample.utilization());
+    put(readings, SharingMetric.ACTIVITY, sample.activity());
+    if (sample.isBusy()) { // An idle device saves power.
+      put(readings, SharingMetric.CLOCK, sample.clock());
+    }
+    put(readings, SharingMetric.MEMORY, sample.memory());
+    put(readings, SharingMetric.MEMORY_PRESSURE, sample.memoryPressure());
+    put(readings, SharingMetric.ATTAINMENT, attainment.update(objectives.get(), now));
+    return readings;
+  }
+
+  private static void put(
+      Map<SharingMetric, Double> readings, SharingMetric metric, OptionalDouble share) {
+    share.ifPresent(value -> readings.put(metric, PERCENT * value));
+  }
+
+  private void publish(DeviceSample sample, double loaded, long now) {
+    gate.setState(states.state());
+    latest =
+        new SharingOverview(
+            states.state(),
+            throttle.share(),
+            loaded,
+            states.entries(now),
+            monitor.source(),
+            sample,
+            gate.counts());
+  }
+
+  /** As it was looked at last, with counts of now. */
+  public SharingOverview overview() {
+    SharingOverview seen = latest;
+    return new SharingOverview(
+        seen.state(),
+        seen.share(),
+        seen.load(),
+        seen.overlimitEntries(),
+        seen.source(),
+        seen.sample(),
+        gate.counts());
+  }
+
+  /** Looks no more. */
+  @Override
+  public void close() {
+    monitor.close();
+  }
+}

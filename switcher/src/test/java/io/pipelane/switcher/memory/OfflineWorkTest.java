@@ -1,0 +1,117 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+/** Offline work on a device of ten pages, of which it may hold four. */
+class OfflineWorkTest extends DaemonTest {
+  @Override
+  ResidencySettings residency() {
+    ResidencySettings all = ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
+    return new ResidencySettings(all.config(), all.profiles(), all.costs(), 0.4);
+  }
+
+  private Future<Lease> offline(ImportedModel model) {
+    return threads.submit(() -> daemon.acquire(model.version(), Priority.OFFLINE, () -> {}));
+  }
+
+  /** Completes copies until the run has all it needs. */
+  private Lease brought(Future<Lease> lease) throws Exception {
+    while (!lease.isDone()) {
+      device.completeAll();
+      Thread.onSpinWait();
+    }
+    device.completeAll();
+    return lease.get();
+  }
+
+  @Test
+  void acquire_offline_comesPageByPageAndIsCounted() throws Exception {
+    ImportedModel model = registered("offline", 2, 2);
+    Lease lease = brought(offline(model));
+    requireContent(lease, model);
+    lease.close();
+    TransferCounters counters = daemon.counters();
+    assertEquals(new TransferCounters.Offline(1, 4 * PAGE, 0), counters.offline());
+    assertEquals(4, counters.copies(), "a page each");
+  }
+
+  @Test
+  void makeRoom_offlineIsUsedMore_givesWayFirst() throws Exception {
+    ImportedModel online = registered("online", 3);
+    use(online);
+    ImportedModel offline = registered("offline", 4);
+    for (int i = 0; i < 100; i++) {
+      brought(offline(offline)).close();
+    }
+    use(registered("other", 7));
+    assertEquals(3, residentPages(online));
+    assertEquals(0, residentPages(offline));
+    assertEquals(4, daemon.counters().offline().pagesTakenBack());
+  }
+
+  @Test
+  void makeRoom_offlineWorkUsesAnOnlineModel_itStaysOnline() throws Exception {
+    ImportedModel shared = registered("shared", 3);
+    use(shared);
+    brought(offline(shared)).close();
+    brought(offline(registered("offline", 4))).close();
+    use(registered("other", 7));
+    assertEquals(3, residentPages(shared));
+  }
+
+  @Test
+  void acquire_offlineModelLargerThanTheQuota_isRefusedWithBothNumbers() {
+    ImportedModel large = registered("large", 5);
+    StatusException refusal =
+        assertThrows(
+            StatusException.class,
+            () -> daemon.acquire(large.version(), Priority.OFFLINE, () -> {}));
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
+    assertTrue(String.valueOf(refusal.getMessage()).contains("sharing.offline-memory-percent"));
+    use(large);
+    assertEquals(5, residentPages(large), "online it is served");
+  }
+
+  @Test
+  void acquire_otherOfflineRunsHoldTheQuota_waitsForThem() throws Exception {
+    Lease first = brought(offline(registered("first", 3)));
+    Future<Lease> second = offline(registered("second", 2));
+    Future<?> online = threads.submit(() -> use(registered("online", 5)));
+    online.get();
+    assertTrue(!second.isDone(), "three and two are more than four");
+    first.close();
+    brought(second).close();
+  }
+
+  @Test
+  void acquire_offlineIsComingIn_onlineGoesFirst() throws Exception {
+    ImportedModel model = registered("offline", 4);
+    Future<Lease> offline = offline(model);
+    await(() -> device.pending() > 0);
+    ImportedModel other = registered("online", 2, 2);
+    use(other);
+    brought(offline).close();
+    assertEquals(4, residentPages(other));
+  }
+
+  @Test
+  void acquire_offlineIsComingIn_onlineRequestForTheSameModelHurriesIt() throws Exception {
+    ImportedModel model = registered("both", 4);
+    Future<Lease> offline = offline(model);
+    await(() -> device.pending() > 0);
+    Future<Lease> online = threads.submit(() -> daemon.acquire(model.version()));
+    brought(online).close();
+    brought(offline).close();
+    assertTrue(daemon.counters().copies() < 4, "the rest came in one");
+  }
+}

@@ -1,0 +1,187 @@
+package io.pipelane.switcher.schedule;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.schedule.Turns.Turn;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.OnlineWork;
+import io.pipelane.switcher.sharing.SharingState;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Offline runs of ten segments at the gate, with threads as lanes have them. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class GateTurnsTest {
+  private static final int SEGMENTS = 10;
+  private static final int LANES = 2;
+
+  private final Estimates estimates = new Estimates(_ -> 0);
+  private final OnlineWork online = new OnlineWork(System::nanoTime);
+  private final OfflineGate gate = new OfflineGate(true, 0, LANES, online, System::nanoTime);
+  private final RequestQueue queue =
+      new RequestQueue(
+          SchedulingPolicies.of(
+              PipelaneConfig.defaults().scheduling(),
+              estimates,
+              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE),
+              gate::mayBegin),
+          estimates,
+          LANES,
+          1_000_000,
+          Long.MAX_VALUE,
+          System::nanoTime);
+  private final Turns turns = new Turns(LANES, queue, estimates, _ -> true, gate, System::nanoTime);
+  private final AtomicInteger ended = new AtomicInteger();
+
+  private void submit(Priority priority) {
+    InferenceRequest asked = Requests.request("m", OptionalLong.empty());
+    if (priority == Priority.ONLINE) {
+      queue.submit(asked, online.begin(new Ignored()));
+    } else {
+      queue.submit(asked.offline(), new Ignored());
+    }
+  }
+
+  private static boolean isOffline(Turn turn) {
+    return turn.progress().request().request().priority() == Priority.OFFLINE;
+  }
+
+  private List<Future<?>> serve(ExecutorService threads, Consumer<Turn> run) {
+    List<Future<?>> lanes = new ArrayList<>();
+    for (int i = 0; i < 2 * LANES; i++) {
+      lanes.add(threads.submit(() -> serve(run)));
+    }
+    return lanes;
+  }
+
+  private void serve(Consumer<Turn> run) {
+    Turn turn = turns.newTurn();
+    for (@Nullable QueuedRequest next = turn.next(); next != null; next = turn.next()) {
+      turn.progress().segments(SEGMENTS);
+      run.accept(turn);
+      next.handler().completed(new InferenceTimings(0, 0, 0));
+      ended.incrementAndGet();
+    }
+  }
+
+  private void awaitEnded(int count) {
+    while (ended.get() < count) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void offlineRun_onlineRequestComesAndGoes_isHeldMeanwhile() throws Exception {
+    CountDownLatch atGate = new CountDownLatch(1);
+    CountDownLatch mayPass = new CountDownLatch(1);
+    CountDownLatch mayAnswer = new CountDownLatch(1);
+    AtomicInteger segment = new AtomicInteger();
+    Consumer<Turn> run =
+        turn -> {
+          if (!isOffline(turn)) {
+            await(mayAnswer);
+            return;
+          }
+          for (int i = 0; i < SEGMENTS; i++) {
+            if (i == 3) {
+              atGate.countDown();
+              await(mayPass);
+            }
+            turn.beforeSegment(i);
+            segment.set(i);
+          }
+        };
+    try (ExecutorService threads = Executors.newFixedThreadPool(2 * LANES)) {
+      List<Future<?>> lanes = serve(threads, run);
+      submit(Priority.OFFLINE);
+      atGate.await();
+      submit(Priority.ONLINE);
+      mayPass.countDown();
+      submit(Priority.OFFLINE);
+      while (turns.preemptions().runs() == 0) {
+        Thread.onSpinWait();
+      }
+      assertEquals(2, segment.get(), "held, though a lane is idle");
+      assertFalse(gate.mayBegin());
+      assertEquals(0, ended.get());
+      mayAnswer.countDown();
+      awaitEnded(3);
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
+      }
+    }
+    assertEquals(SEGMENTS - 1, segment.get());
+    assertTrue(gate.counts().heldNanos() > 0);
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError("nobody interrupts a run", e);
+    }
+  }
+
+  /** Whatever comes, states and memory included, all of it ends. */
+  @Test
+  void manyRequestsOfBothClasses_allEnd() throws Exception {
+    long seed = new Random().nextLong();
+    AtomicInteger computing = new AtomicInteger();
+    Consumer<Turn> run =
+        turn -> {
+          Random random = new Random(seed + ended.get());
+          if (random.nextInt(5) == 0) {
+            turn.leave();
+            Thread.onSpinWait();
+            turn.retake();
+          }
+          for (int i = 0; i < SEGMENTS; i++) {
+            turn.beforeSegment(i);
+            assertTrue(computing.incrementAndGet() <= LANES, () -> "seed " + seed);
+            Thread.onSpinWait();
+            computing.decrementAndGet();
+          }
+        };
+    int requests = 4_000;
+    try (ExecutorService threads = Executors.newFixedThreadPool(2 * LANES)) {
+      List<Future<?>> lanes = serve(threads, run);
+      Random random = new Random(seed);
+      SharingState[] states = SharingState.values();
+      for (int i = 0; i < requests; i++) {
+        submit(random.nextInt(3) == 0 ? Priority.ONLINE : Priority.OFFLINE);
+        if (random.nextInt(20) == 0) {
+          gate.setState(states[random.nextInt(states.length)]);
+          gate.setShare(0.5 + random.nextDouble() / 2);
+        }
+        if (random.nextInt(8) == 0) {
+          Thread.onSpinWait();
+        }
+      }
+      gate.setState(SharingState.HEALTHY);
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
+      }
+    }
+    assertEquals(requests, ended.get(), () -> "seed " + seed);
+    assertEquals(0, gate.counts().offlineRunning());
+  }
+}

@@ -1,0 +1,108 @@
+package io.pipelane.switcher.sharing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class OfflineGateTest {
+  private static final long SEGMENT = 1_000_000;
+
+  private final AtomicLong now = new AtomicLong();
+  private final OnlineWork online = new OnlineWork(now::get);
+  private final OfflineGate gate = new OfflineGate(true, 0, 1, online, now::get);
+  private final AtomicInteger told = new AtomicInteger();
+
+  private static ResultHandler nobody() {
+    return new ResultHandler() {
+      @Override
+      public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+        throw new AssertionError("nothing is run here");
+      }
+
+      @Override
+      public void completed(InferenceTimings timings) {}
+
+      @Override
+      public void failed(StatusException error) {}
+    };
+  }
+
+  @Test
+  void onlineWorkInFlight_closesUntilItHasEnded() {
+    gate.onOpened(told::incrementAndGet);
+    ResultHandler first = online.begin(nobody());
+    ResultHandler second = online.begin(nobody());
+    assertFalse(gate.mayBegin());
+    assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+    first.completed(new InferenceTimings(0, 0, 0));
+    assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+    assertEquals(0, told.get());
+    second.failed(new StatusException(Status.INTERNAL, "as a test wants it"));
+    assertEquals(1, told.get());
+    assertEquals(0, gate.waitNanos(SEGMENT, 0));
+    assertTrue(gate.mayBegin());
+  }
+
+  /** Else both would wait for each other: it may be a held run's memory. */
+  @Test
+  void onlineWorkWaitsForMemory_opens() {
+    gate.onOpened(told::incrementAndGet);
+    online.begin(nobody());
+    gate.setState(SharingState.OVERLIMIT);
+    online.waitsForMemory();
+    assertTrue(told.get() > 0);
+    assertEquals(0, gate.waitNanos(SEGMENT, 0));
+    online.hasMemory();
+    assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+  }
+
+  @Test
+  void unhealthyDevice_takesNoNewRunsAndLetsOthersGoOn() {
+    gate.setState(SharingState.UNHEALTHY);
+    assertFalse(gate.mayBegin());
+    assertEquals(0, gate.waitNanos(SEGMENT, 0));
+    gate.setState(SharingState.OVERLIMIT);
+    assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+    gate.close();
+    assertEquals(0, gate.waitNanos(SEGMENT, 0), "what was taken comes to its end");
+  }
+
+  @Test
+  void share_pausesInProportionToTheSegment() {
+    gate.setShare(0.25);
+    now.set(100);
+    assertEquals(3 * SEGMENT, gate.waitNanos(SEGMENT, 100));
+    now.addAndGet(SEGMENT);
+    assertEquals(2 * SEGMENT, gate.waitNanos(SEGMENT, 100));
+    now.addAndGet(2 * SEGMENT);
+    assertEquals(0, gate.waitNanos(SEGMENT, 100));
+  }
+
+  @Test
+  void leastShare_isHadWhileOnlineWorkIsInFlight() {
+    OfflineGate shared = new OfflineGate(true, 0.5, 1, online, now::get);
+    online.begin(nobody());
+    assertEquals(SEGMENT, shared.waitNanos(SEGMENT, 0));
+    assertEquals(0, shared.waitNanos(0, 0));
+  }
+
+  @Test
+  void asManyRunsAsAllowed_noMoreBegin() {
+    gate.begin();
+    assertFalse(gate.mayBegin());
+    gate.end();
+    assertTrue(gate.mayBegin());
+    assertEquals(1, gate.counts().offlineRuns());
+  }
+}

@@ -1,0 +1,132 @@
+package io.pipelane.switcher.sharing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.monitor.DeviceMonitor;
+import io.pipelane.lanes.monitor.DeviceSample;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class SharingTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  private final AtomicLong now = new AtomicLong();
+  private DeviceSample sample = sample(0.2, 1, 0.5);
+  private boolean lost;
+  private final Sharing sharing =
+      new Sharing(
+          new SharingSettings(
+              PipelaneConfig.of(Map.of("sharing.memory", "80/90/95")).sharing(), new Recorded()),
+          1,
+          0,
+          now::get);
+
+  private final class Recorded implements DeviceMonitor {
+    @Override
+    public DeviceSample sample() {
+      if (lost) {
+        throw new StatusException(Status.DEVICE_FAILURE, "the GPU is lost");
+      }
+      return sample;
+    }
+
+    @Override
+    public String source() {
+      return "a recording";
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private static DeviceSample sample(double activity, double clock, double memory) {
+    return new DeviceSample(
+        OptionalDouble.of(activity),
+        OptionalDouble.of(activity),
+        OptionalDouble.of(clock),
+        OptionalDouble.of(memory),
+        OptionalDouble.empty(),
+        OptionalDouble.empty(),
+        OptionalDouble.empty(),
+        OptionalLong.empty(),
+        OptionalLong.empty());
+  }
+
+  private SharingState look() {
+    now.addAndGet(SECOND / 10);
+    sharing.look();
+    return sharing.overview().state();
+  }
+
+  @Test
+  void look_memoryFillsUp_gateClosesAndOpensAgain() {
+    assertEquals(SharingState.HEALTHY, look());
+    sample = sample(0.2, 1, 0.96);
+    assertEquals(SharingState.OVERLIMIT, look());
+    assertEquals(OfflineGate.UNTIL_TOLD, sharing.gate().waitNanos(1, 0));
+    sample = sample(0.2, 1, 0.5);
+    now.addAndGet(SECOND);
+    assertEquals(SharingState.UNHEALTHY, look());
+    assertEquals(SharingState.HEALTHY, look());
+    assertEquals(1, sharing.overview().overlimitEntries());
+  }
+
+  @Test
+  void look_clockFallsUnderLoad_throttles() {
+    for (int i = 0; i < 20; i++) {
+      sample = sample(0.95, 0.65, 0.5);
+      look();
+    }
+    assertTrue(sharing.overview().share() < 0.5, () -> "share " + sharing.overview().share());
+    assertTrue(sharing.overview().load() > 1);
+  }
+
+  /** It saves power while it has nothing to do. */
+  @Test
+  void look_idleDeviceWithALowClock_isHealthyAndNotThrottled() {
+    sample = sample(0.01, 0.1, 0.5);
+    assertEquals(SharingState.HEALTHY, look());
+    assertEquals(1, sharing.overview().share());
+  }
+
+  @Test
+  void look_deviceIsLost_isDisabledUntilItReturns() {
+    look();
+    lost = true;
+    assertEquals(SharingState.DISABLED, look());
+    lost = false;
+    assertEquals(SharingState.INIT, look());
+    assertEquals(SharingState.HEALTHY, look());
+  }
+
+  @Test
+  void look_objectivesAreMissed_stopsOfflineWork() {
+    AtomicLong met = new AtomicLong();
+    AtomicLong judged = new AtomicLong();
+    sharing.judgeBy(() -> new Attainment.Objectives(met.get(), judged.get()));
+    assertEquals(SharingState.HEALTHY, look());
+    judged.set(100);
+    met.set(96);
+    assertEquals(SharingState.HEALTHY, look());
+    judged.set(200);
+    met.set(150);
+    assertEquals(SharingState.OVERLIMIT, look());
+  }
+
+  @Test
+  void samples_areKeptForMinutesAndNoLonger() {
+    for (int i = 0; i < 3_600; i++) {
+      look();
+    }
+    int kept = sharing.samples().kept().size();
+    assertTrue(kept > 2_900 && kept <= 3_001, () -> kept + " are kept");
+    assertEquals(sample, sharing.samples().latest());
+  }
+}
