@@ -58,7 +58,7 @@ public final class AcceleratorOptions {
    *
    * @param work where one of the class path is unpacked
    */
-  public Path library(Path work) {
+  public static Path library(Path work) {
     Optional<Path> configured =
         ConfigLoader.load(null, System.getenv(), Map.of()).config().runtime().library();
     return OrtLibrary.locate(configured, work.resolve("cache"));

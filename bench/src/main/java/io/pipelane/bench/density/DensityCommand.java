@@ -79,7 +79,7 @@ public final class DensityCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     Path work = options.work();
-    Path library = accelerated.library(work);
+    Path library = AcceleratorOptions.library(work);
     ModelCase modelCase = accelerated.modelCase(model);
     Results results = new Results(DensityColumns.TITLE, DensityColumns.ALL, DensityColumns.NOTES);
     try (Accelerator accelerator =

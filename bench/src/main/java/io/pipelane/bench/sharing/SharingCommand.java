@@ -1,9 +1,9 @@
 package io.pipelane.bench.sharing;
 
+import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.ConfigLoader;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -147,12 +147,9 @@ public final class SharingCommand implements Callable<Integer> {
     values.put("queue.max-requests", "1000000");
     values.put("sharing.protection", way.protection());
     values.put("sharing.offline-memory-percent", "100");
-    if (!device.equals("cpu")) {
-      ConfigLoader.load(null, System.getenv(), Map.of())
-          .config()
-          .runtime()
-          .library()
-          .ifPresent(folder -> values.put("runtime.library", folder.toString()));
+    if (!device.equals("cpu")) { // The providers lie beside the library.
+      Path library = AcceleratorOptions.library(work);
+      values.put("runtime.library", library.toAbsolutePath().resolveSibling("").toString());
     }
     values.putAll(settings);
     return LocalPipelane.start(models, work, values);

@@ -113,7 +113,7 @@ public final class SwitchCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     work = Files.createDirectories(work.toAbsolutePath().normalize());
-    Path library = accelerated.library(work);
+    Path library = AcceleratorOptions.library(work);
     List<ModelCase> cases = models.stream().map(accelerated::modelCase).toList();
     Measurements measurements = new Measurements();
     Map<String, String> provenance;
