@@ -331,13 +331,23 @@ final class Turns {
     }
 
     private void pause() {
+      pause(true);
+    }
+
+    /**
+     * Waits for a turn.
+     *
+     * @param mayResume whether an offline run may take a turn that is free already; if not, that is
+     *     somebody else's, who was told of it
+     */
+    private void pause(boolean mayResume) {
       long begin = nanoClock.getAsLong();
       remainingNanos = progress().remainingNanos(begin);
       paused.add(this);
-      boolean offline = isOffline();
+      boolean looks = isOffline() && mayResume;
       while (!held) {
-        long wait = offline ? gateWaitNanos() : 0;
-        if (offline && wait == 0 && free > 0) {
+        long wait = isOffline() ? gateWaitNanos() : 0;
+        if (looks && wait == 0 && free > 0) {
           free--;
           resume(this);
         } else if (wait == 0 || wait == OfflineGate.UNTIL_TOLD) {
@@ -349,6 +359,7 @@ final class Turns {
             // Nobody has a reason to interrupt a lane's thread; the run goes on.
           }
         }
+        looks = isOffline();
       }
       progress().waited(nanoClock.getAsLong() - begin);
     }
@@ -422,7 +433,7 @@ final class Turns {
           held = false;
           free++;
           freed.signal();
-          pause();
+          pause(false);
         }
       } finally {
         lock.unlock();

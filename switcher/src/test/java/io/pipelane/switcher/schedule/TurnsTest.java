@@ -81,10 +81,14 @@ class TurnsTest {
 
   /** A long run in whose fourth segment others come; the short ones take no time. */
   private List<String> longRunMeets(String... others) throws Exception {
+    return longRunMeets(Priority.ONLINE, others);
+  }
+
+  private List<String> longRunMeets(Priority priority, String... others) throws Exception {
     Turns turns = turns(1);
     CountDownLatch submitted = new CountDownLatch(1);
     CountDownLatch atGate = new CountDownLatch(1);
-    submit("long");
+    submit("long", priority);
     Consumer<Turn> run =
         turn -> {
           turn.progress().segments(SEGMENTS);
@@ -140,6 +144,12 @@ class TurnsTest {
   @Test
   void srtf_oneThatIsLongerThanWhatIsLeft_waits() throws Exception {
     assertEquals(List.of("long", "long"), longRunMeets("long"));
+  }
+
+  @Test
+  void offline_givesWayToLongerOnes() throws Exception {
+    assertEquals(
+        List.of("short", "middle", "long"), longRunMeets(Priority.OFFLINE, "middle", "short"));
   }
 
   @Test
