@@ -1,6 +1,5 @@
 package io.pipelane.runtime;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -76,27 +75,20 @@ public final class IoBinding implements AutoCloseable {
 
   /** What the last run returned, in the order in which outputs were first wanted; close each. */
   public List<OrtTensor> outputs() {
-    try (Arena scratch = Arena.ofConfined()) {
-      MemorySegment values = scratch.allocate(ADDRESS);
-      MemorySegment count = scratch.allocate(JAVA_LONG);
-      api.call(
-          OrtApi.GET_BOUND_OUTPUT_VALUES,
-          binding,
-          environment.defaultAllocator(),
-          values.address(),
-          count.address());
-      long array = values.get(JAVA_LONG, 0);
-      int size = (int) count.get(JAVA_LONG, 0);
-      MemorySegment addresses = MemorySegment.ofAddress(array).reinterpret(8L * size);
-      List<OrtTensor> result = new ArrayList<>(size);
-      for (int i = 0; i < size; i++) {
-        result.add(OrtTensor.owning(environment, addresses.getAtIndex(JAVA_LONG, i)));
-      }
-      if (array != 0) {
-        api.call(OrtApi.ALLOCATOR_FREE, environment.defaultAllocator(), array);
-      }
-      return result;
+    MemorySegment results = api.results();
+    long out = results.address();
+    api.call(OrtApi.GET_BOUND_OUTPUT_VALUES, binding, environment.defaultAllocator(), out, out + 8);
+    long array = results.getAtIndex(JAVA_LONG, 0);
+    int size = (int) results.getAtIndex(JAVA_LONG, 1);
+    MemorySegment addresses = MemorySegment.ofAddress(array).reinterpret(8L * size);
+    List<OrtTensor> result = new ArrayList<>(size);
+    for (int i = 0; i < size; i++) {
+      result.add(OrtTensor.owning(environment, addresses.getAtIndex(JAVA_LONG, i)));
     }
+    if (array != 0) {
+      api.call(OrtApi.ALLOCATOR_FREE, environment.defaultAllocator(), array);
+    }
+    return result;
   }
 
   /** Lets go of the outputs of the last run, so that their memory is free once they are closed. */

@@ -121,7 +121,8 @@ final class OrtApi {
   private static final MethodHandle TAKES_5 = taking(5);
   private static final MethodHandle TAKES_7 = taking(7);
 
-  private static final int RESULTS = 3;
+  /** Longs that {@link #results} has room for. */
+  static final int RESULTS = 16;
 
   /**
    * Where a thread's calls write their result: read before the next call, as every function writes
@@ -259,7 +260,7 @@ final class OrtApi {
     }
   }
 
-  /** Room for three results of a call on this thread, valid until its next call. */
+  /** Room for results of a call on this thread, and what it reads, valid until its next call. */
   MemorySegment results() {
     return RESULT.get();
   }

@@ -32,25 +32,39 @@ public final class OrtTensor implements AutoCloseable {
    */
   public static OrtTensor over(
       OrtEnvironment environment, long address, long byteSize, TensorType type, Shape shape) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment dimensions = arena.allocate(JAVA_LONG, Math.max(1, shape.rank()));
-      for (int d = 0; d < shape.rank(); d++) {
-        dimensions.setAtIndex(JAVA_LONG, d, shape.dimension(d));
-      }
-      MemorySegment out = arena.allocate(JAVA_LONG);
-      environment
-          .api()
-          .call(
-              OrtApi.CREATE_TENSOR_WITH_DATA_AS_VALUE,
-              environment.memoryInfo(),
-              address,
-              byteSize,
-              dimensions.address(),
-              shape.rank(),
-              type.onnx(),
-              out.address());
-      return new OrtTensor(environment, out.get(JAVA_LONG, 0));
+    if (shape.rank() < OrtApi.RESULTS) {
+      return over(environment, address, byteSize, type, shape, environment.api().results());
     }
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment scratch = arena.allocate(JAVA_LONG, 1 + shape.rank());
+      return over(environment, address, byteSize, type, shape, scratch);
+    }
+  }
+
+  /** The same with room for the result and, behind it, the dimensions. */
+  private static OrtTensor over(
+      OrtEnvironment environment,
+      long address,
+      long byteSize,
+      TensorType type,
+      Shape shape,
+      MemorySegment scratch) {
+    for (int d = 0; d < shape.rank(); d++) {
+      scratch.setAtIndex(JAVA_LONG, 1 + d, shape.dimension(d));
+    }
+    long out = scratch.address();
+    environment
+        .api()
+        .call(
+            OrtApi.CREATE_TENSOR_WITH_DATA_AS_VALUE,
+            environment.memoryInfo(),
+            address,
+            byteSize,
+            out + JAVA_LONG.byteSize(),
+            shape.rank(),
+            type.onnx(),
+            out);
+    return new OrtTensor(environment, scratch.get(JAVA_LONG, 0));
   }
 
   /**
@@ -79,25 +93,30 @@ public final class OrtTensor implements AutoCloseable {
     }
   }
 
+  /** What a tensor is, but for its elements. */
+  public record Form(TensorType type, Shape shape) {}
+
   public TensorType type() {
-    return TensorType.ofOnnx(describe().get(JAVA_INT, 0));
+    return form().type();
   }
 
   public Shape shape() {
-    MemorySegment description = describe();
-    long rank = description.getAtIndex(JAVA_LONG, 2);
-    long dimensions = description.getAtIndex(JAVA_LONG, 1);
-    return Shape.of(MemorySegment.ofAddress(dimensions).reinterpret(8 * rank).toArray(JAVA_LONG));
+    return form().shape();
   }
 
-  /** The element type, a pointer to the dimensions, and their number. */
-  private MemorySegment describe() {
+  /** Both, by one call: the element type, a pointer to the dimensions, and their number. */
+  public Form form() {
     OrtApi api = environment.api();
     MemorySegment results = api.results();
     long out = results.address();
     api.call(
         OrtApi.GET_TENSOR_ELEMENT_TYPE_AND_SHAPE_DATA_REFERENCE, value, out, out + 8, out + 16);
-    return results;
+    TensorType type = TensorType.ofOnnx(results.get(JAVA_INT, 0));
+    long dimensions = results.getAtIndex(JAVA_LONG, 1);
+    long rank = results.getAtIndex(JAVA_LONG, 2);
+    return new Form(
+        type,
+        Shape.of(MemorySegment.ofAddress(dimensions).reinterpret(8 * rank).toArray(JAVA_LONG)));
   }
 
   /** Whether the elements lie in memory that the processor reads. */

@@ -87,8 +87,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.memory = memory;
     this.sessions = sessions;
     this.profiles = settings.profiles();
-    int spare =
-        sessions.givesWayAtGates() && settings.scheduling().preemption() ? settings.lanes() : 0;
+    int spare = settings.scheduling().preemption() ? settings.lanes() : 0;
     double leastShare = settings.scheduling().offlineSharePercent() / 100.0;
     sharing = new Sharing(settings.sharing(), settings.lanes(), leastShare, clock);
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes() + spare);
@@ -266,7 +265,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     boolean online = request.priority() == Priority.ONLINE;
     ResultHandler told = online ? sharing.gate().online().begin(handler) : handler;
     try {
-      return queue.submit(request, told);
+      Ticket ticket = queue.submit(request, told);
+      threads.requestCame();
+      return ticket;
     } catch (StatusException e) {
       if (online) {
         sharing.gate().online().end();

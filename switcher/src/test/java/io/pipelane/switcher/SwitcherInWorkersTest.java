@@ -10,6 +10,6 @@ class SwitcherInWorkersTest extends SwitcherContract {
     super(
         TestDevices.openForWorkers(WEIGHTS, PAGE),
         (device, memory) ->
-            TestDevices.workers((SharedDevice) device, LANES, 1, Duration.ofSeconds(20)));
+            TestDevices.workers((SharedDevice) device, 2 * LANES, 1, Duration.ofSeconds(20)));
   }
 }

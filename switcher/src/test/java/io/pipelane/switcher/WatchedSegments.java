@@ -64,11 +64,6 @@ final class WatchedSegments implements SessionFactory {
   }
 
   @Override
-  public boolean givesWayAtGates() {
-    return sessions.givesWayAtGates();
-  }
-
-  @Override
   public ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
     ModelSession session = sessions.gated(model, address, lane, constants);

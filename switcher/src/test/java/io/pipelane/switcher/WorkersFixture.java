@@ -39,7 +39,7 @@ final class WorkersFixture implements AutoCloseable {
 
   WorkersFixture(Class<?> program, SwitchOn switchOn, int standbys, Duration hangTimeout) {
     assumeTrue(device.pages().pageBytes() < WEIGHTS, "pages are small enough for these models");
-    workers = TestDevices.workers(device, program, LANES, switchOn, standbys, hangTimeout);
+    workers = TestDevices.workers(device, program, 2 * LANES, switchOn, standbys, hangTimeout);
     switcher =
         new Switcher(
             device,

@@ -26,11 +26,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LaneTable {
   /*
-   * Three things differ from the paper's listing. Joining a lane is checked against the safety
+   * Four things differ from the paper's listing. Joining a lane is checked against the safety
    * condition, which the listing leaves out although the job's persistent memory counts. A lane is
    * replaced only by a larger one, as its other jobs still run in it; a smaller one would be a case
-   * for joining. And lanes are not moved: each has an address range of its own, so they leave no
-   * gaps between them.
+   * for joining. Of equal lanes the one with fewest jobs is joined, which the listing leaves open:
+   * many equal jobs would all go to one otherwise. And lanes are not moved: each has an address range
+   * of its own, so they leave no gaps between them.
    *
    * A lane keeps its size until its last job has left. An arrival never makes room, so pending jobs
    * are tried again only when a job leaves or persistent memory shrinks; they are tried in the order
@@ -272,7 +273,7 @@ public final class LaneTable {
     Lane smallest = null;
     for (Lane lane : lanes) {
       if (lane.bytes >= job.ephemeralBytes()) {
-        best = best == null || lane.bytes < best.bytes ? lane : best;
+        best = best == null || isBetter(lane, best) ? lane : best;
       } else if (job.ephemeralBytes() - lane.bytes <= room) {
         smallest = smallest == null || lane.bytes < smallest.bytes ? lane : smallest;
       }
@@ -287,6 +288,11 @@ public final class LaneTable {
       return new Replaced(job, smallest.id, former);
     }
     return null;
+  }
+
+  /** Whether a lane that is large enough is a better match than another one. */
+  private static boolean isBetter(Lane lane, Lane other) {
+    return lane.bytes < other.bytes || (lane.bytes == other.bytes && lane.jobs < other.jobs);
   }
 
   private void enter(Job job, Lane lane, long bytes) {

@@ -152,7 +152,6 @@ final class CpuSession implements ModelSession {
       for (InputTensor input : invocation.inputs()) {
         bind(binding, input, region, copies);
       }
-      binding.clearOutputs();
       invocation.outputs().forEach(binding::output);
       clock.begin();
       binding.run(clock);

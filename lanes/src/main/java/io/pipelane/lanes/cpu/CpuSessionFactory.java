@@ -41,11 +41,6 @@ public final class CpuSessionFactory implements SessionFactory {
   }
 
   @Override
-  public boolean givesWayAtGates() {
-    return true;
-  }
-
-  @Override
   public ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
     long window = model.plan().inPlace().isEmpty() ? 0 : ranges.windowAddress(address);

@@ -11,14 +11,14 @@ public final class HostOutput {
 
   /** Copies an output to where it is wanted, encoding strings. */
   public static void place(String name, OrtTensor output, Invocation invocation) {
-    TensorType type = output.type();
-    if (type == TensorType.BYTES) {
+    OrtTensor.Form form = output.form();
+    if (form.type() == TensorType.BYTES) {
       long bytes = StringTensors.encodedSize(output);
-      StringTensors.encode(output, invocation.place(name, type, output.shape(), bytes));
+      StringTensors.encode(output, invocation.place(name, form.type(), form.shape(), bytes));
     } else {
       MemorySegment data = output.data();
-      if (!invocation.takes(name, type, output.shape(), data)) {
-        invocation.place(name, type, output.shape(), data.byteSize()).copyFrom(data);
+      if (!invocation.takes(name, form.type(), form.shape(), data)) {
+        invocation.place(name, form.type(), form.shape(), data.byteSize()).copyFrom(data);
       }
     }
   }

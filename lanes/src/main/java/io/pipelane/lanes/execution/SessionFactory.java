@@ -13,14 +13,6 @@ public interface SessionFactory extends AutoCloseable {
   boolean boundToLane();
 
   /**
-   * Whether runs compute on the thread that calls them and ask at each gate whether they may go on,
-   * see {@link WeightArrivals#giveWay}.
-   */
-  default boolean givesWayAtGates() {
-    return false;
-  }
-
-  /**
    * Builds a session whose weights arrive segment by segment; its range need not be mapped. Models
    * of one structure may share it, if their weights take turns at the address.
    *

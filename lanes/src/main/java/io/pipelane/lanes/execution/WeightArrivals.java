@@ -6,6 +6,9 @@ import java.util.List;
 
 /** The weights of one run, some of which may still be on their way. Belongs to the run's thread. */
 public interface WeightArrivals {
+  /** As many segments as there are. */
+  int ALL = Integer.MAX_VALUE;
+
   /** Weights that are all there. */
   WeightArrivals PRESENT =
       new WeightArrivals() {
@@ -39,10 +42,36 @@ public interface WeightArrivals {
   List<DeviceEvent> before(int segment);
 
   /**
-   * A run whose device computes on the calling thread is about to compute a segment, whose weights
-   * are there; blocks while something more urgent computes in its place. It keeps its memory.
+   * How many segments a device that is given work ahead of its time may be given at once, as what
+   * it has got cannot be stopped; {@link #ALL} for a run that comes to its end.
+   */
+  default int segmentsAhead() {
+    return ALL;
+  }
+
+  /**
+   * The run is about to compute a segment, whose weights are there or on their way, and computes no
+   * other; blocks while something more urgent computes in its place. It keeps its memory. Devices
+   * that are given work ahead ask only where {@link #segmentsAhead} says how far ahead.
    */
   default void giveWay(int segment) {}
+
+  /**
+   * The run is about to compute in another process, where nobody can ask {@link #giveWay}.
+   *
+   * @param word stops it there instead, until what is returned is closed
+   */
+  default Elsewhere computesElsewhere(StopWord word) {
+    return () -> {};
+  }
+
+  /** The time that a run spends in another process. */
+  @FunctionalInterface
+  interface Elsewhere extends AutoCloseable {
+    /** The run is over there; the stop word is used no longer. */
+    @Override
+    void close();
+  }
 
   /** Tells how long a device that waits by itself has waited. */
   void stalled(long nanos);

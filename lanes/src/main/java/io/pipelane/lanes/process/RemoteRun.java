@@ -34,6 +34,7 @@ final class RemoteRun implements AutoCloseable {
   private final List<Long> allocated = new ArrayList<>();
   private @Nullable ExpectedTime time;
   private long awakeNanos;
+  private volatile boolean stopped;
   private @Nullable List<String> notes;
 
   RemoteRun(
@@ -80,12 +81,13 @@ final class RemoteRun implements AutoCloseable {
     try (ArrivalPublisher arrivals =
         new ArrivalPublisher(weights, model.segments(), end.arrivals())) {
       Conversation conversation =
-          new Conversation(worker, end, settings.hangTimeout(), arrivals::isUnderWay);
+          new Conversation(
+              worker, end, settings.hangTimeout(), () -> arrivals.isUnderWay() || end.isStopped());
       List<NumberedArrival> numbered = arrivals.numbered();
       boolean cold = !numbered.isEmpty();
       long begin = System.nanoTime();
       expectEnd(conversation, cold);
-      conversation.say(
+      Message.Run run =
           new Message.Run(
               session,
               host.descriptor(),
@@ -94,12 +96,23 @@ final class RemoteRun implements AutoCloseable {
               inputs,
               transfers,
               outputs,
-              numbered));
+              weights.segmentsAhead(),
+              numbered);
       try {
-        return switch (awaitEnd(conversation)) {
+        return switch (carriedOut(run, conversation, end)) {
           case Message.Ran ran -> {
-            tookTime(cold, System.nanoTime() - begin);
-            take(ran, outputs);
+            if (!stopped) {
+              tookTime(cold, System.nanoTime() - begin);
+            }
+            try {
+              take(ran, outputs);
+            } catch (StatusException e) { // The channel's next user is not to hear of this run.
+              long _ = ran.goesOn() ? finish(ran, conversation, worker) : 0;
+              throw e;
+            }
+            if (ran.goesOn()) {
+              invocation.placed();
+            }
             yield ran.goesOn() ? finish(ran, conversation, worker) : ran.heldBytes();
           }
           case Message.Failed failed -> throw failure(failed, arrivals);
@@ -109,6 +122,26 @@ final class RemoteRun implements AutoCloseable {
         throw worker.violated(e);
       }
     }
+  }
+
+  /** Has the worker run, to its answer; it may be stopped meanwhile. */
+  private Message.ToServer carriedOut(Message.Run run, Conversation conversation, ChannelEnd end) {
+    if (run.segmentsAhead() == WeightArrivals.ALL) {
+      conversation.say(run);
+      return awaitEnd(conversation);
+    }
+    end.stop(false);
+    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stop -> stop(end, stop))) {
+      conversation.say(run);
+      return awaitEnd(conversation);
+    } finally {
+      end.stop(false);
+    }
+  }
+
+  private void stop(ChannelEnd end, boolean stop) {
+    stopped |= stop;
+    end.stop(stop);
   }
 
   private void expectEnd(Conversation conversation, boolean cold) {
@@ -126,7 +159,6 @@ final class RemoteRun implements AutoCloseable {
 
   /** Waits for what the session does once its run is answered; whatever that is, it is. */
   private long finish(Message.Ran ran, Conversation conversation, WorkerProcess worker) {
-    invocation.placed();
     try {
       return switch (awaitEnd(conversation)) {
         case Message.Finished(long peakBytes, long heldBytes) -> {

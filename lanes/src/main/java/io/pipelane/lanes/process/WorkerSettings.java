@@ -11,7 +11,7 @@ import java.time.Duration;
  * @param program the worker's main class
  * @param library ONNX Runtime's
  * @param threadsPerRun threads of one run, its lane's own included
- * @param lanes runs at a time
+ * @param lanes runs under way at a time, those that are stopped included
  * @param switchOn when another worker takes over
  * @param standbys workers that are ready to take over
  * @param hangTimeout how long a run may take from one gate to the next before its worker is ended

@@ -42,6 +42,14 @@ class LaneTableTest {
   }
 
   @Test
+  void arrive_withEqualLanes_joinsTheOneWithFewestJobs() {
+    LaneId one = assigned(new Job("a", 0, 20)).lane();
+    LaneId other = assigned(new Job("b", 0, 20)).lane();
+    assertEquals(one, assigned(new Job("c", 0, 20)).lane());
+    assertEquals(other, assigned(new Job("d", 0, 20)).lane());
+  }
+
+  @Test
   void arrive_largerThanAnyLane_growsTheSmallest() {
     assigned(new Job("a", 0, 30));
     LaneId small = assigned(new Job("b", 0, 20)).lane();

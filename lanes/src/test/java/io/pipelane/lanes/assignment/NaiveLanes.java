@@ -71,7 +71,9 @@ final class NaiveLanes {
     }
     List<Lane> ascending = new ArrayList<>(lanes);
     ascending.sort(Comparator.comparingLong(Lane::size));
-    for (Lane lane : ascending) {
+    List<Lane> joinable = new ArrayList<>(lanes);
+    joinable.sort(Comparator.comparingLong(Lane::size).thenComparingLong(this::jobsIn));
+    for (Lane lane : joinable) {
       if (lane.size >= job.ephemeralBytes() && persistent + sizes() <= capacity) {
         return Optional.of(lane.number);
       }
@@ -88,5 +90,9 @@ final class NaiveLanes {
       }
     }
     return Optional.empty();
+  }
+
+  private long jobsIn(Lane lane) {
+    return placed.stream().filter(p -> p.lane == lane.number).count();
   }
 }

@@ -2,6 +2,7 @@ package io.pipelane.lanes.process;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +14,7 @@ import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
@@ -22,6 +24,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -83,6 +87,27 @@ class ProcessSessionTest {
       Thread arriving = Thread.ofPlatform().start(() -> late.events.forEach(e -> e.complete(null)));
       assertArrayEquals(expected, workers.run(session, x, bytes -> false, late));
       arriving.join();
+    }
+  }
+
+  @Test
+  void run_thatIsToStop_endsOnceItMayGoOn() throws Exception {
+    ImportedModel model = branches();
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      StoppedWeights stopped = new StoppedWeights();
+      CompletableFuture<float[]> answer = new CompletableFuture<>();
+      Thread run =
+          Thread.ofPlatform()
+              .start(() -> answer.complete(workers.run(session, x, bytes -> false, stopped)));
+      StopWord word = stopped.word.get();
+      assertFalse(run.join(Duration.ofMillis(100)), "it is stopped at its first gate");
+      word.set(false);
+      assertArrayEquals(expected, answer.get());
+      run.join();
+      assertTrue(stopped.isBack.get());
+      assertArrayEquals(expected, workers.run(session, x), "nothing is left of the stop");
     }
   }
 
@@ -152,6 +177,39 @@ class ProcessSessionTest {
         assertThrows(StatusException.class, () -> workers.gated(model, range).close());
     assertEquals(Status.INVALID_ARGUMENT, error.status());
     assertEquals(0, workers.active().sessions());
+  }
+
+  /** Weights that are there, of a run that is stopped from its beginning. */
+  private static final class StoppedWeights implements WeightArrivals {
+    final CompletableFuture<StopWord> word = new CompletableFuture<>();
+    final AtomicBoolean isBack = new AtomicBoolean();
+
+    @Override
+    public int segmentsAhead() {
+      return 1;
+    }
+
+    @Override
+    public Elsewhere computesElsewhere(StopWord stopWord) {
+      stopWord.set(true);
+      word.complete(stopWord);
+      return () -> isBack.set(true);
+    }
+
+    @Override
+    public void await(int segment) {
+      PRESENT.await(segment);
+    }
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      return PRESENT.before(segment);
+    }
+
+    @Override
+    public void stalled(long nanos) {
+      PRESENT.stalled(nanos);
+    }
   }
 
   /** Weights of which each segment's come by an event of its own. */

@@ -2,13 +2,13 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +26,8 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private int handedOut;
   private long stallNanos;
   private boolean failed;
-  private IntConsumer beforeSegments = _ -> {};
+  private RunControl control = RunControl.NONE;
+  private int segmentsAhead = ALL;
   private long @Nullable [] segmentNanos;
 
   Lease(MemoryDaemon daemon, Residency residency, LongSupplier nanoClock) {
@@ -76,16 +77,28 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   }
 
   /**
-   * Has somebody told before each segment that is computed on the run's thread; the segment waits
-   * for it to return.
+   * Has somebody say when the run's segments may be computed.
+   *
+   * @param ahead see {@link #segmentsAhead}
    */
-  public void beforeSegments(IntConsumer told) {
-    beforeSegments = told;
+  public void controlledBy(RunControl somebody, int ahead) {
+    control = somebody;
+    segmentsAhead = ahead;
+  }
+
+  @Override
+  public int segmentsAhead() {
+    return segmentsAhead;
   }
 
   @Override
   public void giveWay(int segment) {
-    beforeSegments.accept(segment);
+    control.beforeSegment(segment);
+  }
+
+  @Override
+  public Elsewhere computesElsewhere(StopWord word) {
+    return control.computesElsewhere(word);
   }
 
   /** How many segments the run has. */

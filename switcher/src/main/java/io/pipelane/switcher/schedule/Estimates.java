@@ -110,6 +110,11 @@ public final class Estimates {
     }
   }
 
+  /** Makes known what runs of a kind take, as a few of them would: nothing runs in a simulator. */
+  void learn(RunKey key, long runNanos) {
+    times.learn(key, Math.max(1, runNanos));
+  }
+
   /** The median of |estimate - actual| / actual over the latest runs. */
   public double medianError() {
     return errors.median();

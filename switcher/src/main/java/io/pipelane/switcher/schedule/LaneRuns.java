@@ -52,7 +52,7 @@ final class LaneRuns {
    * @param placed see {@link Worker#run}
    * @param turn the calling thread's, which it has; given up while it waits
    */
-  void run(QueuedRequest request, Lease lease, Runnable placed, Turns.Turn turn) {
+  void run(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     boolean ran = false;
     while (!ran) {
       try {
@@ -65,8 +65,7 @@ final class LaneRuns {
   }
 
   /** Returns false when the session has turned out larger than its room. */
-  private boolean runWithRoom(
-      QueuedRequest request, Lease lease, Runnable placed, Turns.Turn turn) {
+  private boolean runWithRoom(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     turn.leave();
     try (SessionRoom _ = worker.makeRoom(lease, profile.expected(request.key()))) {
       runInLane(request, lease, placed, turn);
@@ -76,7 +75,7 @@ final class LaneRuns {
     }
   }
 
-  private void runInLane(QueuedRequest request, Lease lease, Runnable placed, Turns.Turn turn) {
+  private void runInLane(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     long expected = profile.expected(request.key());
     long needed = expected;
     boolean ran = false;
@@ -99,7 +98,7 @@ final class LaneRuns {
   }
 
   /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
-  private LaneLease enter(InferenceRequest request, long needed, Lease lease, Turns.Turn turn) {
+  private LaneLease enter(InferenceRequest request, long needed, Lease lease, Turn turn) {
     while (true) {
       if (lanes.largestLaneBytes() < needed) {
         turn.leave();

@@ -3,7 +3,9 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
@@ -27,11 +29,15 @@ import org.jspecify.annotations.Nullable;
 public final class LaneThreads {
   private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
 
+  /** A shorter run, on a device that is given work ahead of its time, comes to its end. */
+  private static final long WORTH_STOPPING_NANOS = 5_000_000;
+
   private final RequestQueue queue;
   private final Turns turns;
   private final Estimates estimates;
   private final MemoryDaemon daemon;
   private final LongSupplier nanoClock;
+  private final OfflineGate gate;
   private final LaneRuns runs;
   private final List<Thread> threads;
 
@@ -57,6 +63,7 @@ public final class LaneThreads {
     this.queue = queue;
     this.estimates = estimates;
     this.daemon = daemon;
+    this.gate = gate;
     this.runs = new LaneRuns(lanes, worker, estimates.ephemeral());
     this.nanoClock = nanoClock;
     this.turns =
@@ -99,13 +106,18 @@ public final class LaneThreads {
     estimates.forget(version);
   }
 
+  /** A request has come to the queue: a run that computes elsewhere may have to give way to it. */
+  public void requestCame() {
+    turns.requestCame();
+  }
+
   /** What has been interrupted so far. */
   public Preemptions preemptions() {
     return turns.preemptions();
   }
 
   private void serve() {
-    Turns.Turn turn = turns.newTurn();
+    Turn turn = turns.newTurn();
     @Nullable QueuedRequest next = turn.next();
     while (next != null) {
       answer(next, turn);
@@ -115,7 +127,7 @@ public final class LaneThreads {
   }
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
-  private void answer(QueuedRequest queued, Turns.Turn turn) {
+  private void answer(QueuedRequest queued, Turn turn) {
     Answer answer = new Answer(queued);
     try {
       InferenceTimings timings = run(queued, answer, turn);
@@ -130,7 +142,7 @@ public final class LaneThreads {
   }
 
   /** Gives the answer only where a run goes on after it. */
-  private InferenceTimings run(QueuedRequest queued, Answer answer, Turns.Turn turn) {
+  private InferenceTimings run(QueuedRequest queued, Answer answer, Turn turn) {
     InferenceRequest request = queued.request();
     RunKey key = queued.key();
     long begin = nanoClock.getAsLong();
@@ -140,7 +152,7 @@ public final class LaneThreads {
     try (Lease lease = daemon.acquire(request.model(), request.priority(), turn::leave)) {
       turn.retake();
       progress.segments(lease.segments());
-      lease.beforeSegments(turn::beforeSegment);
+      lease.controlledBy(turn, segmentsAhead(request, expected));
       Runnable placed =
           () -> {
             InferenceTimings timings = timings(progress, begin, lease);
@@ -151,6 +163,14 @@ public final class LaneThreads {
       estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
       return timings;
     }
+  }
+
+  /** Two keep a device busy. */
+  private int segmentsAhead(InferenceRequest request, long expectedNanos) {
+    if (request.priority() == Priority.OFFLINE) {
+      return gate.isQuiet() ? 2 : 1;
+    }
+    return expectedNanos >= WORTH_STOPPING_NANOS ? 2 : WeightArrivals.ALL;
   }
 
   /** Waiting for others is waiting in line, wherever in the run it is. */

@@ -1,14 +1,8 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.SchedulingConfig;
-import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.ResultHandler;
-import java.lang.foreign.MemorySegment;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -21,9 +15,6 @@ import org.jspecify.annotations.Nullable;
  * interrupted. The policies are the server's. Belongs to one thread.
  */
 public final class QueueSimulator {
-  /** So many runs of a kind make its time known. */
-  private static final int LEARNING_RUNS = 3;
-
   private final Estimates estimates = new Estimates(_ -> 0);
   private final SchedulingPolicy policy;
   private final RequestQueue queue;
@@ -66,11 +57,9 @@ public final class QueueSimulator {
 
   private void add(int number, Arrival arrival) {
     InferenceRequest request = new InferenceRequest(arrival.model, List.of(), List.of());
-    QueuedRequest queued = new QueuedRequest(queue, request, new Unanswered(), arrival.nanos);
+    QueuedRequest queued = new QueuedRequest(queue, request, Unanswered.INSTANCE, arrival.nanos);
     if (estimates.executionNanos(queued.key()) == 0) {
-      for (int run = 0; run < LEARNING_RUNS; run++) {
-        estimates.ran(queued.key(), 0, 0, arrival.runNanos, 0);
-      }
+      estimates.learn(queued.key(), arrival.runNanos);
     }
     numbers.put(queued, number);
     policy.add(queued);
@@ -97,19 +86,5 @@ public final class QueueSimulator {
       }
       running.add(new Running(next, now + arrivals.get(number).runNanos));
     }
-  }
-
-  /** Nothing is run here. */
-  private static final class Unanswered implements ResultHandler {
-    @Override
-    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-      return MemorySegment.NULL;
-    }
-
-    @Override
-    public void completed(InferenceTimings timings) {}
-
-    @Override
-    public void failed(StatusException error) {}
   }
 }

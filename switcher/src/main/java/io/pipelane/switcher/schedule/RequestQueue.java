@@ -138,18 +138,26 @@ public final class RequestQueue {
       if (claimed.isEmpty()) {
         return null;
       }
-      List<QueuedRequest> inTime = new ArrayList<>(claimed.size());
-      long now = nanoClock.getAsLong();
-      for (QueuedRequest request : claimed) {
-        if (!refuseIfLate(request, now)) {
-          inTime.add(request);
-        }
-      }
+      List<QueuedRequest> inTime = inTime(claimed);
       if (!inTime.isEmpty()) {
         return inTime.size() == 1 ? inTime.getFirst() : joined(inTime);
       }
       ended(claimed.getFirst());
     }
+  }
+
+  private List<QueuedRequest> inTime(List<QueuedRequest> claimed) {
+    long now = nanoClock.getAsLong();
+    if (claimed.size() == 1) {
+      return refuseIfLate(claimed.getFirst(), now) ? List.of() : claimed;
+    }
+    List<QueuedRequest> inTime = new ArrayList<>(claimed.size());
+    for (QueuedRequest request : claimed) {
+      if (!refuseIfLate(request, now)) {
+        inTime.add(request);
+      }
+    }
+    return inTime;
   }
 
   private boolean refuseIfLate(QueuedRequest request, long now) {

@@ -26,19 +26,26 @@ final class RunTimes {
     private final long[] recent = new long[9];
     private int runs;
     private volatile double mean;
-    private volatile double least = Double.POSITIVE_INFINITY;
-    private volatile long median;
+    private volatile double least; // 0 until a few have run.
+    private double best = Double.POSITIVE_INFINITY;
 
     synchronized void add(long nanos) {
       mean = runs == 0 ? nanos : mean + WEIGHT * (nanos - mean);
-      least = Math.min(least * FORGETTING, (double) nanos);
+      best = Math.min(best * FORGETTING, (double) nanos);
       recent[runs % recent.length] = nanos;
       runs = runs + 1 < 2 * recent.length ? runs + 1 : recent.length;
       if (runs >= FIRST_RUNS) {
-        long[] sorted = Arrays.copyOf(recent, Math.min(runs, recent.length));
-        Arrays.sort(sorted);
-        median = sorted[sorted.length / 2];
+        least = best;
       }
+    }
+
+    synchronized long median() {
+      if (runs < FIRST_RUNS) {
+        return 0;
+      }
+      long[] sorted = Arrays.copyOf(recent, Math.min(runs, recent.length));
+      Arrays.sort(sorted);
+      return sorted[sorted.length / 2];
     }
   }
 
@@ -51,13 +58,20 @@ final class RunTimes {
   /** What it takes at least; 0 until a few have run. */
   long leastNanos(RunKey key) {
     @Nullable Times known = times.getIfPresent(key);
-    return known == null || known.median == 0 ? 0 : (long) known.least;
+    return known == null ? 0 : (long) known.least;
   }
 
   /** The median of the latest runs; 0 until a few have run. */
   long medianNanos(RunKey key) {
     @Nullable Times known = times.getIfPresent(key);
-    return known == null ? 0 : known.median;
+    return known == null ? 0 : known.median();
+  }
+
+  /** As if a few runs had all taken so long. */
+  void learn(RunKey key, long nanos) {
+    for (int run = 0; run < Times.FIRST_RUNS; run++) {
+      observed(key, nanos);
+    }
   }
 
   void observed(RunKey key, long nanos) {

@@ -1,10 +1,10 @@
 package io.pipelane.switcher.schedule;
 
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -33,30 +33,38 @@ final class Turns {
    * closed (held). It looks again itself when its pause is over, or when the gate tells. There are
    * no more offline runs than turns, but for a few begun at once, so a thread is left for others.
    *
+   * A run that computes elsewhere, in a worker process, cannot ask; its thread waits for its end.
+   * Whoever brings what goes before it (a request, the gate's closing) pauses it here, by its stop
+   * word, and whoever gives it a turn lets it go on by the same. It looks at the word at each gate.
+   *
    * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
    */
   private static final Comparator<Turn> ORDER =
-      Comparator.<Turn, Boolean>comparing(Turn::isOffline)
-          .thenComparingLong(turn -> turn.remainingNanos);
+      Comparator.<Turn, Boolean>comparing(Turn::isOffline).thenComparingLong(Turn::remainingNanos);
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition freed = lock.newCondition();
-  private final RequestQueue queue;
-  private final Estimates estimates;
-  private final Predicate<QueuedRequest> room;
-  private final OfflineGate gate;
-  private final LongSupplier nanoClock;
-  private final List<Turn> paused = new ArrayList<>();
-  private int free;
-  private int idle;
-  private int spare;
-  private Preemptions preemptions = Preemptions.NONE;
+  final ReentrantLock lock = new ReentrantLock();
+  final RequestQueue queue;
+  final Estimates estimates;
+  final Predicate<QueuedRequest> room;
+  final OfflineGate gate;
+  final LongSupplier nanoClock;
+
+  /** Written under the lock; looked at without it to see that there are none. */
+  final CopyOnWriteArrayList<Turn> elsewhere = new CopyOnWriteArrayList<>();
+
+  // Guarded by the lock.
+  final List<Turn> paused = new ArrayList<>();
+  final Condition freed = lock.newCondition();
+  int free;
+  int idle;
+  int spare;
+  Preemptions preemptions = Preemptions.NONE;
 
   /**
    * Makes turns that nobody has.
    *
    * @param room whether a request would find a lane now; asked with no lock held
-   * @param gate asked before offline work goes on; tells here when it has opened
+   * @param gate asked before offline work goes on; tells here when it has opened or closed
    */
   Turns(
       int count,
@@ -72,15 +80,21 @@ final class Turns {
     this.gate = gate;
     this.nanoClock = nanoClock;
     gate.onOpened(this::gateOpened);
+    gate.onClosed(this::gateClosed);
+  }
+
+  /** Somebody who runs one request after another; belongs to one thread. */
+  Turn newTurn() {
+    return new Turn(this);
   }
 
   /** Held runs look whether they may go on, and threads whether offline work may begin. */
   private void gateOpened() {
     lock.lock();
     try {
-      for (Turn turn : paused) {
+      for (Turn turn : List.copyOf(paused)) {
         if (turn.isOffline()) {
-          turn.given.signal();
+          turn.lookAgain();
         }
       }
     } finally {
@@ -91,12 +105,46 @@ final class Turns {
     }
   }
 
+  /** Offline runs elsewhere are to stop. */
+  private void gateClosed() {
+    if (elsewhere.isEmpty()) {
+      return;
+    }
+    lock.lock();
+    try {
+      elsewhere.forEach(Turn::holdElsewhere);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A request has come to the queue; a run that computes elsewhere may have to give way to it. */
+  void requestCame() {
+    if (!elsewhere.isEmpty() && !queue.isEmpty()) {
+      elsewhere.forEach(Turn::giveWayElsewhere);
+    }
+  }
+
   /** The paused run that goes on first; null where there is none that may. */
-  private @Nullable Turn nextPaused() {
+  @Nullable Turn nextPaused() {
+    if (paused.isEmpty()) {
+      return null; // As nearly always, of every request.
+    }
     return paused.stream()
         .filter(turn -> !turn.isOffline() || turn.gateWaitNanos() == 0)
         .min(ORDER)
         .orElse(null);
+  }
+
+  /** Puts a turn to use that has become free. */
+  void settle() {
+    @Nullable Turn next = free > spare ? nextPaused() : null;
+    if (next != null) {
+      free--;
+      next.resume();
+    } else {
+      freed.signal();
+    }
   }
 
   /** What has been interrupted so far. */
@@ -116,328 +164,6 @@ final class Turns {
       return spare;
     } finally {
       lock.unlock();
-    }
-  }
-
-  /** Somebody who runs one request after another; belongs to one thread. */
-  Turn newTurn() {
-    return new Turn();
-  }
-
-  /** Puts a turn to use that has become free. */
-  private void settle() {
-    @Nullable Turn next = free > spare ? nextPaused() : null;
-    if (next != null) {
-      free--;
-      resume(next);
-    } else {
-      freed.signal();
-    }
-  }
-
-  private void resume(Turn turn) {
-    paused.remove(turn);
-    turn.held = true;
-    turn.given.signal();
-  }
-
-  /** A run that waits for a turn, and what it still needs. */
-  private record Paused(QueuedRequest request, long remainingNanos) {}
-
-  /** One thread's part: its turn, while it has one, and its run. */
-  final class Turn {
-    private final Condition given = lock.newCondition();
-    private boolean held;
-    private long remainingNanos;
-    private boolean goesBefore;
-    private boolean waitsForMemory;
-    private long segmentBeginNanos;
-    private long segmentNanos;
-    private long segmentEndNanos;
-    private @Nullable RunProgress run;
-
-    private Turn() {}
-
-    private boolean isOffline() {
-      return progress().request().request().priority() == Priority.OFFLINE;
-    }
-
-    /** The request that {@link #next} has given. */
-    RunProgress progress() {
-      if (run == null) {
-        throw new IllegalStateException("nothing runs here");
-      }
-      return run;
-    }
-
-    /**
-     * Takes the request that runs next, and a turn; blocks while there is none.
-     *
-     * @return null once the queue is closed and empty
-     */
-    @Nullable QueuedRequest next() {
-      end();
-      goesBefore = false;
-      while (true) {
-        @Nullable Paused best = awaitTurn();
-        if (best == null) {
-          return takeWhileIdle();
-        }
-        @Nullable QueuedRequest urgent = queue.takeBefore(best.request, best.remainingNanos);
-        if (urgent != null) {
-          begin(urgent);
-          goesBefore = true;
-          return urgent;
-        }
-        handOn();
-      }
-    }
-
-    private void begin(QueuedRequest request) {
-      long now = nanoClock.getAsLong();
-      run = new RunProgress(request, estimates.remainingNanos(request.key()), now);
-      segmentNanos = 0;
-      segmentEndNanos = now;
-      if (isOffline()) {
-        gate.begin();
-      }
-    }
-
-    private void end() {
-      if (run != null) {
-        hasMemory();
-        boolean offline = isOffline();
-        run = null;
-        if (offline) {
-          gate.end();
-        }
-      }
-    }
-
-    /** How long the gate keeps the run's next segment waiting. */
-    private long gateWaitNanos() {
-      return gate.waitNanos(segmentNanos, segmentEndNanos);
-    }
-
-    /** Gets a turn, and the paused run that is next; with none, the thread is idle from now on. */
-    private @Nullable Paused awaitTurn() {
-      lock.lock();
-      try {
-        while (true) {
-          @Nullable Turn best = held ? nextPaused() : null;
-          if (held && best == null) {
-            held = false;
-            free++;
-            if (free > idle) {
-              idle++;
-              return null;
-            }
-          }
-          if (best != null && held) {
-            return new Paused(best.progress().request(), best.remainingNanos);
-          }
-          spare++;
-          while (free == 0 || (free <= idle && nextPaused() == null)) {
-            freed.awaitUninterruptibly();
-          }
-          spare--;
-          free--;
-          held = true;
-        }
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    private @Nullable QueuedRequest takeWhileIdle() {
-      @Nullable QueuedRequest next = queue.take();
-      if (next != null) {
-        begin(next);
-      }
-      lock.lock();
-      try {
-        idle--;
-        if (next == null) {
-          freed.signalAll(); // For the other threads it is over as well.
-        } else {
-          goesBefore = !isOffline() && paused.stream().anyMatch(Turn::isOffline);
-          takeOrPause();
-        }
-      } finally {
-        lock.unlock();
-      }
-      return next;
-    }
-
-    /** Gives the turn to the paused run that is next. */
-    private void handOn() {
-      lock.lock();
-      try {
-        @Nullable Turn next = nextPaused();
-        if (next != null) {
-          held = false;
-          resume(next);
-        }
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    /** Gives the turn up, if the thread has one: it is about to wait for what others may have. */
-    void leave() {
-      lock.lock();
-      try {
-        if (held) {
-          held = false;
-          free++;
-          settle();
-        }
-      } finally {
-        lock.unlock();
-      }
-      if (!waitsForMemory && !isOffline()) {
-        waitsForMemory = true;
-        gate.online().waitsForMemory();
-      }
-    }
-
-    private void hasMemory() {
-      if (waitsForMemory) {
-        waitsForMemory = false;
-        gate.online().hasMemory();
-      }
-    }
-
-    /** Waits for a turn, if the thread has none. */
-    void retake() {
-      hasMemory();
-      lock.lock();
-      try {
-        if (!held) {
-          takeOrPause();
-        }
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    private void takeOrPause() {
-      if (free > 0) {
-        free--;
-        held = true;
-      } else {
-        pause();
-      }
-    }
-
-    private void pause() {
-      pause(true);
-    }
-
-    /**
-     * Waits for a turn.
-     *
-     * @param mayResume whether an offline run may take a turn that is free already; if not, that is
-     *     somebody else's, who was told of it
-     */
-    private void pause(boolean mayResume) {
-      long begin = nanoClock.getAsLong();
-      remainingNanos = progress().remainingNanos(begin);
-      paused.add(this);
-      boolean looks = isOffline() && mayResume;
-      while (!held) {
-        long wait = isOffline() ? gateWaitNanos() : 0;
-        if (looks && wait == 0 && free > 0) {
-          free--;
-          resume(this);
-        } else if (wait == 0 || wait == OfflineGate.UNTIL_TOLD) {
-          given.awaitUninterruptibly();
-        } else {
-          try {
-            long _ = given.awaitNanos(wait);
-          } catch (InterruptedException e) {
-            // Nobody has a reason to interrupt a lane's thread; the run goes on.
-          }
-        }
-        looks = isOffline();
-      }
-      progress().waited(nanoClock.getAsLong() - begin);
-    }
-
-    /** The run comes to a segment, and computes it once nothing goes before it. */
-    void beforeSegment(int segment) {
-      RunProgress progress = progress();
-      progress.at(segment);
-      if (segment == 0 && goesBefore) {
-        goesBefore = false;
-        count(nanoClock.getAsLong() - progress.request().submittedNanos());
-      }
-      boolean offline = isOffline();
-      if (offline) {
-        passGate(segment);
-      }
-      if (!queue.isEmpty()) {
-        giveWayToRival(progress);
-      }
-      if (offline) {
-        segmentBeginNanos = nanoClock.getAsLong();
-      }
-    }
-
-    /** Holds an offline run while the gate is closed. */
-    private void passGate(int segment) {
-      long begin = nanoClock.getAsLong();
-      if (segment > 0) {
-        segmentNanos = begin - segmentBeginNanos;
-        segmentEndNanos = begin;
-      }
-      if (gateWaitNanos() == 0) {
-        return;
-      }
-      lock.lock();
-      try {
-        preemptions = preemptions.withRun();
-        held = false;
-        free++;
-        settle();
-        pause();
-      } finally {
-        lock.unlock();
-      }
-      gate.held(nanoClock.getAsLong() - begin);
-    }
-
-    private void giveWayToRival(RunProgress progress) {
-      long remaining = progress.remainingNanos(nanoClock.getAsLong());
-      @Nullable QueuedRequest rival = queue.before(progress.request(), remaining);
-      if (rival != null && room.test(rival)) {
-        giveWay();
-      }
-    }
-
-    private void count(long waitNanos) {
-      lock.lock();
-      try {
-        preemptions = preemptions.withRequest(waitNanos);
-      } finally {
-        lock.unlock();
-      }
-    }
-
-    /** Pauses the run, unless somebody else sees to the queue, or nobody could. */
-    private void giveWay() {
-      lock.lock();
-      try {
-        if (free == 0 && spare > 0) {
-          preemptions = preemptions.withRun();
-          held = false;
-          free++;
-          freed.signal();
-          pause(false);
-        }
-      } finally {
-        lock.unlock();
-      }
     }
   }
 }

@@ -49,6 +49,11 @@ final class ArrivalForecast {
     return due <= workNanos && latest > 0 ? (long) Math.ceil(latest) : 0;
   }
 
+  /** Whether no request has come for so long. */
+  boolean isQuiet(long nanos, long nowNanos) {
+    return arrivals == 0 || nowNanos - latestNanos >= nanos;
+  }
+
   /** Requests a second, lately; 0 while that is not known. */
   double perSecond() {
     return arrivals > LEAST_GAPS && gapNanos > 0 ? 1e9 / gapNanos : 0;

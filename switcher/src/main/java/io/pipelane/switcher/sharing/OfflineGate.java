@@ -31,6 +31,7 @@ public final class OfflineGate {
   private volatile double share = 1;
   private volatile boolean closed;
   private volatile Runnable whenOpened = () -> {};
+  private volatile Runnable whenClosed = () -> {};
 
   /**
    * An open gate.
@@ -47,6 +48,7 @@ public final class OfflineGate {
     this.online = online;
     this.nanoClock = nanoClock;
     online.onIdle(this::tell);
+    online.onBusy(this::tellClosed);
   }
 
   /** A gate that is always open. */
@@ -62,6 +64,17 @@ public final class OfflineGate {
   /** Has somebody told, on any thread, that it may have opened. */
   public void onOpened(Runnable listener) {
     whenOpened = listener;
+  }
+
+  /** Has somebody told, on any thread, that it may have closed; returns at once. */
+  public void onClosed(Runnable listener) {
+    whenClosed = listener;
+  }
+
+  private void tellClosed() {
+    if (active) {
+      whenClosed.run();
+    }
   }
 
   private void tell() {
@@ -104,6 +117,11 @@ public final class OfflineGate {
     return inFlight ? 0 : online.expectedWaitNanos(segmentNanos, now);
   }
 
+  /** Whether nobody online has asked for anything lately, so that nobody is to be expected. */
+  public boolean isQuiet() {
+    return !active || online.isQuiet(nanoClock.getAsLong());
+  }
+
   /** An offline run begins. */
   public void begin() {
     runs.incrementAndGet();
@@ -125,6 +143,7 @@ public final class OfflineGate {
   public void setState(SharingState now) {
     state = now;
     tell();
+    tellClosed();
   }
 
   /** What the throttle lets offline work have of its own speed, above 0, from now on. */

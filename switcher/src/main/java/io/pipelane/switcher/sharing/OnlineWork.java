@@ -19,12 +19,15 @@ public final class OnlineWork {
    * A request is in flight from its submission to its answer, but for the time that its run waits
    * for memory: that may be a held offline run's, which then has to go on.
    */
+  private static final long QUIET_NANOS = 1_000_000_000;
+
   private final AtomicInteger inFlight = new AtomicInteger();
   private final AtomicInteger waiting = new AtomicInteger();
   private final LongAdder requests = new LongAdder();
   private final ArrivalForecast forecast = new ArrivalForecast(); // guarded by itself
   private final LongSupplier nanoClock;
   private volatile Runnable whenIdle = () -> {};
+  private volatile Runnable whenBusy = () -> {};
 
   public OnlineWork(LongSupplier nanoClock) {
     this.nanoClock = nanoClock;
@@ -35,10 +38,16 @@ public final class OnlineWork {
     whenIdle = listener;
   }
 
+  /** Has somebody told, on any thread, when online work may begin to keep offline work waiting. */
+  void onBusy(Runnable listener) {
+    whenBusy = listener;
+  }
+
   /** A request comes; it is in flight until the handler returned is told its end. */
   public ResultHandler begin(ResultHandler handler) {
     requests.increment();
     inFlight.incrementAndGet();
+    whenBusy.run();
     synchronized (forecast) {
       forecast.arrived(nanoClock.getAsLong());
     }
@@ -60,7 +69,11 @@ public final class OnlineWork {
   /** It does so no longer. */
   public void hasMemory() {
     waiting.decrementAndGet();
-    tellIfIdle();
+    if (isInFlight()) {
+      whenBusy.run();
+    } else {
+      whenIdle.run();
+    }
   }
 
   private void tellIfIdle() {
@@ -81,6 +94,13 @@ public final class OnlineWork {
   long expectedWaitNanos(long segmentNanos, long nowNanos) {
     synchronized (forecast) {
       return forecast.waitNanos(segmentNanos, nowNanos);
+    }
+  }
+
+  /** Whether no request has come for a while. */
+  boolean isQuiet(long nowNanos) {
+    synchronized (forecast) {
+      return forecast.isQuiet(QUIET_NANOS, nowNanos);
     }
   }
 

@@ -22,6 +22,10 @@ final class Recording {
     latencyNanos[request] = endNanos - trace.get(request).nanos();
   }
 
+  void refused(int request) {
+    latencyNanos[request] = Replay.REFUSED;
+  }
+
   void copied(Copied copied) {
     bytes.merge(copied.reason(), copied.byteSize(), Long::sum);
   }

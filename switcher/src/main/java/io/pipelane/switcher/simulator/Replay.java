@@ -8,7 +8,8 @@ import java.util.Map;
  * What became of a trace's requests, in their order.
  *
  * @param stallNanos that each run waited for weights
- * @param latencyNanos from each request's coming to the end of its run
+ * @param latencyNanos from each request's coming to the end of its run; {@link #REFUSED} where it
+ *     had none
  * @param models that they asked
  * @param bytes moved, by reason
  */
@@ -17,6 +18,9 @@ public record Replay(
     long[] stallNanos, long[] latencyNanos, int[] models, Map<CopyReason, Long> bytes) {
   /** A stall that nobody notices. */
   public static final long NO_STALL_NANOS = 80_000;
+
+  /** The latency of a request that was refused. */
+  public static final long REFUSED = -1;
 
   public Replay {
     bytes = new EnumMap<>(bytes);

@@ -5,9 +5,12 @@ import io.pipelane.switcher.grouping.PipelineModel.Prediction;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Replays traces against recorded plans, without a device and without a clock: the same trace gives
@@ -27,6 +30,7 @@ public final class Simulator {
   private final SimulatorSettings settings;
   private final SimulatedMemory memory;
   private final Consumer<Copied> copies;
+  private final long objectiveNanos;
 
   private enum Kind {
     CAME,
@@ -45,6 +49,12 @@ public final class Simulator {
   private long linkFree;
   private long now;
 
+  /** What requests in the queue are expected to take, and when runs end. */
+  private final Map<Integer, Long> expectedNanos = new HashMap<>();
+
+  private final PriorityQueue<Long> ends = new PriorityQueue<>();
+  private long queuedNanos;
+
   /** The last request that has asked for its model's weights. */
   private int asked = -1;
 
@@ -55,8 +65,24 @@ public final class Simulator {
    */
   public Simulator(
       SimulatorSettings settings, List<SimulatedModel> models, Consumer<Copied> copies) {
+    this(settings, models, copies, Long.MAX_VALUE);
+  }
+
+  /**
+   * The same where every request has to be answered in time, or is refused: when it comes and
+   * cannot make it behind those that wait, or when its turn comes and it cannot make it any more,
+   * before any work was done for it (Gujarati et al., Clockwork, OSDI 2020).
+   *
+   * @param objectiveNanos from a request's coming to its answer, at most
+   */
+  public Simulator(
+      SimulatorSettings settings,
+      List<SimulatedModel> models,
+      Consumer<Copied> copies,
+      long objectiveNanos) {
     this.settings = settings;
     this.copies = copies;
+    this.objectiveNanos = objectiveNanos;
     this.memory = new SimulatedMemory(settings, models);
     this.idleLanes = settings.lanes();
   }
@@ -71,9 +97,10 @@ public final class Simulator {
       Event event = events.remove();
       now = event.nanos;
       switch (event.kind) {
-        case CAME -> queue.addLast(event.subject);
+        case CAME -> come(event.subject, trace, recording);
         case RAN -> {
           idleLanes++;
+          ends.remove(now);
           memory.ran(trace.get(event.subject).model());
         }
         case LINK_FREE -> {}
@@ -88,10 +115,38 @@ public final class Simulator {
     events.add(new Event(nanos, foreseen++, kind, subject));
   }
 
+  private void come(int request, List<TracedUse> trace, Recording recording) {
+    long own = memory.expectedNanos(trace.get(request).model(), now, linkFree);
+    long before = idleLanes > 0 || ends.isEmpty() ? 0 : ends.peek() - now;
+    if (before + queuedNanos / settings.lanes() + own > objectiveNanos) {
+      recording.refused(request);
+      return;
+    }
+    expectedNanos.put(request, own);
+    queuedNanos += own;
+    queue.addLast(request);
+  }
+
+  /** Takes the first request out of the queue. */
+  private void unqueue() {
+    @Nullable Long expected = expectedNanos.remove(queue.removeFirst());
+    queuedNanos -= expected == null ? 0 : expected;
+  }
+
+  private boolean isTooLate(TracedUse request) {
+    long waited = now - request.nanos();
+    return waited > objectiveNanos - memory.expectedNanos(request.model(), now, linkFree);
+  }
+
   private void beginRuns(List<TracedUse> trace, Recording recording) {
     while (idleLanes > 0 && !queue.isEmpty()) {
       int request = queue.getFirst();
       int model = trace.get(request).model();
+      if (isTooLate(trace.get(request))) {
+        unqueue();
+        recording.refused(request);
+        continue;
+      }
       if (request > asked) {
         asked = request;
         memory.asked(model, now);
@@ -99,7 +154,7 @@ public final class Simulator {
       if (!memory.canBegin(model, now)) {
         return;
       }
-      queue.removeFirst();
+      unqueue();
       idleLanes--;
       run(request, model, recording);
     }
@@ -118,6 +173,7 @@ public final class Simulator {
       foresee(linkFree, Kind.LINK_FREE, model);
     }
     recording.ran(request, prediction.stallNanos(), end);
+    ends.add(end);
     foresee(end, Kind.RAN, request);
   }
 

@@ -110,6 +110,7 @@ class OfflineWorkTest extends DaemonTest {
     Future<Lease> offline = offline(model);
     await(() -> device.pending() > 0);
     Future<Lease> online = threads.submit(() -> daemon.acquire(model.version()));
+    awaitWaits(2);
     brought(online).close();
     brought(offline).close();
     assertTrue(daemon.counters().copies() < 4, "the rest came in one");

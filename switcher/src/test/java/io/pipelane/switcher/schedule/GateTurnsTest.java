@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.schedule.Turns.Turn;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.SharingState;
@@ -20,6 +20,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -132,6 +133,65 @@ class GateTurnsTest {
     assertTrue(gate.counts().heldNanos() > 0);
   }
 
+  /** A run elsewhere computes no segment while its stop word says so. */
+  private void computeElsewhere(Turn turn, Runnable segment) {
+    AtomicBoolean stop = new AtomicBoolean();
+    try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(stop::set)) {
+      for (int i = 0; i < SEGMENTS; i++) {
+        while (stop.get()) {
+          Thread.onSpinWait();
+        }
+        segment.run();
+      }
+    }
+  }
+
+  @Test
+  void offlineRunElsewhere_onlineRequestComesAndGoes_isStoppedMeanwhile() throws Exception {
+    CountDownLatch underWay = new CountDownLatch(1);
+    CountDownLatch mayAnswer = new CountDownLatch(1);
+    AtomicInteger segments = new AtomicInteger();
+    AtomicBoolean onlineRuns = new AtomicBoolean();
+    Consumer<Turn> run =
+        turn -> {
+          if (isOffline(turn)) {
+            computeElsewhere(
+                turn,
+                () -> {
+                  underWay.countDown();
+                  while (segments.get() == 0 && turns.preemptions().runs() == 0) {
+                    Thread.onSpinWait();
+                  }
+                  assertFalse(onlineRuns.get() && segments.get() > 0);
+                  segments.incrementAndGet();
+                });
+          } else {
+            onlineRuns.set(true);
+            await(mayAnswer);
+            onlineRuns.set(false);
+          }
+        };
+    try (ExecutorService threads = Executors.newFixedThreadPool(2 * LANES)) {
+      List<Future<?>> lanes = serve(threads, run);
+      submit(Priority.OFFLINE);
+      underWay.await();
+      submit(Priority.ONLINE);
+      while (!onlineRuns.get() || segments.get() == 0) {
+        Thread.onSpinWait();
+      }
+      assertEquals(1, turns.preemptions().runs());
+      assertEquals(1, segments.get(), "its segment came to an end, and no other was begun");
+      mayAnswer.countDown();
+      awaitEnded(2);
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
+      }
+    }
+    assertEquals(SEGMENTS, segments.get());
+    assertTrue(gate.counts().heldNanos() > 0);
+  }
+
   private static void await(CountDownLatch latch) {
     try {
       latch.await();
@@ -153,6 +213,11 @@ class GateTurnsTest {
             Thread.onSpinWait();
             turn.retake();
           }
+          if (random.nextBoolean()) {
+            computeElsewhere(turn, Thread::onSpinWait);
+            computeElsewhere(turn, Thread::onSpinWait); // As if the first had been lost.
+            return;
+          }
           for (int i = 0; i < SEGMENTS; i++) {
             turn.beforeSegment(i);
             assertTrue(computing.incrementAndGet() <= LANES, () -> "seed " + seed);
@@ -167,6 +232,7 @@ class GateTurnsTest {
       SharingState[] states = SharingState.values();
       for (int i = 0; i < requests; i++) {
         submit(random.nextInt(3) == 0 ? Priority.ONLINE : Priority.OFFLINE);
+        turns.requestCame();
         if (random.nextInt(20) == 0) {
           gate.setState(states[random.nextInt(states.length)]);
           gate.setShare(0.5 + random.nextDouble() / 2);

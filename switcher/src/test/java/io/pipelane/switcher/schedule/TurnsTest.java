@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.schedule.Turns.Turn;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -36,6 +36,19 @@ class SimulatorTest {
   }
 
   @Test
+  void replay_withAnObjective_refusesWhatCannotMakeIt() {
+    SimulatedModel model = model("a", 4, 500);
+    long cold = 4 * COPY_NANOS + 500;
+    List<TracedUse> trace =
+        List.of(new TracedUse(0, 0), new TracedUse(1, 0), new TracedUse(2, 0), new TracedUse(3, 0));
+    SimulatorSettings settings = settings(4, Policy.EXPECTED_STALL, false);
+    Replay replay = new Simulator(settings, List.of(model), _ -> {}, 2 * cold).replay(trace);
+    assertArrayEquals(
+        new long[] {cold, cold + 4 * 500 - 1, cold + 8 * 500 - 2, Replay.REFUSED},
+        replay.latencyNanos());
+  }
+
+  @Test
   void replay_requestWaitsInTheQueue_itsModelComesInMeanwhile() {
     List<SimulatedModel> models = List.of(model("a", 2, 10_000), model("b", 4, 10));
     List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));

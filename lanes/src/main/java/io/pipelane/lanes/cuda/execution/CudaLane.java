@@ -138,7 +138,7 @@ final class CudaLane implements AutoCloseable {
 
   /** What a run about to begin waits for; one in a while has its segments measured. */
   WeightWaits waits(WeightArrivals weights, RunTimes times) {
-    return new WeightWaits(weights, stream, times.areSegmentsDue() ? segmentMarks : null);
+    return new WeightWaits(weights, stream, progress, times.areSegmentsDue() ? segmentMarks : null);
   }
 
   /** Begins a run: its inputs are on their way to a block of device memory. */
@@ -168,11 +168,11 @@ final class CudaLane implements AutoCloseable {
     weights.await(segments - 1);
     CompletionWait.await(progress, passed, done, times.median() - (System.nanoTime() - beginNanos));
     long deviceNanos = Math.round(computed.millisSince(begun) * 1e6);
-    if (waits.waited()) {
-      weights.stalled(times.stall(deviceNanos));
-    } else {
+    if (waits.isUndisturbed()) {
       times.add(deviceNanos);
       waits.tellTimes(segments, computed);
+    } else if (!waits.gaveWay()) {
+      weights.stalled(times.stall(deviceNanos));
     }
     outputs.finish();
   }

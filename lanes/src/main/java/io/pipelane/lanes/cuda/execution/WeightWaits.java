@@ -3,33 +3,56 @@ package io.pipelane.lanes.cuda.execution;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.cuda.StreamEvent;
+import io.pipelane.lanes.cuda.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.runtime.GateListener;
 import org.jspecify.annotations.Nullable;
 
-/** Lets a run's stream wait, segment by segment, for the weights that are not there yet. */
+/**
+ * Lets a run's stream wait, segment by segment, for the weights that are not there yet, and the run
+ * itself for whatever goes before it.
+ */
 final class WeightWaits implements GateListener {
+  /** A segment is shorter than that, unless it waits for weights. */
+  private static final long LONGEST_SPIN_NANOS = 2_000_000;
+
+  /** What asking takes when nothing goes before the run. */
+  private static final long AT_ONCE_NANOS = 20_000;
+
   private final WeightArrivals weights;
   private final CudaStream stream;
+  private final StreamProgress progress;
+  private final int ahead;
   private final @Nullable SegmentMarks marks;
   private boolean waited;
+  private boolean gaveWay;
 
   /**
    * Waits for nothing yet.
    *
+   * @param progress the stream's
    * @param marks set where segments begin; null when they are not measured
    */
-  WeightWaits(WeightArrivals weights, CudaStream stream, @Nullable SegmentMarks marks) {
+  WeightWaits(
+      WeightArrivals weights,
+      CudaStream stream,
+      StreamProgress progress,
+      @Nullable SegmentMarks marks) {
     this.weights = weights;
     this.stream = stream;
+    this.progress = progress;
+    this.ahead = weights.segmentsAhead();
     this.marks = marks;
   }
 
   /** Enqueues the waits in front of a segment; its gate has the same number. */
   @Override
   public void reached(int segment) {
+    if (ahead != WeightArrivals.ALL) {
+      giveWay(segment);
+    }
     try {
       for (DeviceEvent arrival : weights.before(segment)) {
         ((StreamEvent) arrival).before(stream);
@@ -44,6 +67,18 @@ final class WeightWaits implements GateListener {
     }
   }
 
+  /** No segment is enqueued before enough of those in front of it are over. */
+  private void giveWay(int segment) {
+    int enqueued = segment > 0 ? progress.mark() : 0;
+    int over = enqueued - ahead + 1;
+    if (segment >= ahead && !progress.await(over, LONGEST_SPIN_NANOS)) {
+      stream.synchronize();
+    }
+    long begin = System.nanoTime();
+    weights.giveWay(segment);
+    gaveWay |= System.nanoTime() - begin > AT_ONCE_NANOS;
+  }
+
   /**
    * Tells the weights how long each segment took, if that was measured, of a run that is over and
    * has not waited.
@@ -51,13 +86,18 @@ final class WeightWaits implements GateListener {
    * @param end behind the last segment
    */
   void tellTimes(int segments, CudaMark end) {
-    if (marks != null && !waited) {
+    if (marks != null && isUndisturbed()) {
       weights.computed(marks.nanos(segments, end));
     }
   }
 
-  /** Whether some weights were missing. */
-  boolean waited() {
-    return waited;
+  /** Whether something else went before the run. */
+  boolean gaveWay() {
+    return gaveWay;
+  }
+
+  /** Whether the run has waited for nothing, so that its time is that of its computation. */
+  boolean isUndisturbed() {
+    return !waited && !gaveWay;
   }
 }

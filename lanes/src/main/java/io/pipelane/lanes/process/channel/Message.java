@@ -85,6 +85,8 @@ public sealed interface Message {
    * @param inputs those that lie in the lane's host memory
    * @param transfers those that lie in the server's transfer memory
    * @param outputs indices of those wanted, in the order wanted
+   * @param segmentsAhead how many segments the device is given at once; unless those are all, the
+   *     channel's stop word may stop the run between two
    * @param arrivals what the device itself waits for, by segment
    */
   record Run(
@@ -95,6 +97,7 @@ public sealed interface Message {
       List<PlacedTensor> inputs,
       List<PlacedTensor> transfers,
       List<Integer> outputs,
+      int segmentsAhead,
       List<NumberedArrival> arrivals)
       implements ToWorker {
     @Override
@@ -104,6 +107,7 @@ public sealed interface Message {
       PlacedTensor.write(message, transfers);
       message.number(outputs.size());
       outputs.forEach(message::number);
+      message.number(segmentsAhead);
       NumberedArrival.write(message, arrivals);
     }
 
@@ -127,6 +131,7 @@ public sealed interface Message {
           inputs,
           transfers,
           outputs,
+          message.count(Integer.MAX_VALUE),
           NumberedArrival.read(message));
     }
   }

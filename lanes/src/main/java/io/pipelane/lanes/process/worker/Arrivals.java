@@ -61,6 +61,11 @@ final class Arrivals implements WorkerDevice.WorkerArrivals {
   }
 
   @Override
+  public void giveWay(int segment) {
+    end.awaitGo();
+  }
+
+  @Override
   public void stalled(long nanos) {
     stallNanos += nanos;
   }

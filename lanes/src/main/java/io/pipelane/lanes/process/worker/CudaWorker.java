@@ -71,7 +71,7 @@ final class CudaWorker implements WorkerDevice {
 
   @Override
   public WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session) {
-    return new DeviceArrivals(device, run.arrivals(), end, session, steps);
+    return new DeviceArrivals(device, run, end, session, steps);
   }
 
   @Override

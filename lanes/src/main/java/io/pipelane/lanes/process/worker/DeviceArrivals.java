@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.cuda.CudaWorkerDevice;
 import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.NumberedArrival;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +17,7 @@ import java.util.List;
  */
 final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
   private final CudaWorkerDevice device;
-  private final List<NumberedArrival> arrivals;
+  private final Message.Run run;
   private final ChannelEnd end;
   private final WorkerSession session;
   private final WorkerSteps steps;
@@ -26,12 +27,12 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
 
   DeviceArrivals(
       CudaWorkerDevice device,
-      List<NumberedArrival> arrivals,
+      Message.Run run,
       ChannelEnd end,
       WorkerSession session,
       WorkerSteps steps) {
     this.device = device;
-    this.arrivals = arrivals;
+    this.run = run;
     this.end = end;
     this.session = session;
     this.steps = steps;
@@ -48,6 +49,7 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
     }
     end.progress().step();
     List<DeviceEvent> events = new ArrayList<>();
+    List<NumberedArrival> arrivals = run.arrivals();
     while (handedOut < arrivals.size() && arrivals.get(handedOut).segment() <= segment) {
       events.add(device.arrival(arrivals.get(handedOut).number()));
       handedOut++;
@@ -66,6 +68,16 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
     if (end.arrivals().value() < 0) {
       throw new StatusException(Status.UNAVAILABLE, "the weights could not be brought in");
     }
+  }
+
+  @Override
+  public int segmentsAhead() {
+    return run.segmentsAhead();
+  }
+
+  @Override
+  public void giveWay(int segment) {
+    end.awaitGo();
   }
 
   @Override

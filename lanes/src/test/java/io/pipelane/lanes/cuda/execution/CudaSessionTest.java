@@ -169,9 +169,36 @@ class CudaSessionTest {
     }
   }
 
-  /** Weights that are there, and remember what they are told. */
+  @Test
+  void run_thatGivesWay_asksBeforeEachSegment() throws IOException {
+    try (Loaded loaded = gpu.load(TestModels.chain(5, TestModels.WIDTH, 1), "stopped", folder)) {
+      int segments = loaded.model().plan().segments().size();
+      float[] x = random(3, 1);
+      for (int run = 0; run < 4; run++) {
+        Told weights = new Told();
+        weights.segmentsAhead = 1 + run % 2;
+        float[] stopped = run(loaded.session(), x, weights);
+        assertEquals(IntStream.range(0, segments).boxed().toList(), weights.gates);
+        assertClose(run(loaded.session(), x), stopped);
+      }
+    }
+  }
+
+  /** Weights that are there, and remember what they are told and asked. */
   private static final class Told implements WeightArrivals {
     private final List<long[]> told = new ArrayList<>();
+    private final List<Integer> gates = new ArrayList<>();
+    private int segmentsAhead = ALL;
+
+    @Override
+    public int segmentsAhead() {
+      return segmentsAhead;
+    }
+
+    @Override
+    public void giveWay(int segment) {
+      gates.add(segment);
+    }
 
     @Override
     public void await(int segment) {}

@@ -36,6 +36,7 @@ class MessageTest {
             List.of(TENSOR, STRINGS),
             List.of(TENSOR),
             List.of(1, 0),
+            1,
             List.of(new NumberedArrival(0, 7), new NumberedArrival(3, -7))),
         new Message.Grown(1 << 21),
         new Message.Built(300, 400),

@@ -1,0 +1,29 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.lanes.execution.StopWord;
+import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
+
+/** Says when a run may compute its segments. Told on the run's thread. */
+public interface RunControl {
+  /** They are computed as they come. */
+  RunControl NONE =
+      new RunControl() {
+        @Override
+        public void beforeSegment(int segment) {}
+
+        @Override
+        public Elsewhere computesElsewhere(StopWord word) {
+          return () -> {};
+        }
+      };
+
+  /** The run comes to a segment, which waits for this to return. */
+  void beforeSegment(int segment);
+
+  /**
+   * The run computes in another process from now on.
+   *
+   * @param word stops it there, until what is returned is closed
+   */
+  Elsewhere computesElsewhere(StopWord word);
+}

@@ -1,0 +1,98 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceRequest;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The iterations of whole jobs in the order of one of the server's policies, without a device. A
+ * job is a model to the policy, an iteration a request, and all iterations of a job are in line
+ * from its beginning: so {@code fifo} and {@code pack} run a job to its end, and {@code fair}
+ * changes between jobs. Belongs to one thread, and one iteration runs at a time.
+ */
+public final class IterationLine {
+  /*
+   * srtf sees of a request its stall and its run. Here the stall of a job's next iteration is told
+   * as the time of all that come behind it, so that the order is that of the jobs' remaining time.
+   */
+
+  private final Map<ModelVersion, Waiting> jobs = new HashMap<>();
+  private final Estimates estimates;
+  private final SchedulingPolicy policy;
+  private final RequestQueue queue;
+  private @Nullable QueuedRequest running;
+
+  private static final class Waiting {
+    final long iterationNanos;
+    long iterations;
+
+    Waiting(long iterationNanos, long iterations) {
+      this.iterationNanos = iterationNanos;
+      this.iterations = iterations;
+    }
+
+    long nanosBehindNext() {
+      return (iterations - 1) * iterationNanos;
+    }
+  }
+
+  /** An empty line. */
+  public IterationLine(SchedulingConfig config) {
+    boolean countsWholeJobs = config.policy() == Policy.SRTF;
+    this.estimates = new Estimates(model -> countsWholeJobs ? nanosBehindNext(model) : 0);
+    Room room = new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE);
+    this.policy = SchedulingPolicies.of(config, estimates, room);
+    this.queue = new RequestQueue(policy, estimates, 1, Integer.MAX_VALUE, Long.MAX_VALUE, () -> 0);
+  }
+
+  private long nanosBehindNext(ModelVersion model) {
+    @Nullable Waiting job = jobs.get(model);
+    return job == null ? 0 : job.nanosBehindNext();
+  }
+
+  /**
+   * Puts a job's iterations in line.
+   *
+   * @param job not in line yet
+   * @param iterationNanos what each is known to take
+   */
+  public void add(String job, long iterationNanos, long iterations, long nowNanos) {
+    InferenceRequest request = new InferenceRequest(new ModelVersion(job, 1), List.of(), List.of());
+    jobs.put(request.model(), new Waiting(iterationNanos, iterations));
+    for (long i = 0; i < iterations; i++) {
+      QueuedRequest queued = new QueuedRequest(queue, request, Unanswered.INSTANCE, nowNanos);
+      if (i == 0) {
+        estimates.learn(queued.key(), iterationNanos);
+      }
+      policy.add(queued);
+    }
+  }
+
+  /** Takes the iteration that runs next; its job, or null when no iteration waits. */
+  public @Nullable String next(long nowNanos) {
+    @Nullable QueuedRequest next = policy.poll(nowNanos);
+    running = next;
+    if (next == null) {
+      return null;
+    }
+    ModelVersion model = next.request().model();
+    @Nullable Waiting job = jobs.get(model);
+    if (job != null && --job.iterations == 0) {
+      jobs.remove(model);
+    }
+    return model.model();
+  }
+
+  /** The iteration that was taken last has ended. */
+  public void ended(long nowNanos) {
+    if (running != null) {
+      policy.ended(running, nowNanos);
+      running = null;
+    }
+  }
+}

@@ -1,0 +1,445 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.lanes.execution.StopWord;
+import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.memory.RunControl;
+import io.pipelane.switcher.sharing.OfflineGate;
+import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thread's part in {@link Turns}: its turn, while it has one, and its run. Belongs to the
+ * thread, but for what others do under the lock to pause it, and to have it go on.
+ */
+final class Turn implements RunControl {
+  private final Turns turns;
+  private final Condition given;
+  private @Nullable RunProgress run;
+  private boolean goesBefore;
+  private boolean waitsForMemory;
+  private long segmentBeginNanos;
+  private long segmentNanos;
+  private long segmentEndNanos;
+
+  // Guarded by the turns' lock.
+  private boolean held;
+  private long remainingNanos;
+  private long pausedNanos;
+  private @Nullable StopWord stopWord;
+
+  private record Paused(QueuedRequest request, long remainingNanos) {}
+
+  Turn(Turns turns) {
+    this.turns = turns;
+    this.given = turns.lock.newCondition();
+  }
+
+  boolean isOffline() {
+    return progress().request().request().priority() == Priority.OFFLINE;
+  }
+
+  /** What the paused run still needs. */
+  long remainingNanos() {
+    return remainingNanos;
+  }
+
+  /** The request that {@link #next} has given. */
+  RunProgress progress() {
+    if (run == null) {
+      throw new IllegalStateException("nothing runs here");
+    }
+    return run;
+  }
+
+  /**
+   * Takes the request that runs next, and a turn; blocks while there is none.
+   *
+   * @return null once the queue is closed and empty
+   */
+  @Nullable QueuedRequest next() {
+    end();
+    goesBefore = false;
+    while (true) {
+      @Nullable Paused best = awaitTurn();
+      if (best == null) {
+        return takeWhileIdle();
+      }
+      @Nullable QueuedRequest urgent = turns.queue.takeBefore(best.request, best.remainingNanos);
+      if (urgent != null) {
+        begin(urgent);
+        goesBefore = true;
+        return urgent;
+      }
+      handOn();
+    }
+  }
+
+  private void begin(QueuedRequest request) {
+    long now = turns.nanoClock.getAsLong();
+    run = new RunProgress(request, turns.estimates.remainingNanos(request.key()), now);
+    segmentNanos = 0;
+    segmentEndNanos = now;
+    if (isOffline()) {
+      turns.gate.begin();
+    }
+  }
+
+  private void end() {
+    if (run != null) {
+      hasMemory();
+      boolean offline = isOffline();
+      run = null;
+      if (offline) {
+        turns.gate.end();
+      }
+    }
+  }
+
+  /** How long the gate keeps the run's next segment waiting. */
+  long gateWaitNanos() {
+    return turns.gate.waitNanos(segmentNanos, segmentEndNanos);
+  }
+
+  /** Gets a turn, and the paused run that is next; with none, the thread is idle from now on. */
+  private @Nullable Paused awaitTurn() {
+    turns.lock.lock();
+    try {
+      while (true) {
+        @Nullable Turn best = held ? turns.nextPaused() : null;
+        if (held && best == null) {
+          held = false;
+          turns.free++;
+          if (turns.free > turns.idle) {
+            turns.idle++;
+            return null;
+          }
+        }
+        if (best != null && held) {
+          return new Paused(best.progress().request(), best.remainingNanos);
+        }
+        turns.spare++;
+        while (turns.free == 0 || (turns.free <= turns.idle && turns.nextPaused() == null)) {
+          turns.freed.awaitUninterruptibly();
+        }
+        turns.spare--;
+        turns.free--;
+        held = true;
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
+  private @Nullable QueuedRequest takeWhileIdle() {
+    @Nullable QueuedRequest next = turns.queue.take();
+    if (next != null) {
+      begin(next);
+    }
+    turns.lock.lock();
+    try {
+      turns.idle--;
+      if (next == null) {
+        turns.freed.signalAll(); // For the other threads it is over as well.
+      } else {
+        goesBefore =
+            !turns.paused.isEmpty()
+                && !isOffline()
+                && turns.paused.stream().anyMatch(Turn::isOffline);
+        takeOrPause();
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+    return next;
+  }
+
+  /** Gives the turn to the paused run that is next. */
+  private void handOn() {
+    turns.lock.lock();
+    try {
+      @Nullable Turn next = turns.nextPaused();
+      if (next != null) {
+        held = false;
+        next.resume();
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
+  /** Gives the turn up, if the thread has one: it is about to wait for what others may have. */
+  void leave() {
+    turns.lock.lock();
+    try {
+      if (held) {
+        giveUp();
+        turns.settle();
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+    if (!waitsForMemory && !isOffline()) {
+      waitsForMemory = true;
+      turns.gate.online().waitsForMemory();
+    }
+  }
+
+  private void giveUp() {
+    held = false;
+    turns.free++;
+  }
+
+  private void hasMemory() {
+    if (waitsForMemory) {
+      waitsForMemory = false;
+      turns.gate.online().hasMemory();
+    }
+  }
+
+  /** Waits for a turn, if the thread has none. */
+  void retake() {
+    hasMemory();
+    turns.lock.lock();
+    try {
+      if (!held) {
+        takeOrPause();
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
+  private void takeOrPause() {
+    if (turns.free > 0) {
+      turns.free--;
+      held = true;
+    } else {
+      pause(true);
+    }
+  }
+
+  /**
+   * Waits for a turn.
+   *
+   * @param mayResume whether an offline run may take a turn that is free already; if not, that is
+   *     somebody else's, who was told of it
+   */
+  private void pause(boolean mayResume) {
+    beginPause();
+    boolean looks = isOffline() && mayResume;
+    while (!held) {
+      long wait = isOffline() ? gateWaitNanos() : 0;
+      if (looks && wait == 0 && turns.free > 0) {
+        turns.free--;
+        resume();
+      } else if (wait == 0 || wait == OfflineGate.UNTIL_TOLD) {
+        given.awaitUninterruptibly();
+      } else {
+        try {
+          long _ = given.awaitNanos(wait);
+        } catch (InterruptedException e) {
+          // Nobody has a reason to interrupt a lane's thread; the run goes on.
+        }
+      }
+      looks = isOffline();
+    }
+  }
+
+  private void beginPause() {
+    pausedNanos = turns.nanoClock.getAsLong();
+    remainingNanos = progress().remainingNanos(pausedNanos);
+    turns.paused.add(this);
+  }
+
+  /** Has a paused run go on, with a turn that is nobody's. */
+  void resume() {
+    held = true;
+    endPause();
+    if (stopWord != null) {
+      stopWord.set(false);
+    } else {
+      given.signal();
+    }
+  }
+
+  private void endPause() {
+    turns.paused.remove(this);
+    long waited = turns.nanoClock.getAsLong() - pausedNanos;
+    progress().waited(waited);
+    if (isOffline()) {
+      turns.gate.held(waited);
+    }
+  }
+
+  /** A paused offline run looks whether it may go on. */
+  void lookAgain() {
+    if (stopWord == null) {
+      given.signal();
+    } else if (turns.free > 0 && gateWaitNanos() == 0) {
+      turns.free--;
+      resume();
+    }
+  }
+
+  @Override
+  public void beforeSegment(int segment) {
+    RunProgress progress = progress();
+    progress.at(segment);
+    if (segment == 0) {
+      countIfBefore();
+    }
+    boolean offline = isOffline();
+    if (offline) {
+      passGate(segment);
+    }
+    if (!turns.queue.isEmpty()) {
+      giveWayToRival();
+    }
+    if (offline) {
+      segmentBeginNanos = turns.nanoClock.getAsLong();
+    }
+  }
+
+  /** Counts a request that goes before a run, once its first segment computes. */
+  private void countIfBefore() {
+    if (goesBefore) {
+      goesBefore = false;
+      long waitNanos = turns.nanoClock.getAsLong() - progress().request().submittedNanos();
+      turns.lock.lock();
+      try {
+        turns.preemptions = turns.preemptions.withRequest(waitNanos);
+      } finally {
+        turns.lock.unlock();
+      }
+    }
+  }
+
+  /** Holds an offline run while the gate is closed. */
+  private void passGate(int segment) {
+    long begin = turns.nanoClock.getAsLong();
+    if (segment > 0) {
+      segmentNanos = begin - segmentBeginNanos;
+      segmentEndNanos = begin;
+    }
+    if (gateWaitNanos() == 0) {
+      return;
+    }
+    turns.lock.lock();
+    try {
+      interrupt();
+      turns.settle();
+      pause(true);
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
+  private void interrupt() {
+    turns.preemptions = turns.preemptions.withRun();
+    giveUp();
+  }
+
+  /** Whether the policy puts a request before a run for which there is a lane. */
+  private boolean hasRival(RunProgress progress, long remaining) {
+    @Nullable QueuedRequest rival = turns.queue.before(progress.request(), remaining);
+    return rival != null && turns.room.test(rival);
+  }
+
+  /** Pauses the run for a rival, unless somebody else sees to the queue, or nobody could. */
+  private void giveWayToRival() {
+    RunProgress progress = progress();
+    if (hasRival(progress, progress.remainingNanos(turns.nanoClock.getAsLong()))) {
+      turns.lock.lock();
+      try {
+        if (isAnotherToSeeToTheQueue()) {
+          interrupt();
+          turns.freed.signal();
+          pause(false);
+        }
+      } finally {
+        turns.lock.unlock();
+      }
+    }
+  }
+
+  private boolean isAnotherToSeeToTheQueue() {
+    return turns.free == 0 && turns.spare > 0;
+  }
+
+  @Override
+  public Elsewhere computesElsewhere(StopWord word) {
+    countIfBefore();
+    turns.lock.lock();
+    try {
+      if (!held) {
+        takeOrPause(); // It was stopped where it was lost, and begins anew.
+      }
+      stopWord = word;
+      turns.elsewhere.add(this);
+      holdElsewhere();
+    } finally {
+      turns.lock.unlock();
+    }
+    if (!turns.queue.isEmpty()) {
+      giveWayElsewhere();
+    }
+    return this::isBack;
+  }
+
+  /** The run is over; one that was stopped behind its last gate has no turn. */
+  private void isBack() {
+    turns.lock.lock();
+    try {
+      turns.elsewhere.remove(this);
+      stopWord = null;
+      if (turns.paused.contains(this)) {
+        endPause();
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
+  /** Stops an offline run elsewhere while the gate is closed; under the lock. */
+  void holdElsewhere() {
+    if (stopWord != null && held && isOffline() && gateWaitNanos() == OfflineGate.UNTIL_TOLD) {
+      stop(stopWord);
+      turns.settle();
+    }
+  }
+
+  private void stop(StopWord word) {
+    word.set(true);
+    interrupt();
+    beginPause();
+  }
+
+  /** Stops a run elsewhere for a rival; not under the lock. */
+  void giveWayElsewhere() {
+    RunProgress progress;
+    long remaining;
+    turns.lock.lock();
+    try {
+      if (stopWord == null || !held) {
+        return;
+      }
+      progress = progress();
+      remaining = progress.remainingNanos(turns.nanoClock.getAsLong());
+    } finally {
+      turns.lock.unlock();
+    }
+    if (!hasRival(progress, remaining)) {
+      return;
+    }
+    turns.lock.lock();
+    try {
+      if (stopWord != null && held && progress() == progress && isAnotherToSeeToTheQueue()) {
+        stop(stopWord);
+        turns.freed.signal();
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pipelane.switcher.jobs;
+
+import org.jspecify.annotations.NullMarked;
