@@ -1,7 +1,11 @@
 package io.pipelane.config;
 
+import java.util.Set;
+
 /** Rules that bind two settings. */
 final class Consistency {
+  private static final Set<String> THIS_MACHINE = Set.of("localhost", "127.0.0.1", "[::1]");
+
   private final EffectiveConfig effective;
 
   private Consistency(EffectiveConfig effective) {
@@ -29,17 +33,7 @@ final class Consistency {
           "server.tls-certificate",
           config.server().tlsCertificate().isPresent());
     }
-    boolean tokens = config.security().jwtKeys().isPresent();
-    rules.together(
-        "security.jwt-keys",
-        tokens,
-        "security.jwt-issuer",
-        config.security().jwtIssuer().isPresent());
-    rules.together(
-        "security.jwt-keys",
-        tokens,
-        "security.jwt-audience",
-        config.security().jwtAudience().isPresent());
+    rules.tokens(config.security());
     if (config.repository().upload() && config.repository().modelName().isPresent()) {
       throw new ConfigException(
           "%s is for a folder of models; leave %s out"
@@ -53,6 +47,30 @@ final class Consistency {
         "queue.max-bytes",
         config.queue().maxBytes(),
         "the largest request must fit the queue");
+  }
+
+  private void tokens(SecurityConfig security) {
+    if (security.jwtKeys().isPresent() && security.jwtKeysUrl().isPresent()) {
+      throw new ConfigException(
+          "%s and %s both say where the keys of tokens are: leave one out"
+              .formatted(
+                  effective.describe("security.jwt-keys"),
+                  effective.describe("security.jwt-keys-url")));
+    }
+    security
+        .jwtKeysUrl()
+        .filter(url -> !url.getScheme().equals("https") && !THIS_MACHINE.contains(url.getHost()))
+        .ifPresent(
+            _ -> {
+              throw new ConfigException(
+                  effective.describe("security.jwt-keys-url")
+                      + " must be https: whoever could change the keys on their way could sign"
+                      + " tokens");
+            });
+    String keys = security.jwtKeysUrl().isPresent() ? "security.jwt-keys-url" : "security.jwt-keys";
+    boolean tokens = security.jwtKeys().isPresent() || security.jwtKeysUrl().isPresent();
+    together(keys, tokens, "security.jwt-issuer", security.jwtIssuer().isPresent());
+    together(keys, tokens, "security.jwt-audience", security.jwtAudience().isPresent());
   }
 
   private void onePageAtLeast(DeviceConfig device, ByteSize memory) {

@@ -1,5 +1,6 @@
 package io.pipelane.config;
 
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -23,6 +24,12 @@ public record SecurityConfig(
                     + " in PEM; read on change",
             unset = "tokens are not accepted")
         Optional<Path> jwtKeys,
+    @Key(
+            about =
+                "Where those who issue tokens publish their keys, a JWK set over https; asked again"
+                    + " each minute",
+            unset = "keys are in a file, or tokens are not accepted")
+        Optional<URI> jwtKeysUrl,
     @Key(about = "Who must have issued a token: its claim iss") Optional<Text> jwtIssuer,
     @Key(about = "Whom a token must be for: one of its claim aud") Optional<Text> jwtAudience,
     @Key(

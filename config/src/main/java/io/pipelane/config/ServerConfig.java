@@ -54,7 +54,9 @@ public record ServerConfig(
             max = "1000000")
         int maxConnections,
     @Key(
-            about = "How long a connection may be silent before it is closed",
+            about =
+                "How long a connection may be silent, or a request may come at less than 1 KiB a"
+                    + " second, before it is closed",
             standard = "60s",
             min = "1s",
             max = "24h")

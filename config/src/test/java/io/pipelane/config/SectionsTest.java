@@ -12,6 +12,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -112,6 +114,7 @@ class SectionsTest {
             Optional.empty(),
             Optional.empty(),
             Optional.empty(),
+            Optional.empty(),
             new Text("roles"),
             new Text("models"),
             false),
@@ -124,7 +127,8 @@ class SectionsTest {
         new SecurityConfig(
             Optional.of(Path.of("keys.yaml")),
             Optional.of(8002),
-            Optional.of(Path.of("jwks.json")),
+            Optional.empty(),
+            Optional.of(URI.create("https://login.example/keys")),
             Optional.of(new Text("https://login.example/")),
             Optional.of(new Text("pipelane")),
             new Text("groups"),
@@ -134,13 +138,28 @@ class SectionsTest {
                 Map.of(
                     "security.api-keys", "keys.yaml",
                     "security.management-port", "8002",
-                    "security.jwt-keys", "jwks.json",
+                    "security.jwt-keys-url", "https://login.example/keys",
                     "security.jwt-issuer", "https://login.example/",
                     "security.jwt-audience", "pipelane",
                     "security.jwt-roles-claim", "groups",
                     "security.jwt-models-claim", "for",
                     "security.shared-memory", "true"))
             .security());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "security.jwt-keys=jwks.json security.jwt-keys-url=https://a/b, leave one out",
+    "security.jwt-keys-url=http://a/b, must be https",
+    "security.jwt-keys-url=https://a/b, 'set both, or neither'"
+  })
+  void keysOfTokens_areInOnePlaceThatIsTrusted(String settings, String expected) {
+    Map<String, String> values =
+        Stream.of(settings.split(" "))
+            .map(setting -> setting.split("=", 2))
+            .collect(Collectors.toMap(parts -> parts[0], parts -> parts[1]));
+    ConfigException error = assertThrows(ConfigException.class, () -> changed(values));
+    assertTrue(String.valueOf(error.getMessage()).contains(expected), error::getMessage);
   }
 
   @ParameterizedTest

@@ -3,6 +3,7 @@ package io.pipelane.server;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -25,6 +26,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -38,6 +40,11 @@ class DeploymentFilesTest {
   private static final int SECONDS_TO_END = 5;
 
   @TempDir private Path folder = Path.of("");
+
+  @BeforeEach
+  void theFilesAreThere() {
+    assumeTrue(Files.isDirectory(DEPLOY), "tests run beside the sources");
+  }
 
   @Test
   void deployment_agreesWithItsConfiguration() throws IOException {

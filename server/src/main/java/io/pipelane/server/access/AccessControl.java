@@ -2,6 +2,10 @@ package io.pipelane.server.access;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.TokenSettings.KeysAtAddress;
+import io.pipelane.server.access.TokenSettings.KeysInFile;
+import java.lang.System.Logger.Level;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -17,16 +21,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Says who asks. Without a file of keys everybody may do everything; with one, what is not public
- * needs an API key or a token. The files are read again when they change. Safe for any thread;
- * never blocks.
+ * needs an API key or a token. Files are read again when they change, an address is asked now and
+ * then, on threads of their own. Safe for any thread; never blocks.
  */
 public final class AccessControl implements AutoCloseable {
+  private static final String WHAT_TOKENS_NEED = "keys of tokens";
+  private static final System.Logger LOG = System.getLogger(AccessControl.class.getName());
   private static final Duration LOOK_EVERY = Duration.ofSeconds(2);
   private static final String SCHEME = "Bearer ";
 
   private final @Nullable WatchedFile<KeyRing> keys;
-  private final @Nullable WatchedFile<Tokens> tokens;
-  private final List<WatchedFile<?>> files = new ArrayList<>();
+  private final @Nullable Watched<Tokens> tokens;
+  private final List<Watched<?>> watched = new ArrayList<>();
   private final OptionalInt managementPort;
   private final @Nullable ScheduledExecutorService watcher;
 
@@ -37,10 +43,11 @@ public final class AccessControl implements AutoCloseable {
       InstantSource clock) {
     this.managementPort = managementPort;
     keys = keyFile.map(AccessControl::keys).orElse(null);
+    if (keys != null) {
+      read(keys, "security.api-keys", keyFile.orElseThrow());
+    }
     tokens = tokenSettings.map(settings -> tokens(settings, clock)).orElse(null);
-    read(keys, "security.api-keys", keyFile);
-    read(tokens, "security.jwt-keys", tokenSettings.map(TokenSettings::keys));
-    if (files.isEmpty()) {
+    if (watched.isEmpty()) {
       watcher = null;
       return;
     }
@@ -49,7 +56,7 @@ public final class AccessControl implements AutoCloseable {
             Thread.ofPlatform().name("key-file").daemon().factory());
     ScheduledFuture<?> _ =
         watcher.scheduleWithFixedDelay(
-            () -> files.forEach(WatchedFile::lookAgain),
+            () -> watched.forEach(Watched::lookAgain),
             LOOK_EVERY.toMillis(),
             LOOK_EVERY.toMillis(),
             TimeUnit.MILLISECONDS);
@@ -63,23 +70,40 @@ public final class AccessControl implements AutoCloseable {
         before -> before == null ? reader.read() : reader.read().continuing(before));
   }
 
-  private static WatchedFile<Tokens> tokens(TokenSettings settings, InstantSource clock) {
-    return new WatchedFile<>(
-        "keys of tokens",
-        settings.keys(),
-        _ -> new Tokens(settings, TokenKeys.read(settings.keys()), clock));
+  private Watched<Tokens> tokens(TokenSettings settings, InstantSource clock) {
+    return switch (settings.keys()) {
+      case KeysInFile(Path path) -> {
+        WatchedFile<Tokens> file =
+            new WatchedFile<>(
+                WHAT_TOKENS_NEED, path, _ -> new Tokens(settings, TokenKeys.read(path), clock));
+        read(file, "security.jwt-keys", path);
+        yield file;
+      }
+      case KeysAtAddress(URI url) -> {
+        WatchedAddress<Tokens> address =
+            new WatchedAddress<>(
+                WHAT_TOKENS_NEED,
+                url,
+                text -> new Tokens(settings, TokenKeys.published(url, text), clock),
+                System::nanoTime);
+        watched.add(address);
+        try {
+          address.look();
+        } catch (StatusException e) {
+          LOG.log(
+              Level.WARNING, "no token is accepted until its keys are there: {0}", e.getMessage());
+        }
+        yield address;
+      }
+    };
   }
 
-  private void read(@Nullable WatchedFile<?> file, String key, Optional<Path> path) {
-    if (file == null) {
-      return;
-    }
+  private void read(WatchedFile<?> file, String key, Path path) {
     file.look();
     if (file.value() == null) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT, key + ": there is no file " + path.orElseThrow());
+      throw new StatusException(Status.INVALID_ARGUMENT, key + ": there is no file " + path);
     }
-    files.add(file);
+    watched.add(file);
   }
 
   /** Lets everybody do everything, at every port. */
@@ -88,7 +112,8 @@ public final class AccessControl implements AutoCloseable {
   }
 
   /**
-   * Asks for keys, or tokens, where there is a file of them.
+   * Asks for keys, or tokens, where it is said which are good. Waits for an address to answer; one
+   * that does not, keeps tokens out until it does.
    *
    * @param managementPort where alone management is served; empty for everywhere
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when a file cannot be used
@@ -121,7 +146,7 @@ public final class AccessControl implements AutoCloseable {
    *     unknown one, is there
    */
   public Caller identify(@Nullable String authorization, @Nullable String apiKey) {
-    if (files.isEmpty()) {
+    if (watched.isEmpty()) {
       return Caller.ANYBODY;
     }
     String credential = authorization == null ? apiKey : bearer(authorization);
@@ -134,11 +159,20 @@ public final class AccessControl implements AutoCloseable {
     if (caller != null) {
       return caller;
     }
-    Tokens accepted = tokens == null ? null : tokens.value();
-    if (accepted != null && Tokens.isToken(credential)) {
-      return accepted.find(credential);
+    if (tokens != null && Tokens.isToken(credential)) {
+      return accepted(tokens).find(credential);
     }
     throw new StatusException(Status.UNAUTHENTICATED, "the API key is not known");
+  }
+
+  private static Tokens accepted(Watched<Tokens> tokens) {
+    Tokens accepted = tokens.value();
+    if (accepted == null) {
+      throw StatusException.unavailable(
+          "the keys that tokens are signed with are not there yet; try again",
+          WatchedAddress.RETRY);
+    }
+    return accepted;
   }
 
   private String how() {
@@ -153,19 +187,22 @@ public final class AccessControl implements AutoCloseable {
   }
 
   /**
-   * Looks now whether the files have changed.
+   * Looks now whether anything has changed.
    *
    * @throws StatusException when one is wrong
    */
   void look() {
-    files.forEach(WatchedFile::look);
+    watched.forEach(Watched::look);
   }
 
-  /** Looks at the files no more. */
+  /** Looks no more. */
   @Override
   public void close() {
     if (watcher != null) {
       watcher.shutdownNow();
+    }
+    if (tokens instanceof WatchedAddress<Tokens> address) {
+      address.close();
     }
   }
 }

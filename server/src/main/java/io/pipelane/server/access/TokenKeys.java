@@ -5,10 +5,12 @@ import com.nimbusds.jose.jwk.ECKey;
 import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.KeyType;
+import com.nimbusds.jose.jwk.KeyUse;
 import com.nimbusds.jose.jwk.RSAKey;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,11 +22,12 @@ import java.security.spec.InvalidKeySpecException;
 import java.security.spec.X509EncodedKeySpec;
 import java.text.ParseException;
 import java.util.Base64;
+import java.util.List;
 import java.util.Set;
 
 /**
- * Reads the file of keys that tokens are signed with: a JWK set (RFC 7517), or one public key in
- * PEM. What it says of a file never repeats what stands in it.
+ * Reads the keys that tokens are signed with: a file of a JWK set (RFC 7517), or of one public key
+ * in PEM; a JWK set that is published. What it says of them never repeats what stands there.
  */
 final class TokenKeys {
   private static final int MAXIMUM_BYTES = 1 << 20;
@@ -53,6 +56,34 @@ final class TokenKeys {
       throw refused(
           file, "is neither a JWK set nor a public key in PEM: " + e.getClass().getSimpleName());
     }
+  }
+
+  /**
+   * Reads what is published at an address. Keys of other kinds, for other uses, are left out, and
+   * so are secrets: what everybody may read proves nothing.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when it has no key that is left
+   */
+  static JWKSet published(URI address, String text) {
+    try {
+      List<JWK> served =
+          JWKSet.parse(text).getKeys().stream().filter(TokenKeys::isPublished).toList();
+      if (!served.isEmpty()) {
+        return new JWKSet(served);
+      }
+    } catch (ParseException e) {
+      throw new StatusException(Status.INVALID_ARGUMENT, address + " answers with no JWK set");
+    }
+    throw new StatusException(
+        Status.INVALID_ARGUMENT,
+        "%s has no public key of RSA, of %d bits or more, or EC that verifies signatures"
+            .formatted(address, LEAST_RSA_BITS));
+  }
+
+  private static boolean isPublished(JWK key) {
+    boolean isRsa = key.getKeyType().equals(KeyType.RSA) && key.size() >= LEAST_RSA_BITS;
+    return (isRsa || key.getKeyType().equals(KeyType.EC))
+        && !KeyUse.ENCRYPTION.equals(key.getKeyUse());
   }
 
   private static void check(Path file, JWKSet keys) {

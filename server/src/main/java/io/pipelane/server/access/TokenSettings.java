@@ -1,25 +1,36 @@
 package io.pipelane.server.access;
 
 import io.pipelane.config.SecurityConfig;
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
 
 /**
  * Which JSON Web Tokens are accepted, and what they say.
  *
- * @param keys file of the keys that they are signed with
+ * @param keys where the keys are that they are signed with
  * @param issuer their claim {@code iss}
  * @param audience one of their claim {@code aud}
  * @param rolesClaim lists roles
  * @param modelsClaim lists models
  */
 public record TokenSettings(
-    Path keys, String issuer, String audience, String rolesClaim, String modelsClaim) {
+    KeySource keys, String issuer, String audience, String rolesClaim, String modelsClaim) {
+
+  /** Where keys are. */
+  public sealed interface KeySource {}
+
+  /** A file of a JWK set, or of one public key in PEM. */
+  public record KeysInFile(Path file) implements KeySource {}
+
+  /** A JWK set that those who issue tokens publish. */
+  public record KeysAtAddress(URI address) implements KeySource {}
 
   /** As a configuration says, which has all that it takes, or nothing of it. */
   public static Optional<TokenSettings> of(SecurityConfig security) {
-    return security
-        .jwtKeys()
+    Optional<KeySource> file = security.jwtKeys().map(KeysInFile::new);
+    Optional<KeySource> address = security.jwtKeysUrl().map(KeysAtAddress::new);
+    return file.or(() -> address)
         .map(
             keys ->
                 new TokenSettings(

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * What a file says, read again when it changes. One that has become wrong, or is missing for a
  * moment, changes nothing. The value may be read by any thread.
  */
-final class WatchedFile<T> {
+final class WatchedFile<T> implements Watched<T> {
   private static final System.Logger LOG = System.getLogger(WatchedFile.class.getName());
 
   private final String what;
@@ -35,17 +35,13 @@ final class WatchedFile<T> {
     this.reader = reader;
   }
 
-  /** What it said when it was last right; null before that. */
-  @Nullable T value() {
+  @Override
+  public @Nullable T value() {
     return value;
   }
 
-  /**
-   * Reads the file if it has changed.
-   *
-   * @throws StatusException when it is wrong
-   */
-  synchronized void look() {
+  @Override
+  public synchronized void look() {
     FileTime modified;
     try {
       modified = Files.getLastModifiedTime(file);
@@ -59,8 +55,8 @@ final class WatchedFile<T> {
     }
   }
 
-  /** The same; what is wrong is logged. */
-  void lookAgain() {
+  @Override
+  public void lookAgain() {
     try {
       look();
     } catch (StatusException e) {

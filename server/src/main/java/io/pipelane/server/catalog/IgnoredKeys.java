@@ -3,6 +3,7 @@ package io.pipelane.server.catalog;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.modelstore.repository.TritonConfig;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -10,6 +11,8 @@ import java.util.TreeMap;
 /** Tells owners what of their {@code config.pbtxt} has no effect. */
 final class IgnoredKeys {
   private static final System.Logger LOG = System.getLogger(IgnoredKeys.class.getName());
+
+  private static final String INSTANCES = "instance_group";
 
   private IgnoredKeys() {}
 
@@ -24,8 +27,24 @@ final class IgnoredKeys {
 
   /** The same among the notes of a version. */
   static List<String> notes(TritonConfig declared) {
-    return declared.ignored().isEmpty()
-        ? List.of()
-        : List.of("of its config.pbtxt, " + declared.ignored() + " have no effect here");
+    List<String> notes = new ArrayList<>();
+    List<String> others = new ArrayList<>(declared.ignored());
+    if (others.remove(INSTANCES)) {
+      notes.add(
+          "its config.pbtxt asks for %d instances; there is one copy of a model's weights, and it"
+                  .formatted(instances(declared))
+              + " runs in every lane that is free, device.lanes at a time at most");
+    }
+    if (!others.isEmpty()) {
+      notes.add("of its config.pbtxt, " + others + " have no effect here");
+    }
+    return notes;
+  }
+
+  /** A group that does not say how many has one. */
+  private static int instances(TritonConfig declared) {
+    return declared.message().getInstanceGroupList().stream()
+        .mapToInt(group -> Math.max(1, group.getCount()) * Math.max(1, group.getGpusCount()))
+        .sum();
   }
 }

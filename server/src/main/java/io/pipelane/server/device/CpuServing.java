@@ -50,7 +50,7 @@ final class CpuServing {
         WorkerMain.class,
         library,
         config.runtime().threads(),
-        budget.lanes(),
+        config.scheduling().preemption() ? 2 * budget.lanes() : budget.lanes(),
         workers.switchOn(),
         workers.chosenStandbys(),
         workers.hangTimeout(),

@@ -24,9 +24,7 @@ import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.protocol.StatisticsAnswer;
 import io.pipelane.server.state.ServerState;
-import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
-import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import java.time.Duration;
 import java.util.List;
@@ -227,7 +225,7 @@ final class Api {
       }
       case Route.Infer(String name, String version) -> {
         String wanted = version == null ? "" : version;
-        backend.answerWith(name, wanted, model -> infer(exchange, model, body));
+        new InferStart(exchange, backend, codecs, name, wanted, body).begin();
       }
       case Route.Statistics(String name, String version) -> {
         List<ModelCounters> models =
@@ -287,30 +285,6 @@ final class Api {
       case Route.JobList _, Route.ShowJob _, Route.SubmitJob _, Route.RemoveJob _ ->
           jobs.answer(exchange, route, body);
     }
-  }
-
-  private void infer(Exchange exchange, ServedModel model, ByteBuf body) {
-    RequestAccount account = account(exchange, model);
-    try {
-      model.checkRequestSize(body.readableBytes());
-      InferRun.start(exchange, body, model, service, account, backend.sharedMemory(), codecs);
-    } catch (StatusException e) {
-      account.failed(e.status());
-      throw e;
-    } catch (RuntimeException | OutOfMemoryError e) {
-      account.failed(Status.INTERNAL);
-      throw e;
-    }
-  }
-
-  private RequestAccount account(Exchange exchange, ServedModel model) {
-    InferenceStatistics statistics = backend.statistics();
-    if (!statistics.traces()) {
-      return statistics.begin(model.version());
-    }
-    RequestAccount account = statistics.begin(model.version(), exchange.headers()::get);
-    exchange.setTraceparent(account.traceparent());
-    return account;
   }
 
   private List<Entry> index(boolean onlyReady, Caller caller) {

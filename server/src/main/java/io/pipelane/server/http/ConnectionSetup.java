@@ -78,10 +78,12 @@ final class ConnectionSetup {
 
   /** Goes on in HTTP/1.1. */
   void http1(Channel channel) {
+    RequestPace pace = new RequestPace(settings.idleTimeout());
     channel
         .pipeline()
+        .addLast(pace)
         .addLast(newDecoder())
-        .addLast(connection(newAdmission(), new LatestDescription(), http1Framing));
+        .addLast(connection(newAdmission(), new LatestDescription(), pace, http1Framing));
   }
 
   /** The decoder of an HTTP/1.1 connection's bytes. */
@@ -104,10 +106,12 @@ final class ConnectionSetup {
           protected void initChannel(Channel stream) {
             connection.add(stream);
             stream.config().setAllocator(channel.alloc());
+            RequestPace pace = new RequestPace(settings.idleTimeout());
             stream
                 .pipeline()
+                .addLast(pace)
                 .addLast(new Http2StreamFrameToHttpObjectCodec(true))
-                .addLast(connection(admission, latest, http2Framing));
+                .addLast(connection(admission, latest, pace, http2Framing));
           }
         };
     channel
@@ -135,8 +139,8 @@ final class ConnectionSetup {
   }
 
   private HttpConnection connection(
-      Admission admission, LatestDescription latest, Framing framing) {
+      Admission admission, LatestDescription latest, RequestPace pace, Framing framing) {
     return new HttpConnection(
-        api, admission, latest, activity, transfers, settings.maxRequestBytes(), framing);
+        api, admission, latest, pace, activity, transfers, settings.maxRequestBytes(), framing);
   }
 }

@@ -65,6 +65,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private final int maxRequestBytes;
   private final Admission admission;
   private final LatestDescription latestDescription;
+  private final RequestPace pace;
   private final Framing framing;
   private @Nullable ChannelHandlerContext attached;
   private final Deque<Exchange> exchanges = new ArrayDeque<>(4);
@@ -84,6 +85,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       Api api,
       Admission admission,
       LatestDescription latestDescription,
+      RequestPace pace,
       ServerActivity activity,
       TransferBuffers transfers,
       int maxRequestBytes,
@@ -91,6 +93,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     this.api = api;
     this.admission = admission;
     this.latestDescription = latestDescription;
+    this.pace = pace;
     this.activity = activity;
     this.transfers = transfers;
     this.maxRequestBytes = maxRequestBytes;
@@ -148,6 +151,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     try {
       if (message instanceof HttpRequest request && !lastRequestSeen) {
         begin(request);
+      }
+      if (message instanceof LastHttpContent) {
+        pace.requestEnded();
       }
       if (message instanceof HttpContent content && receiving != null) {
         receive(receiving, content);
@@ -348,10 +354,10 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** The client has neither sent nor taken a byte for a while. */
+  /** The client has neither sent nor taken a byte for a while, or hardly any. */
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
-    if (!(event instanceof IdleStateEvent)) {
+    if (!(event instanceof IdleStateEvent || event instanceof RequestPace.TooSlow)) {
       context.fireUserEventTriggered(event);
     } else if (exchanges.isEmpty()) {
       context.close();

@@ -1,38 +1,29 @@
 package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
-import io.netty.buffer.Unpooled;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.InferCall;
-import io.pipelane.server.protocol.InferRequestReader;
 import io.pipelane.server.protocol.InferResponseWriter;
-import io.pipelane.server.protocol.LatestDescription;
 import io.pipelane.server.protocol.OutputTensor;
-import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
-/** One inference on its way from a decoded body to an answer. */
+/** One inference on its way from a decoded request to an answer. */
 final class InferRun implements ResultHandler {
   /*
-   * Threads, one after another: the event loop decodes (large JSON: a codec thread) and submits; a
-   * lane's thread places outputs and reports the end; the event loop encodes (large JSON: a codec
+   * Threads, one after another: the event loop submits; a lane's thread places outputs and reports the end; the event loop encodes (large JSON: a codec
    * thread) and answers. `outputs` and `stallNanos` are the lane's until it hands over to the event loop.
    *
    * References: `call` holds the inputs' buffers until the handler has been told the end, because
@@ -41,11 +32,6 @@ final class InferRun implements ResultHandler {
    * loop has shut down, whichever thread finds out releases both.
    */
 
-  private static final ByteBuf REGION =
-      Unpooled.unreleasableBuffer(
-          Unpooled.copiedBuffer("shared_memory_region", StandardCharsets.US_ASCII).asReadOnly());
-
-  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(InferRun.class.getName());
 
   private final Exchange exchange;
@@ -65,104 +51,19 @@ final class InferRun implements ResultHandler {
   }
 
   /**
-   * Decodes and submits; on the exchange's event loop. The caller keeps its reference to the body.
+   * Has a decoded request run; on the exchange's event loop.
    *
+   * @param call taken over
    * @param account ended by the run, or by the caller where this throws
    * @throws StatusException when the request is refused at once
    */
-  static void start(
+  static void submit(
       Exchange exchange,
-      ByteBuf body,
-      ServedModel model,
+      InferCall call,
       InferenceService service,
       RequestAccount account,
-      SharedMemory sharedMemory,
       Executor codecs) {
-    int jsonLength = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
-    if (!takesLong(model, body.readableBytes(), jsonLength)
-        && !namesRegion(sharedMemory, body, jsonLength)) {
-      InferCall call =
-          InferRequestReader.read(
-              model,
-              body,
-              jsonLength,
-              exchange.allocator(),
-              exchange.latestDescription(),
-              sharedMemory);
-      new InferRun(exchange, call, account, codecs).submit(service);
-      return;
-    }
-    body.retain();
-    try {
-      codecs.execute(
-          () -> decode(exchange, body, jsonLength, model, service, account, sharedMemory, codecs));
-    } catch (RejectedExecutionException e) {
-      body.release();
-      throw busy("decoding");
-    }
-  }
-
-  private static boolean takesLong(ServedModel model, int bodyLength, int jsonLength) {
-    return jsonLength > CodecThreads.LARGEST_ON_LOOP
-        || (bodyLength > CodecThreads.LARGEST_ON_LOOP
-            && model.inputs().stream().anyMatch(input -> input.type() == TensorType.BYTES));
-  }
-
-  /** Whether inputs may have to be copied from shared memory, which an event loop must not do. */
-  private static boolean namesRegion(SharedMemory sharedMemory, ByteBuf body, int jsonLength) {
-    return sharedMemory.isInUse()
-        && ByteBufUtil.indexOf(REGION, body.slice(body.readerIndex(), jsonLength)) >= 0;
-  }
-
-  /** Decodes on a codec thread and goes back to the event loop; releases the body. */
-  private static void decode(
-      Exchange exchange,
-      ByteBuf body,
-      int jsonLength,
-      ServedModel model,
-      InferenceService service,
-      RequestAccount account,
-      SharedMemory sharedMemory,
-      Executor codecs) {
-    try {
-      LatestDescription none = new LatestDescription(); // The connection's belongs to its loop.
-      InferCall call =
-          InferRequestReader.read(
-              model, body, jsonLength, exchange.allocator(), none, sharedMemory);
-      InferRun run = new InferRun(exchange, call, account, codecs);
-      hop(exchange, () -> run.resume(service), call::close);
-    } catch (StatusException e) {
-      hop(exchange, () -> refuse(exchange, account, e), () -> {});
-    } catch (RuntimeException | OutOfMemoryError e) {
-      hop(exchange, () -> refuse(exchange, account, internal(account, e)), () -> {});
-    } finally {
-      body.release();
-    }
-  }
-
-  private static void refuse(Exchange exchange, RequestAccount account, StatusException error) {
-    account.failed(error.status());
-    exchange.answer(error);
-  }
-
-  /** A fault that nothing foresaw, logged with the request's trace. */
-  private static StatusException internal(RequestAccount account, Throwable cause) {
-    return account.traced(() -> Api.internal(cause));
-  }
-
-  private void resume(InferenceService service) {
-    if (exchange.isAbandoned()) {
-      account.failed(Status.CANCELLED);
-      call.close();
-      return;
-    }
-    try {
-      submit(service);
-    } catch (StatusException e) {
-      refuse(exchange, account, e);
-    } catch (RuntimeException e) {
-      refuse(exchange, account, internal(account, e));
-    }
+    new InferRun(exchange, call, account, codecs).submit(service);
   }
 
   private void submit(InferenceService service) {
@@ -239,7 +140,9 @@ final class InferRun implements ResultHandler {
         codecs.execute(this::encodeElsewhere);
       } catch (RejectedExecutionException e) {
         releaseOutputs();
-        refuse(exchange, account, busy("encoding"));
+        StatusException busy = InferStart.busy("encoding");
+        account.failed(busy.status());
+        exchange.answer(busy);
       }
     }
   }
@@ -278,7 +181,7 @@ final class InferRun implements ResultHandler {
       return failure(e);
     } catch (RuntimeException | OutOfMemoryError e) {
       body.release();
-      return failure(internal(account, e));
+      return failure(account.traced(() -> Api.internal(e)));
     } finally {
       releaseOutputs();
     }
@@ -300,7 +203,7 @@ final class InferRun implements ResultHandler {
   }
 
   /** Goes on on the exchange's event loop, or gives up when that has shut down. */
-  private static void hop(Exchange exchange, Runnable action, Runnable giveUp) {
+  static void hop(Exchange exchange, Runnable action, Runnable giveUp) {
     if (exchange.loop().inEventLoop()) {
       action.run();
       return;
@@ -310,11 +213,5 @@ final class InferRun implements ResultHandler {
     } catch (RejectedExecutionException e) {
       giveUp.run();
     }
-  }
-
-  /** The codec threads take no more. */
-  private static StatusException busy(String with) {
-    return StatusException.unavailable(
-        "the server is busy " + with + "; try again", RETRY_AFTER_BUSY);
   }
 }

@@ -57,13 +57,26 @@ public record Backend(
     try {
       answer.accept(model);
     } catch (StatusException e) {
-      boolean follows = version.isEmpty() && e.status() == Status.NOT_FOUND;
-      ServedModel next = follows ? resolve(name, "") : model;
-      if (next.version().equals(model.version())) {
-        throw e;
-      }
-      answer.accept(next);
+      answer.accept(following(name, version, model, e));
     }
+  }
+
+  /**
+   * The version that answers now for one that has just left.
+   *
+   * @param version what was asked for; one that was named is not followed
+   * @param left what should have answered
+   * @param refusal why it did not
+   * @throws StatusException the refusal where nothing follows, or as {@link ModelCatalog#resolve}
+   */
+  public ServedModel following(
+      String name, String version, ServedModel left, StatusException refusal) {
+    boolean follows = version.isEmpty() && refusal.status() == Status.NOT_FOUND;
+    ServedModel next = follows ? resolve(name, "") : left;
+    if (next.version().equals(left.version())) {
+      throw refusal;
+    }
+    return next;
   }
 
   /**

@@ -25,7 +25,7 @@ public final class RegionOutputs implements AutoCloseable {
   }
 
   static RegionOutputs take(SharedMemory memory, List<? extends @Nullable RegionPart> parts) {
-    if (parts.stream().allMatch(part -> part == null)) {
+    if (namesNone(parts)) {
       return NONE;
     }
     RegionOutputs outputs = new RegionOutputs(new ArrayList<>(parts.size()));
@@ -41,6 +41,15 @@ public final class RegionOutputs implements AutoCloseable {
         outputs.close();
       }
     }
+  }
+
+  private static boolean namesNone(List<? extends @Nullable RegionPart> parts) {
+    for (RegionPart part : parts) {
+      if (part != null) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Where the output at a position goes; null where it is sent. */

@@ -13,6 +13,7 @@ import com.nimbusds.jose.jwk.gen.RSAKeyGenerator;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.SignedJWT;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -49,7 +50,11 @@ public final class TestTokens {
   }
 
   static TokenSettings settings(Path file) {
-    return new TokenSettings(file, ISSUER, AUDIENCE, "roles", "models");
+    return settings(new TokenSettings.KeysInFile(file));
+  }
+
+  static TokenSettings settings(TokenSettings.KeySource keys) {
+    return new TokenSettings(keys, ISSUER, AUDIENCE, "roles", "models");
   }
 
   /** What lets in the holders of tokens of all three keys. */
@@ -65,6 +70,14 @@ public final class TestTokens {
   static AccessControl access(Optional<Path> keyFile, Path file) {
     return AccessControl.of(
         keyFile, Optional.of(settings(file)), OptionalInt.empty(), InstantSource.fixed(NOW));
+  }
+
+  static AccessControl access(URI address) {
+    return AccessControl.of(
+        Optional.empty(),
+        Optional.of(settings(new TokenSettings.KeysAtAddress(address))),
+        OptionalInt.empty(),
+        InstantSource.fixed(NOW));
   }
 
   /** A token for roles, signed with RS256. */

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.net.CodecThreads;
 import io.pipelane.switcher.InferenceService;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -67,6 +68,22 @@ class ApiTest {
     }
     FakeCatalog fresh = FakeCatalog.usual();
     try (Conversation conversation = new Conversation(fresh, EchoService.without(fresh, 2))) {
+      assertEquals(404, conversation.send(named).onlyReply().status());
+    }
+  }
+
+  @Test
+  void versionThatLeavesWhileALargeBodyIsDecoded_isFollowedByTheNext() {
+    FakeCatalog catalog = FakeCatalog.usual();
+    String large = ECHO + " ".repeat(CodecThreads.LARGEST_ON_LOOP);
+    try (Conversation conversation = new Conversation(catalog, EchoService.without(catalog, 2))) {
+      Reply reply = conversation.send(Requests.infer("echo", large)).onlyReply();
+      assertEquals(200, reply.status(), reply.text());
+      assertTrue(reply.text().contains("\"model_version\":\"1\""), reply.text());
+    }
+    FakeCatalog fresh = FakeCatalog.usual();
+    try (Conversation conversation = new Conversation(fresh, EchoService.without(fresh, 2))) {
+      byte[] named = Requests.infer("echo/versions/2", large);
       assertEquals(404, conversation.send(named).onlyReply().status());
     }
   }

@@ -15,12 +15,16 @@ import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.Arena;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 
 /** One connection through the server's real pipeline, on an allocator that counts every byte. */
 final class Conversation implements AutoCloseable {
   static final int LIMIT = 1 << 20;
+
+  /** How long a request may take to come, byte by byte. */
+  static final Duration SLOWEST = Duration.ofSeconds(60);
 
   private static final long TRANSFER_BYTES = 2 << 20;
 
@@ -52,14 +56,17 @@ final class Conversation implements AutoCloseable {
     this.activity = activity;
     channel.config().setAllocator(allocator);
     TransferBuffers transfers = new TransferBuffers(transferMemory);
+    RequestPace pace = new RequestPace(SLOWEST);
     channel
         .pipeline()
         .addLast(
+            pace,
             ConnectionSetup.newDecoder(),
             new HttpConnection(
                 api,
                 new Admission(api.access(), ServedPort.PUBLIC, LIMIT),
                 new LatestDescription(),
+                pace,
                 activity,
                 transfers,
                 LIMIT,

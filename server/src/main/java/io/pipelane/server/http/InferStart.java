@@ -1,0 +1,201 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.protocol.InferCall;
+import io.pipelane.server.protocol.InferRequestReader;
+import io.pipelane.server.protocol.LatestDescription;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.RequestAccount;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+
+/** The beginning of one inference: finds the version that answers, decodes, and has it run. */
+final class InferStart {
+  /*
+   * On the exchange's event loop, but for the decoding of what takes long, which a codec thread
+   * does. Meanwhile the version may leave: the body is kept until its request is taken, and decoded
+   * again for the version that follows.
+   */
+  private static final ByteBuf REGION =
+      Unpooled.unreleasableBuffer(
+          Unpooled.copiedBuffer("shared_memory_region", StandardCharsets.US_ASCII).asReadOnly());
+
+  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
+
+  private final Exchange exchange;
+  private final Backend backend;
+  private final Executor codecs;
+  private final String name;
+  private final String version;
+  private final ByteBuf body;
+
+  /**
+   * One that has not begun.
+   *
+   * @param version empty lets the catalogue pick
+   * @param body the caller's; it is retained where it is needed for longer
+   */
+  InferStart(
+      Exchange exchange,
+      Backend backend,
+      Executor codecs,
+      String name,
+      String version,
+      ByteBuf body) {
+    this.exchange = exchange;
+    this.backend = backend;
+    this.codecs = codecs;
+    this.name = name;
+    this.version = version;
+    this.body = body;
+  }
+
+  /**
+   * Begins; on the exchange's event loop.
+   *
+   * @throws StatusException when the request is refused at once
+   */
+  void begin() {
+    backend.answerWith(name, version, this::begin);
+  }
+
+  private void begin(ServedModel model) {
+    RequestAccount account = account(model);
+    try {
+      model.checkRequestSize(body.readableBytes());
+      int jsonLength = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
+      if (takesLong(model, jsonLength) || namesRegion(jsonLength)) {
+        decodeElsewhere(model, account, jsonLength);
+      } else {
+        submit(read(model, jsonLength, exchange.latestDescription()), account);
+      }
+    } catch (StatusException e) {
+      account.failed(e.status());
+      throw e;
+    } catch (RuntimeException | OutOfMemoryError e) {
+      account.failed(Status.INTERNAL);
+      throw e;
+    }
+  }
+
+  private RequestAccount account(ServedModel model) {
+    InferenceStatistics statistics = backend.statistics();
+    if (!statistics.traces()) {
+      return statistics.begin(model.version());
+    }
+    RequestAccount account = statistics.begin(model.version(), exchange.headers()::get);
+    exchange.setTraceparent(account.traceparent());
+    return account;
+  }
+
+  private boolean takesLong(ServedModel model, int jsonLength) {
+    return jsonLength > CodecThreads.LARGEST_ON_LOOP
+        || (body.readableBytes() > CodecThreads.LARGEST_ON_LOOP
+            && model.inputs().stream().anyMatch(input -> input.type() == TensorType.BYTES));
+  }
+
+  /** Whether inputs may have to be copied from shared memory, which an event loop must not do. */
+  private boolean namesRegion(int jsonLength) {
+    return backend.sharedMemory().isInUse()
+        && ByteBufUtil.indexOf(REGION, body.slice(body.readerIndex(), jsonLength)) >= 0;
+  }
+
+  private InferCall read(ServedModel model, int jsonLength, LatestDescription latest) {
+    return InferRequestReader.read(
+        model, body, jsonLength, exchange.allocator(), latest, backend.sharedMemory());
+  }
+
+  private void submit(InferCall call, RequestAccount account) {
+    InferRun.submit(exchange, call, backend.service(), account, codecs);
+  }
+
+  private void decodeElsewhere(ServedModel model, RequestAccount account, int jsonLength) {
+    body.retain();
+    try {
+      codecs.execute(() -> decode(model, account, jsonLength));
+    } catch (RejectedExecutionException e) {
+      body.release();
+      throw busy("decoding");
+    }
+  }
+
+  /** On a codec thread; goes back to the event loop, where the body is released. */
+  private void decode(ServedModel model, RequestAccount account, int jsonLength) {
+    Runnable next;
+    Runnable giveUp = body::release;
+    try {
+      LatestDescription none = new LatestDescription(); // The connection's belongs to its loop.
+      InferCall call = read(model, jsonLength, none);
+      next = () -> resume(model, call, account);
+      giveUp =
+          () -> {
+            call.close();
+            body.release();
+          };
+    } catch (StatusException e) {
+      next = () -> refuse(account, e);
+    } catch (RuntimeException | OutOfMemoryError e) {
+      StatusException fault = account.traced(() -> Api.internal(e));
+      next = () -> refuse(account, fault);
+    }
+    Runnable following = next;
+    InferRun.hop(
+        exchange,
+        () -> {
+          try {
+            following.run();
+          } finally {
+            body.release();
+          }
+        },
+        giveUp);
+  }
+
+  private void resume(ServedModel model, InferCall call, RequestAccount account) {
+    if (exchange.isAbandoned()) {
+      account.failed(Status.CANCELLED);
+      call.close();
+      return;
+    }
+    try {
+      submit(call, account);
+    } catch (StatusException e) {
+      account.failed(e.status());
+      follow(model, e);
+    } catch (RuntimeException | OutOfMemoryError e) {
+      refuse(account, account.traced(() -> Api.internal(e)));
+    }
+  }
+
+  /** Begins again where the version has left and another one answers for it now. */
+  private void follow(ServedModel left, StatusException refusal) {
+    try {
+      begin(backend.following(name, version, left, refusal));
+    } catch (StatusException e) {
+      exchange.answer(e);
+    } catch (RuntimeException | OutOfMemoryError e) {
+      exchange.answer(Api.internal(e));
+    }
+  }
+
+  private void refuse(RequestAccount account, StatusException error) {
+    account.failed(error.status());
+    exchange.answer(error);
+  }
+
+  /** The codec threads take no more. */
+  static StatusException busy(String with) {
+    return StatusException.unavailable(
+        "the server is busy " + with + "; try again", RETRY_AFTER_BUSY);
+  }
+}
