@@ -156,7 +156,7 @@ public final class CompareCommand implements Subcommand {
               Build.current(),
               judged.objective,
               judged.classes(),
-              Math.max(1, scenarioOptions.input.batch));
+              scenarioOptions.rowsPerRequest());
       trees.add(new ResultJson().tree(context, experiments.get(i)));
       if (json != null) {
         Path file = FileOptions.parent(json.resolve((i + 1) + ".json"));

@@ -11,6 +11,7 @@ public enum ExitStatus {
       0,
       "every request was answered well; what the generator itself was late is little of the figures,"
           + " and stands above as a warning where it was often"),
+  FOUND(0, "the highest load that holds the limit was found; loads above it may have failed"),
   ERRORS(
       1, "answers were errors, or not even the lowest load held the limit that was searched for"),
   UNSTABLE(2, "the last three windows of a load did not agree in throughput and latency"),
@@ -51,15 +52,18 @@ public enum ExitStatus {
         .orElseThrow(() -> new IllegalArgumentException("no exit status: " + code));
   }
 
-  /** A search that has found a load is well, whatever became of those it tried in vain. */
+  /**
+   * A search that has found a load is well, whatever became of those it tried in vain, unless it is
+   * the generator's own.
+   */
   static ExitStatus of(Experiment experiment) {
-    if (experiment.highest().orElse(0) > 0) {
-      return OK;
+    if (experiment.highest().isEmpty()) {
+      return of(experiment.steps());
     }
-    if (experiment.highest().isPresent() && !experiment.steps().getFirst().isBottlenecked()) {
-      return ERRORS;
+    if (experiment.isGenerators()) {
+      return BOTTLENECK;
     }
-    return of(experiment.steps());
+    return experiment.highest().getAsDouble() > 0 ? FOUND : ERRORS;
   }
 
   static ExitStatus of(List<Step> steps) {

@@ -70,7 +70,7 @@ final class FileOptions {
       new ResultJson().write(parent(json), context, experiment);
     }
     if (csv != null) {
-      CsvReport.write(parent(csv), experiment, context.batch());
+      CsvReport.write(parent(csv), experiment, context.rowsPerRequest());
     }
     if (hgrm != null) {
       PercentileFile.write(parent(hgrm), experiment);

@@ -17,6 +17,8 @@ import picocli.CommandLine.Option;
 
 /** Options that say what requests hold. */
 final class InputOptions {
+  private static final String INTEGERS = "0:99";
+  private static final String UNSCALED = "0:1";
   private static final Pattern RANGE = Pattern.compile("(-?\\d{1,18})(?::|\\.\\.)(-?\\d{1,18})");
 
   @Option(
@@ -49,12 +51,11 @@ final class InputOptions {
   @Option(
       names = "--pixels",
       paramLabel = "MEAN:DEVIATION",
-      defaultValue = "0:1",
       description = {
         "A picture's numbers: (brightness / 255 - mean) / deviation, each one number or three with",
-        "commas, for red, green and blue (${DEFAULT-VALUE})."
+        "commas, for red, green and blue (0:1)."
       })
-  String pixels = "0:1";
+  @Nullable String pixels;
 
   @Option(
       names = "--tokenizer",
@@ -65,9 +66,8 @@ final class InputOptions {
   @Option(
       names = "--int-range",
       paramLabel = "MIN:MAX",
-      defaultValue = "0:99",
-      description = "Random integers lie within, both ends included (${DEFAULT-VALUE}).")
-  String intRange = "0:99";
+      description = "Random integers lie within, both ends included (0:99).")
+  @Nullable String intRange;
 
   @Option(
       names = {"--format", "--input-tensor-format"},
@@ -93,21 +93,39 @@ final class InputOptions {
       })
   @Nullable Double tolerance;
 
+  /** Whether inputs are made up, and not read from files. */
+  boolean isMade() {
+    return is("zero") || is("random");
+  }
+
+  private boolean is(String values) {
+    return inputData.toLowerCase(Locale.ROOT).equals(values);
+  }
+
+  private void requireUsed() {
+    if (intRange != null && !is("random")) {
+      throw new IllegalArgumentException("--int-range is for --input-data random");
+    }
+    if (isMade() && (pixels != null || tokenizer != null)) {
+      throw new IllegalArgumentException(
+          "--pixels and --tokenizer are for pictures and texts; name them with --input-data");
+    }
+  }
+
   /** What the options stand for where the format is one that a transport prescribes. */
   InputSettings settings(InputSettings.@Nullable Format prescribed, long seed) {
-    Matcher range = RANGE.matcher(intRange);
+    requireUsed();
+    Matcher range = RANGE.matcher(intRange == null ? INTEGERS : intRange);
     if (!range.matches()) {
       throw new IllegalArgumentException(
           "--int-range: \"" + intRange + "\" is not a range; write MIN:MAX, like 0:99");
     }
     Map<String, List<Long>> byInput = new LinkedHashMap<>();
     shapes.forEach(shape -> addShape(byInput, shape));
-    Pixels scaling = Pixels.parse(pixels);
-    boolean isZero = inputData.toLowerCase(Locale.ROOT).equals("zero");
-    boolean isMade = isZero || inputData.toLowerCase(Locale.ROOT).equals("random");
+    Pixels scaling = Pixels.parse(pixels == null ? UNSCALED : pixels);
     return new InputSettings(
-        isZero ? InputSettings.Values.ZERO : InputSettings.Values.RANDOM,
-        isMade ? null : new InputFiles(Path.of(inputData), scaling, tokenizer),
+        is("zero") ? InputSettings.Values.ZERO : InputSettings.Values.RANDOM,
+        isMade() ? null : new InputFiles(Path.of(inputData), scaling, tokenizer),
         prescribed != null
             ? prescribed
             : switch (format) {

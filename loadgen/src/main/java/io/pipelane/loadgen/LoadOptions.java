@@ -61,9 +61,9 @@ final class LoadOptions {
   @Option(
       names = {"--request-distribution", "--distribution"},
       paramLabel = "constant|poisson|gamma",
-      defaultValue = "poisson",
-      description = "Open loop: how requests are spread over time (${DEFAULT-VALUE}).")
-  Distribution distribution = Distribution.POISSON;
+      description =
+          "Open loop: how requests are spread over time (poisson; perf_analyzer's is constant).")
+  @Nullable Distribution distribution;
 
   /** How requests of an open loop are spread. */
   enum Distribution {
@@ -140,26 +140,31 @@ final class LoadOptions {
 
   /** Checks that no option contradicts another. */
   void requireConsistent() {
-    if (isClosed() && (connections != null || burst != null || variation != null)) {
+    if (isClosed()
+        && (connections != null || burst != null || variation != null || distribution != null)) {
       throw new IllegalArgumentException(
-          "--connections belongs to --rate, as do --burst and --cv; a closed loop has as many"
+          "--connections belongs to --rate, as do --burst, --distribution and --cv; a closed loop has as many"
               + " connections as its concurrency");
     }
-    if (loop.trace != null && (burst != null || distribution == Distribution.GAMMA)) {
+    if (loop.trace != null && (burst != null || distribution != null)) {
       throw new IllegalArgumentException(
           "--trace says when requests leave; leave out --burst and --distribution");
     }
-    if (burst != null && distribution != Distribution.POISSON) {
+    if (burst != null && spread() != Distribution.POISSON) {
       throw new IllegalArgumentException(
           "bursts are poisson within; leave out --distribution with --burst");
     }
-    if ((distribution == Distribution.GAMMA) != (variation != null)) {
+    if ((spread() == Distribution.GAMMA) != (variation != null)) {
       throw new IllegalArgumentException("--distribution gamma and --cv belong together");
     }
     if (binarySearch && loop.concurrencyRange == null && loop.rateRange == null) {
       throw new IllegalArgumentException(
           "--binary-search needs --request-rate-range or --concurrency-range");
     }
+  }
+
+  private Distribution spread() {
+    return distribution == null ? Distribution.POISSON : distribution;
   }
 
   private boolean isClosed() {
@@ -198,7 +203,7 @@ final class LoadOptions {
       Duration on = converter.convert(parts[0]);
       return new ArrivalPattern.Bursts(rate, on, converter.convert(parts[1]));
     }
-    return switch (distribution) {
+    return switch (spread()) {
       case CONSTANT -> new ArrivalPattern.Constant(rate);
       case POISSON -> new ArrivalPattern.Poisson(rate);
       case GAMMA -> new ArrivalPattern.Gamma(rate, variation == null ? 1 : variation);

@@ -3,6 +3,7 @@ package io.pipelane.loadgen;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.experiment.Experiment;
+import io.pipelane.loadgen.experiment.LoadPlan;
 import io.pipelane.loadgen.experiment.Measurement;
 import io.pipelane.loadgen.report.Build;
 import io.pipelane.loadgen.report.Context;
@@ -124,14 +125,7 @@ public final class Loadgen implements Callable<Integer> {
       Machine machine = Machine.current();
       ConsoleObserver observer =
           new ConsoleObserver(commandLine.getOut(), commandLine.getErr(), server, machine, judged);
-      Experiment experiment =
-          Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
-      if (experiment.steps().size() > 1
-          || prepared.scenario().runs() > 1
-          || experiment.highest().isPresent()) {
-        SummaryTable.print(commandLine.getOut(), experiment);
-      }
-      files.write(
+      Context context =
           new Context(
               name == null ? endpoint.toString() : name,
               started,
@@ -144,9 +138,27 @@ public final class Loadgen implements Callable<Integer> {
               Build.current(),
               judged.objective,
               judged.classes(),
-              Math.max(1, scenarioOptions.input.batch)),
-          experiment);
+              scenarioOptions.rowsPerRequest());
+      Experiment experiment =
+          run(prepared.plan(), new Measurement(prepared.scenario(), client, observer), context);
+      if (experiment.steps().size() > 1
+          || prepared.scenario().runs() > 1
+          || experiment.highest().isPresent()) {
+        SummaryTable.print(commandLine.getOut(), experiment);
+      }
+      files.write(context, experiment);
       return end(commandLine, ExitStatus.of(experiment));
+    }
+  }
+
+  /** Measures; what was measured to its end is written also when a later load cannot be. */
+  private Experiment run(LoadPlan plan, Measurement measurement, Context context)
+      throws InterruptedException, IOException {
+    try {
+      return Experiment.run(plan, measurement);
+    } catch (Experiment.UnfinishedException e) {
+      files.write(context, e.measured());
+      throw e.failure();
     }
   }
 

@@ -17,7 +17,8 @@ import picocli.CommandLine.Parameters;
     name = "rerun",
     description = {
       "Measures once more what a result that --json has written holds: the same load, models, inputs",
-      "and seeds. Only the server and what is written where can be said anew."
+      "and seeds. Only the server and what is written where can be said anew. Files that it read",
+      "(--trace, --input-data) are read again, and have to be as they were."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)
@@ -41,8 +42,9 @@ public final class RerunCommand implements Subcommand {
 
   @Override
   public Integer call() throws IOException {
+    JsonNode measured = new HtmlReport().read(result);
     List<String> arguments = new ArrayList<>();
-    for (JsonNode argument : new HtmlReport().read(result).path("arguments")) {
+    for (JsonNode argument : measured.path("arguments")) {
       arguments.add(argument.asText());
     }
     if (arguments.isEmpty() || !isMeasurement(arguments.getFirst())) {
@@ -51,7 +53,14 @@ public final class RerunCommand implements Subcommand {
               .formatted(result, arguments));
     }
     if (url != null) {
+      if (arguments.getFirst().equals("compare")) {
+        throw new IllegalArgumentException(
+            "--url: %s is of a comparison, which asks the servers that it names".formatted(result));
+      }
       replaceUrl(arguments, url);
+    }
+    if (arguments.stream().noneMatch(RerunCommand::choosesModels)) {
+      addModels(arguments, measured);
     }
     headers.forEach(header -> arguments.addAll(List.of("-H", header)));
     arguments.addAll(files.arguments());
@@ -63,14 +72,35 @@ public final class RerunCommand implements Subcommand {
     return first.startsWith("-") || first.equals("compare");
   }
 
+  private static boolean choosesModels(String argument) {
+    return argument.startsWith("-m")
+        || argument.startsWith("--model=")
+        || argument.equals("--model")
+        || argument.startsWith("--trace");
+  }
+
+  /** Those that were asked, in their order: the server may have others by now. */
+  private static void addModels(List<String> arguments, JsonNode measured) {
+    for (JsonNode model : measured.at("/steps/0/runs/0/models")) {
+      arguments.addAll(List.of("-m", model.path("model").asText()));
+    }
+  }
+
   private static void replaceUrl(List<String> arguments, String url) {
     for (String name : List.of("-u", "--url")) {
-      arguments.removeIf(argument -> argument.startsWith(name + "="));
+      arguments.removeIf(argument -> isWithValue(argument, name));
       int position = arguments.indexOf(name);
       if (position >= 0) {
         arguments.subList(position, Math.min(position + 2, arguments.size())).clear();
       }
     }
     arguments.addAll(List.of("--url", url));
+  }
+
+  /** {@code -uURL} or {@code --url=URL}. */
+  private static boolean isWithValue(String argument, String name) {
+    return name.startsWith("--")
+        ? argument.startsWith(name + "=")
+        : argument.startsWith(name) && argument.length() > name.length();
   }
 }

@@ -2,6 +2,7 @@ package io.pipelane.loadgen;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.arrival.Arrivals;
 import io.pipelane.loadgen.experiment.LoadPlan;
 import io.pipelane.loadgen.experiment.Scenario;
 import io.pipelane.loadgen.request.InputSettings;
@@ -13,6 +14,7 @@ import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.ResponseCheck;
+import io.pipelane.loadgen.settings.Trace;
 import io.pipelane.loadgen.settings.Window;
 import io.pipelane.loadgen.trace.TraceFile;
 import io.pipelane.loadgen.trace.TracePlan;
@@ -44,10 +46,39 @@ final class ScenarioOptions {
       }
       trace = TracePlan.of(TraceFile.read(load.loop.trace));
     }
-    load.plan(window.percentile, trace == null ? null : trace.trace());
+    requireOneBatch();
+    if (window.percentile != null
+        && window.measurementInterval == null
+        && load.latencyThreshold == null) {
+      throw new IllegalArgumentException(
+          "--percentile belongs to --measurement-interval or --latency-threshold");
+    }
+    load.plan(window.percentile, replayed());
     window();
     model.choice().shares(1);
     input.settings(null, window.seed);
+  }
+
+  /** Whoever makes the requests says how many rows they have. */
+  private void requireOneBatch() {
+    if (input.batch < 0) {
+      throw new IllegalArgumentException("-b must not be negative: " + input.batch);
+    }
+    if (input.batch > 0 && (trace != null || !input.isMade())) {
+      throw new IllegalArgumentException(
+          "-b is for made-up inputs: files of --input-data and --trace say themselves how many rows"
+              + " a request has");
+    }
+    if (trace != null && !input.isMade() && trace.largestBatch() > 1) {
+      throw new IllegalArgumentException(
+          "--trace: batches are for made-up inputs; leave them out of a trace that is replayed with"
+              + " files of --input-data");
+    }
+  }
+
+  /** Rows of a request, on the average. */
+  double rowsPerRequest() {
+    return trace == null ? Math.max(1, input.batch) : trace.meanBatch();
   }
 
   /** Asks a server for the inputs of all models. */
@@ -74,6 +105,10 @@ final class ScenarioOptions {
   Prepared prepare(Endpoint endpoint, boolean isDjl, List<ModelMetadata> models) {
     InputSettings inputs = input.settings(prescribed(endpoint, isDjl), window.seed);
     InputShapes.requireUsed(inputs.shapes(), models);
+    int largest = trace == null ? input.batch : trace.largestBatch();
+    if (largest > 1 && input.isMade()) {
+      InputShapes.requireBatches(models, largest);
+    }
     RequestGenerator generator = new RequestGenerator(inputs);
     List<ModelRequests> requests = new ArrayList<>();
     for (ModelMetadata metadata : models) {
@@ -92,8 +127,7 @@ final class ScenarioOptions {
             window.seed,
             window.runs,
             input.tolerance == null ? ResponseCheck.NONE : generator.check(input.tolerance));
-    return new Prepared(
-        scenario, load.plan(window.percentile, trace == null ? null : trace.trace()));
+    return new Prepared(scenario, load.plan(window.percentile, replayed()));
   }
 
   private static InputSettings.@Nullable Format prescribed(Endpoint endpoint, boolean isDjl) {
@@ -101,6 +135,14 @@ final class ScenarioOptions {
       return InputSettings.Format.GRPC;
     }
     return isDjl ? InputSettings.Format.DJL : null;
+  }
+
+  /** With files, a request is any example of its model. */
+  private @Nullable Trace replayed() {
+    if (trace == null) {
+      return null;
+    }
+    return input.isMade() ? trace.trace() : trace.trace().ofAnyVariant(Arrivals.ANY);
   }
 
   private Window window() {

@@ -10,17 +10,20 @@ import picocli.CommandLine.Option;
 final class WindowOptions {
   private static final Duration DURATION = Duration.ofSeconds(10);
   private static final Duration WARMUP = Duration.ofSeconds(2);
+  private static final double STABILITY_PERCENTAGE = 10;
+  private static final int MAXIMUM_TRIALS = 10;
 
   @Option(
       names = "--duration",
       paramLabel = "TIME",
-      description = "Measured time, like 10s or 2m (10s; the whole trace with --trace).")
+      description = "Measured time, like 10s or 2m (10s; with --trace what is left of it).")
   @Nullable Duration duration;
 
   @Option(
       names = "--warmup",
       paramLabel = "TIME",
-      description = "Load before it that is not measured (2s; none with --trace).")
+      description =
+          "Load before it that is not measured (2s; none with --trace, whose beginning it is).")
   @Nullable Duration warmup;
 
   @Option(
@@ -48,17 +51,14 @@ final class WindowOptions {
   @Option(
       names = {"-s", "--stability-percentage"},
       paramLabel = "PERCENT",
-      defaultValue = "10",
-      description = "Windows agree when they differ by no more than this (${DEFAULT-VALUE}).")
-  double stabilityPercentage = 10;
+      description = "With -p: windows agree when they differ by no more than this (10).")
+  @Nullable Double stabilityPercentage;
 
   @Option(
       names = {"-r", "--max-trials"},
       paramLabel = "N",
-      defaultValue = "10",
-      description =
-          "After so many windows the measurement is unstable: status 2 (${DEFAULT-VALUE}).")
-  int maximumTrials = 10;
+      description = "With -p: after so many windows the measurement is unstable: status 2 (10).")
+  @Nullable Integer maximumTrials;
 
   @Option(
       names = "--percentile",
@@ -91,7 +91,12 @@ final class WindowOptions {
     long limit = requestCount == null ? Long.MAX_VALUE : requestCount;
     Duration unmeasured = or(warmup, trace == null ? WARMUP : Duration.ZERO);
     if (measurementInterval == null) {
-      Duration measured = or(duration, trace == null ? DURATION : trace);
+      if (stabilityPercentage != null || maximumTrials != null) {
+        throw new IllegalArgumentException(
+            "--stability-percentage and --max-trials belong to windows; give"
+                + " --measurement-interval");
+      }
+      Duration measured = or(duration, trace == null ? DURATION : behind(unmeasured, trace));
       return new Window(unmeasured, measured, limit, timeout, null);
     }
     if (duration != null) {
@@ -100,9 +105,21 @@ final class WindowOptions {
     }
     Stability stability =
         new Stability(
-            stabilityPercentage / 100, maximumTrials, percentile == null ? 0 : percentile);
+            (stabilityPercentage == null ? STABILITY_PERCENTAGE : stabilityPercentage) / 100,
+            maximumTrials == null ? MAXIMUM_TRIALS : maximumTrials,
+            percentile == null ? 0 : percentile);
     return new Window(
         unmeasured, Duration.ofMillis(measurementInterval), limit, timeout, stability);
+  }
+
+  /** What is left of a trace behind its first requests, which are not measured. */
+  private static Duration behind(Duration warmup, Duration trace) {
+    if (warmup.compareTo(trace) >= 0) {
+      throw new IllegalArgumentException(
+          "--warmup: the trace ends after %s, so nothing is left to measure behind %s"
+              .formatted(trace, warmup));
+    }
+    return trace.minus(warmup);
   }
 
   private static Duration or(@Nullable Duration given, Duration otherwise) {

@@ -1,5 +1,6 @@
 package io.pipelane.loadgen;
 
+import static java.util.stream.Collectors.joining;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,8 +16,10 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -220,10 +223,42 @@ class LoadgenTest {
                       + " --duration 100ms --warmup 0s")
                   .split(" ", -1));
 
-      assertEquals(found.contains("100"), status == ExitStatus.OK.code(), out.toString());
+      // A machine that is busy may hold the generator up, which is not for this test to say.
+      boolean isFound = status == ExitStatus.OK.code();
+      boolean isSpoiled = status == ExitStatus.BOTTLENECK.code();
+      assertTrue(isSpoiled || isFound == found.contains("100"), out.toString());
     }
     assertTrue(out.toString().contains(found), out.toString());
     assertTrue(out.toString().contains("\nexit status "), out.toString());
+  }
+
+  @Test
+  void shouldReplayATraceWithEveryExampleOfAFile(@TempDir Path folder) throws Exception {
+    Path trace = folder.resolve("trace.csv");
+    Path data = folder.resolve("data.json");
+    Files.writeString(
+        trace, IntStream.range(0, 40).mapToObj(i -> i / 1e3 + ",m\n").collect(joining()));
+    Files.writeString(data, "{\"data\":[{\"ids\":[1,2,3,4]},{\"ids\":[5,6,7,8]}]}");
+    Set<String> bodies = ConcurrentHashMap.newKeySet();
+    try (ScriptedServer server =
+        new ScriptedServer(
+            request -> {
+              if (request.startLine().contains("/infer")) {
+                bodies.add(request.body());
+              }
+              return serve(request);
+            })) {
+      String options = "--format json --shape ids:1,4 --input-data %s --trace %s -u %s";
+      int status = execute(options.formatted(data, trace, server.url()).split(" ", -1));
+      assertTrue(
+          Set.of(ExitStatus.OK, ExitStatus.BOTTLENECK).contains(ExitStatus.of(status)),
+          err.toString());
+      assertEquals(
+          ExitStatus.WRONG_OPTION.code(),
+          execute((options + " --warmup 1s").formatted(data, trace, server.url()).split(" ", -1)));
+    }
+    assertEquals(2, bodies.size(), bodies::toString);
+    assertTrue(err.toString().contains("nothing is left to measure"), err.toString());
   }
 
   @Test
@@ -295,6 +330,13 @@ class LoadgenTest {
         "-m m --concurrency 1 --shape other:1             | no model has such an input",
         "-m m --concurrency 1 --shape ids:1,5             | does not fit",
         "-m m --concurrency 1 --shape ids:9999999999,4    | larger than 256MiB",
+        "-m m --rate 5 -s 5                               | give --measurement-interval",
+        "-m m --rate 5 --percentile 95                    | --percentile belongs to",
+        "-m m --concurrency 1 --distribution constant     | --connections belongs to --rate",
+        "-m m --rate 5 -b 8 --input-data x.json           | -b is for made-up inputs",
+        "-m m --rate 5 -b -1                              | -b must not be negative",
+        "-m m --rate 5 --int-range 0:5 --input-data zero  | --int-range is for",
+        "-m m --rate 5 --pixels 1:1                       | --pixels and --tokenizer",
         "-m m --concurrency 1 --format xml                | but was 'xml'",
         "-m m --concurrency 1 --frobnicate                | --frobnicate"
       })

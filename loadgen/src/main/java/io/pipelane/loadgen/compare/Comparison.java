@@ -7,7 +7,6 @@ import io.pipelane.loadgen.experiment.Step;
 import io.pipelane.loadgen.settings.LoadMode;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalDouble;
 
 /** Servers under the same loads, one server after another, in rounds: A B A B ... */
 public final class Comparison {
@@ -35,6 +34,6 @@ public final class Comparison {
         steps.get(server).add(new Step(mode, runs.get(server)));
       }
     }
-    return steps.stream().map(own -> new Experiment(own, OptionalDouble.empty())).toList();
+    return steps.stream().map(own -> new Experiment(own)).toList();
   }
 }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param flags every option with its value, given or not
  * @param objective the response time that answers should come within; null without one
  * @param classes of models that are looked at together
- * @param batch rows of each request, as far as one number says it
+ * @param rowsPerRequest on the average
  */
 public record Context(
     String name,
@@ -30,7 +30,7 @@ public record Context(
     Build build,
     @Nullable Duration objective,
     ModelClasses classes,
-    int batch) {
+    double rowsPerRequest) {
   public Context {
     arguments = List.copyOf(arguments);
   }

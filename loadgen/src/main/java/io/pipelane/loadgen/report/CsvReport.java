@@ -33,28 +33,29 @@ public final class CsvReport {
   /**
    * Writes an experiment.
    *
-   * @param batch rows of each request
+   * @param rowsPerRequest an inference is a row
    */
-  public static void write(Path file, Experiment experiment, int batch) throws IOException {
+  public static void write(Path file, Experiment experiment, double rowsPerRequest)
+      throws IOException {
     try (PrintWriter out = new PrintWriter(Files.newBufferedWriter(file))) {
       boolean closed = experiment.steps().getFirst().mode() instanceof LoadMode.Closed;
       out.println((closed ? "Concurrency," : "Request Rate,") + COLUMNS);
       experiment.steps().stream()
           .sorted(Comparator.comparingDouble(step -> step.answersPerSecond().mean()))
-          .forEach(step -> out.println(line(step, batch)));
+          .forEach(step -> out.println(line(step, rowsPerRequest)));
       if (out.checkError()) {
         throw new IOException("cannot write " + file);
       }
     }
   }
 
-  private static String line(Step step, int batch) {
+  private static String line(Step step, double rowsPerRequest) {
     StringBuilder line = new StringBuilder();
     switch (step.mode()) {
       case LoadMode.Closed closed -> line.append(closed.concurrency());
       case LoadMode.Open open -> line.append(number(open.arrivals().requestsPerSecond()));
     }
-    line.append(',').append(number(step.answersPerSecond().mean() * batch));
+    line.append(',').append(number(step.answersPerSecond().mean() * rowsPerRequest));
     double mean = step.estimate(report -> report.total().responseNanos().getMean()).mean();
     double[] parts = PARTS.stream().mapToDouble(part -> meanNanos(step, part)).toArray();
     double rest = mean;

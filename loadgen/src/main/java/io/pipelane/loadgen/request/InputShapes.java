@@ -37,6 +37,25 @@ public final class InputShapes {
   }
 
   /**
+   * Checks that requests for every model may have several rows.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when one's may not
+   */
+  public static void requireBatches(List<ModelMetadata> models, int batch) {
+    for (ModelMetadata model : models) {
+      boolean open =
+          model.inputs().stream()
+              .anyMatch(input -> !input.shape().isEmpty() && input.shape().getFirst() < 0);
+      if (!open) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "requests for \"%s\" cannot have %d rows: the first dimension of its inputs is fixed"
+                .formatted(model.name(), batch));
+      }
+    }
+  }
+
+  /**
    * The shape asked for, or the declared one with 1 for its open dimensions.
    *
    * @param batch takes the place of the first dimension where that is open; 0 leaves it as it is

@@ -1,6 +1,7 @@
 package io.pipelane.loadgen.settings;
 
 import java.time.Duration;
+import java.util.Arrays;
 
 /** Requests in the order of their times, each for one variant of one model of a test. Immutable. */
 public final class Trace {
@@ -35,6 +36,17 @@ public final class Trace {
     this.offsetNanos = offsetNanos.clone();
     this.models = models.clone();
     this.variants = variants.clone();
+  }
+
+  /**
+   * The same requests, each for a variant that whoever replays them chooses.
+   *
+   * @param any what stands for that
+   */
+  public Trace ofAnyVariant(int any) {
+    int[] none = new int[variants.length];
+    Arrays.fill(none, any);
+    return new Trace(offsetNanos, models, none);
   }
 
   public int size() {

@@ -11,8 +11,14 @@ import java.util.Map;
  *
  * @param batches the batches that each model is asked for, in the order of first appearance; the
  *     trace's models and variants are positions in here
+ * @param meanBatch rows of a request, on the average
  */
-public record TracePlan(Map<String, List<Integer>> batches, Trace trace) {
+public record TracePlan(Map<String, List<Integer>> batches, Trace trace, double meanBatch) {
+  /** The most rows of a request. */
+  public int largestBatch() {
+    return batches.values().stream().flatMap(List::stream).mapToInt(b -> b).max().orElse(1);
+  }
+
   /** Plans the replay of requests that are sorted by time. */
   public static TracePlan of(List<TracedRequest> requests) {
     Map<String, List<Integer>> batches = new LinkedHashMap<>();
@@ -30,6 +36,7 @@ public record TracePlan(Map<String, List<Integer>> batches, Trace trace) {
       models[i] = positions.computeIfAbsent(request.model(), _ -> positions.size());
       variants[i] = known.indexOf(request.batch());
     }
-    return new TracePlan(batches, new Trace(offsetNanos, models, variants));
+    double mean = requests.stream().mapToInt(TracedRequest::batch).average().orElse(1);
+    return new TracePlan(batches, new Trace(offsetNanos, models, variants), mean);
   }
 }

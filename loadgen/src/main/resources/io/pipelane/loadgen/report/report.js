@@ -108,7 +108,9 @@ function summary() {
     if (base) cells.push(step.load);
     cells.push(interval(s.answers_per_second, 1), ...keys.map(key => interval(s[key + "_us"], 1000)),
       number(errors, 0));
-    if (slo) cells.push(percent(step.runs[0].total.attainment), number(step.runs[0].total.goodput));
+    const mean = key => step.runs.reduce((sum, run) => sum + run.total[key], 0) / step.runs.length;
+    if (slo) cells.push(...(result.objective_us === undefined ? ["–", "–"]
+      : [percent(mean("attainment")), number(mean("goodput"))]));
     if (base) cells.push(ratio("answers_per_second"), ratio("p50_us"), ratio("p99_us"));
     cells.push([s.stable ? "" : "unstable", s.generator_was_the_bottleneck ? "generator" : ""]
       .filter(t => t).join(", ") || "sound");
@@ -128,11 +130,12 @@ function models(kind) {
   const parts = shown().map(item => ({...item, run: {...item.run, models: item.run[kind] || []}}));
   const any = key => parts.some(p => p.run.models.some(m => m[key]));
   const cold = any("cold_response_time_us");
+  const slo = parts.some(p => p.run.models.some(m => m.attainment !== undefined));
   const rows = parts.flatMap(item => item.run.models.map(m => {
     const r = m.response_time_us, cells = [named(item.index, m.model)];
     cells.push(number(m.answered, 0), number(m.errors, 0), number(m.answers_per_second),
       number(ms(r.mean)), number(ms(r.p50)), number(ms(r.p99)), number(ms(r["p99.9"])), number(ms(r.max)));
-    if (m.attainment !== undefined) cells.push(percent(m.attainment));
+    if (slo) cells.push(m.attainment === undefined ? "–" : percent(m.attainment));
     if (cold) {
       const c = m.cold_response_time_us, w = m.warm_response_time_us;
       cells.push(c ? percent(c.count / Math.max(1, c.count + w.count)) : "–",
@@ -140,7 +143,6 @@ function models(kind) {
     }
     return cells;
   }));
-  const slo = parts.some(p => p.run.models.some(m => m.attainment !== undefined));
   return table([kind === "models" ? "<model" : "<class", "answered", "errors", "answers/s", "mean ms", "p50", "p99", "p99.9", "max",
     ...(slo ? ["in time"] : []), ...(cold ? ["cold", "cold p50", "warm p50"] : [])], rows);
 }
