@@ -1,17 +1,27 @@
 package io.pipelane.bench;
 
+import io.pipelane.bench.cycles.CyclesCommand;
 import io.pipelane.bench.density.DensityCommand;
+import io.pipelane.bench.fairness.FairnessCommand;
 import io.pipelane.bench.faults.FaultsCommand;
 import io.pipelane.bench.forms.FormsCommand;
+import io.pipelane.bench.frontend.FrontEndCommand;
 import io.pipelane.bench.generator.GeneratorCommand;
 import io.pipelane.bench.grouping.GroupingCommand;
+import io.pipelane.bench.groups.GroupsCommand;
 import io.pipelane.bench.http.HttpCommand;
+import io.pipelane.bench.memory.MemoryCommand;
 import io.pipelane.bench.noop.NoopCommand;
+import io.pipelane.bench.overhead.OverheadCommand;
+import io.pipelane.bench.packing.PackingCommand;
 import io.pipelane.bench.policies.PoliciesCommand;
+import io.pipelane.bench.preempt.PreemptCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
 import io.pipelane.bench.sharing.SharingCommand;
+import io.pipelane.bench.slo.SloCommand;
 import io.pipelane.bench.stall.StallCommand;
 import io.pipelane.bench.switching.SwitchCommand;
+import io.pipelane.bench.trace.TraceCommand;
 import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
 import picocli.CommandLine.Command;
@@ -26,18 +36,28 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "PROGRAM",
     subcommands = {
+      CyclesCommand.class,
       DensityCommand.class,
+      FairnessCommand.class,
       FaultsCommand.class,
       FormsCommand.class,
+      FrontEndCommand.class,
       GeneratorCommand.class,
       GroupingCommand.class,
+      GroupsCommand.class,
       HttpCommand.class,
+      MemoryCommand.class,
       NoopCommand.class,
+      OverheadCommand.class,
+      PackingCommand.class,
       PoliciesCommand.class,
+      PreemptCommand.class,
       ResidencyCommand.class,
       SharingCommand.class,
+      SloCommand.class,
       StallCommand.class,
       SwitchCommand.class,
+      TraceCommand.class,
       WorkersCommand.class
     })
 public final class BenchCommand implements Subcommand {

@@ -6,24 +6,25 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.loadgen.Subcommand;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ServiceLoader;
 import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 /** Each program from its flags to its file, as short as it can be. */
 @Timeout(120)
 class BenchCommandTest {
-  private final StringWriter out = new StringWriter();
-  private final StringWriter err = new StringWriter();
-
   @TempDir private Path folder;
+  private BenchProgram program;
+
+  @BeforeEach
+  void setUp() {
+    program = new BenchProgram(folder);
+  }
 
   @Test
   void shouldBeFoundByTheLoadGenerator() {
@@ -34,7 +35,7 @@ class BenchCommandTest {
 
   @Test
   void forms_measuresEveryContestantOncePerRound() throws Exception {
-    JsonNode result = run("forms", "--case", "noop").at("/cases/0");
+    JsonNode result = program.run("forms", "--case", "noop").at("/cases/0");
 
     assertEquals("noop", result.at("/case").asText());
     assertEquals(2, result.at("/plain_per_s/rounds").size());
@@ -45,7 +46,7 @@ class BenchCommandTest {
 
   @Test
   void grouping_comparesWaysToChooseGroups() throws Exception {
-    JsonNode result = run("grouping", "--limit", "0.01").at("/cases/0");
+    JsonNode result = program.run("grouping", "--limit", "0.01").at("/cases/0");
 
     assertEquals(464, result.at("/layers/median").asInt());
     assertTrue(
@@ -56,7 +57,7 @@ class BenchCommandTest {
 
   @Test
   void noop_measuresPipelaneAndNettyWithoutErrors() throws Exception {
-    JsonNode result = run("noop", "--connections", "2").at("/cases/0");
+    JsonNode result = program.run("noop", "--connections", "2").at("/cases/0");
 
     assertEquals("2 connections", result.at("/case").asText());
     assertEquals(0, result.at("/errors/median").asDouble());
@@ -65,12 +66,23 @@ class BenchCommandTest {
   }
 
   @Test
+  void frontEnd_measuresEveryFormBesideItsCeilingWithoutErrors() throws Exception {
+    JsonNode cases = program.run("front-end", "--connections", "8").at("/cases");
+
+    assertEquals(4, cases.size(), cases.toString());
+    for (JsonNode contest : cases) {
+      assertEquals(0, contest.at("/errors/median").asDouble(), cases.toString());
+      assertEquals(2, contest.at("/server_to_ceiling/rounds").size(), cases.toString());
+    }
+  }
+
+  @Test
   void residency_comparesPoliciesAndWritesItsFiles() throws Exception {
     Path json = folder.resolve("residency.json");
     Path page = folder.resolve("residency.md");
     Path plot = folder.resolve("residency.svg");
     int status =
-        execute(
+        program.execute(
             "residency",
             "--seconds=10",
             "--models=8",
@@ -79,7 +91,7 @@ class BenchCommandTest {
             "--markdown=" + page,
             "--svg=" + plot);
 
-    assertEquals(0, status, err.toString());
+    assertEquals(0, status, program.output());
     JsonNode scene = new ObjectMapper().readTree(json.toFile()).at("/findings/scenes/0");
     assertEquals(6, scene.at("/rows").size());
     assertTrue(scene.at("/rows/0/outcome/meanStall").asDouble() > 0, scene.toString());
@@ -89,7 +101,7 @@ class BenchCommandTest {
 
   @Test
   void generator_measuresItselfOpenAndClosed() throws Exception {
-    JsonNode cases = run("generator", "--rate", "500").at("/cases");
+    JsonNode cases = program.run("generator", "--rate", "500").at("/cases");
 
     assertEquals("open loop", cases.at("/0/case").asText());
     assertTrue(cases.at("/0/cpu_us/median").asDouble() > 0, cases.toString());
@@ -101,7 +113,7 @@ class BenchCommandTest {
   void stall_showsTheStallInOpenLoopsOnly() throws Exception {
     Path json = folder.resolve("stall.json");
     int status =
-        execute(
+        program.execute(
             "stall",
             "--stall=0.2",
             "--every=1",
@@ -109,7 +121,7 @@ class BenchCommandTest {
             "--work=" + folder.resolve("work"),
             "--json=" + json);
 
-    assertTrue(Set.of(0, 4).contains(status), () -> out + "\n" + err);
+    assertTrue(Set.of(0, 4).contains(status), program::output);
     JsonNode cases = new ObjectMapper().readTree(json.toFile()).at("/cases");
     assertEquals(3, cases.size());
     assertEquals(190, cases.at("/0/expected_p99_ms/median").asDouble(), 1e-6);
@@ -121,7 +133,7 @@ class BenchCommandTest {
 
   @Test
   void faults_killsAWorkerAndLosesNothing() throws Exception {
-    JsonNode result = run("faults", "--spare-server", "--fault=KILL").at("/cases/0");
+    JsonNode result = program.run("faults", "--spare-server", "--fault=KILL").at("/cases/0");
 
     assertEquals("kill -9 of the active worker", result.at("/case").asText());
     for (String key : new String[] {"wrong", "unanswered", "refused"}) {
@@ -132,32 +144,10 @@ class BenchCommandTest {
 
   @Test
   void forms_whenNoCaseHasTheName_saysSo() {
-    int status = execute("forms", "--work", folder.toString(), "--case", "nothing of the kind");
+    int status =
+        program.execute("forms", "--work", folder.toString(), "--case", "nothing of the kind");
 
     assertEquals(1, status);
-    assertTrue(err.toString().contains("nothing of the kind"), err.toString());
-  }
-
-  private JsonNode run(String program, String option, String value) throws Exception {
-    Path json = folder.resolve("result.json");
-    int status =
-        execute(
-            program,
-            option,
-            value,
-            "--rounds=2",
-            "--seconds=0.05",
-            "--warmup=0.05",
-            "--work=" + folder.resolve("work"),
-            "--json=" + json);
-    assertEquals(0, status, () -> out + "\n" + err);
-    return new ObjectMapper().readTree(json.toFile());
-  }
-
-  private int execute(String... arguments) {
-    return new CommandLine(new BenchCommand())
-        .setOut(new PrintWriter(out))
-        .setErr(new PrintWriter(err))
-        .execute(arguments);
+    assertTrue(program.output().contains("nothing of the kind"), program.output());
   }
 }

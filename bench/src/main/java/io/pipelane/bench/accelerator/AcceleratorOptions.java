@@ -2,8 +2,10 @@ package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.ConfigLoader;
 import io.pipelane.config.DeviceSelection;
+import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtLibrary;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -24,19 +26,26 @@ public final class AcceleratorOptions {
   private @Nullable String pageSize;
 
   @Option(
-      names = "--repository",
-      paramLabel = "FOLDER",
-      description = "The models' folder (${DEFAULT-VALUE}).")
-  private Path repository = Path.of("zoo");
-
-  @Option(names = "--batch", paramLabel = "N", description = "Rows a request (${DEFAULT-VALUE}).")
-  private int batch = 8;
+      names = "--batch",
+      paramLabel = "N",
+      description = "Rows a request, but of the demo's cases (${DEFAULT-VALUE}).")
+  private int batch;
 
   @Option(
       names = "--sequence",
       paramLabel = "N",
       description = "Tokens a row, for models of text (${DEFAULT-VALUE}).")
   private int sequence = 128;
+
+  /** Options of requests with eight rows, unless they say otherwise. */
+  public AcceleratorOptions() {
+    this(8);
+  }
+
+  /** Options of requests with so many rows, unless they say otherwise. */
+  public AcceleratorOptions(int batch) {
+    this.batch = batch;
+  }
 
   /** The device. */
   public DeviceSelection device() {
@@ -48,9 +57,38 @@ public final class AcceleratorOptions {
     return pageSize;
   }
 
-  /** A model of the folder, and requests for it. */
-  public ModelCase modelCase(String model) {
-    return ModelCase.of(repository.toAbsolutePath().normalize(), model, batch, sequence);
+  /** A model of a folder, and requests for it. */
+  public ModelCase modelCase(Path repository, String model) {
+    return ModelCase.of(repository, model, batch, sequence);
+  }
+
+  /** What a plain session on the same device runs on. */
+  public ExecutionProvider provider() {
+    return switch (device()) {
+      case DeviceSelection.Cpu _ -> ExecutionProvider.CPU;
+      case DeviceSelection.Cuda cuda ->
+          new ExecutionProvider.Cuda(cuda.ordinals().getFirst(), 0, true);
+      case DeviceSelection.Auto auto ->
+          throw new IllegalArgumentException("--device: say which, " + auto + " is not measured");
+    };
+  }
+
+  /**
+   * The device in a server's configuration.
+   *
+   * @param work where ONNX Runtime is unpacked
+   */
+  public Map<String, String> serverSettings(Path work) {
+    Map<String, String> settings = new HashMap<>();
+    settings.put("device.kind", device);
+    if (pageSize != null) {
+      settings.put("device.page-size", pageSize);
+    }
+    if (!(device() instanceof DeviceSelection.Cpu)) { // The providers lie beside the library.
+      Path folder = library(work).toAbsolutePath().resolveSibling("");
+      settings.put("runtime.library", folder.toString());
+    }
+    return settings;
   }
 
   /**

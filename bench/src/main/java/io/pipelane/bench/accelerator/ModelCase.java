@@ -20,7 +20,7 @@ public record ModelCase(String name, Path file, int batch, int sequence) {
   private static final long SEED = 1;
 
   /** Token identifiers that every vocabulary has. */
-  private static final int TOKENS = 20_000;
+  private static final int TOKENS = 10_000;
 
   /** A model of a repository. */
   public static ModelCase of(Path repository, String name, int batch, int sequence) {

@@ -5,7 +5,9 @@ import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.accelerator.Accelerators;
 import io.pipelane.bench.accelerator.HeldWeights;
 import io.pipelane.bench.accelerator.ModelCase;
+import io.pipelane.bench.accelerator.RepositoryOptions;
 import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
@@ -13,7 +15,6 @@ import io.pipelane.config.ResidencyConfig.Policy;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -37,6 +38,7 @@ public final class DensityCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
   @Mixin private AcceleratorOptions accelerated = new AcceleratorOptions();
+  @Mixin private RepositoryOptions repository = new RepositoryOptions();
 
   @Option(
       names = "--memory",
@@ -80,7 +82,7 @@ public final class DensityCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     Path work = options.work();
     Path library = AcceleratorOptions.library(work);
-    ModelCase modelCase = accelerated.modelCase(model);
+    ModelCase modelCase = accelerated.modelCase(repository.folder(), model);
     Results results = new Results(DensityColumns.TITLE, DensityColumns.ALL, DensityColumns.NOTES);
     try (Accelerator accelerator =
         Accelerators.open(
@@ -100,7 +102,8 @@ public final class DensityCommand implements Callable<Integer> {
               imported,
               HeldWeights.read(imported, accelerator::pinned),
               modelCase.inputs(imported));
-      DensityRounds rounds = new DensityRounds(accelerator, subject, results, this::say);
+      DensityRounds rounds =
+          new DensityRounds(accelerator, subject, results, line -> Console.say(spec, line));
       rounds.calibrate();
       for (int round = 0; round < options.rounds(); round++) {
         for (int count : variants) {
@@ -112,11 +115,5 @@ public final class DensityCommand implements Callable<Integer> {
       options.publish(spec, results, runtime, accelerator.description());
     }
     return 0;
-  }
-
-  private void say(String line) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(line);
-    out.flush();
   }
 }

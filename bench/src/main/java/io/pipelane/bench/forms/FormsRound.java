@@ -1,6 +1,7 @@
 package io.pipelane.bench.forms;
 
 import ai.onnxruntime.OrtException;
+import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.PlainModel;
 import io.pipelane.bench.measure.Medians;
@@ -24,7 +25,7 @@ final class FormsRound implements AutoCloseable {
   private final Duration length;
   private final PlainModel plain;
   private final List<Run> plainCallers;
-  private final List<Run> gatedCallers;
+  private final List<LocalCaller> gatedCallers;
 
   /** Opens the plain session and warms all contestants. */
   FormsRound(BenchCase benchCase, LocalPipelane gated, Duration warmup, Duration length)
@@ -39,7 +40,7 @@ final class FormsRound implements AutoCloseable {
     Timing.perSecond(gatedCallers, warmup);
   }
 
-  private List<Run> callers(LocalPipelane pipelane) {
+  private List<LocalCaller> callers(LocalPipelane pipelane) {
     return IntStream.range(0, CORES)
         .mapToObj(_ -> pipelane.caller(benchCase.model(), benchCase.inputs()))
         .toList();

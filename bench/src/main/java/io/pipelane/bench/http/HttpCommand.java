@@ -6,8 +6,8 @@ import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.BenchCase;
 import io.pipelane.bench.process.ChildProcess;
-import io.pipelane.bench.process.HttpLoad;
-import io.pipelane.bench.process.HttpLoad.Measured;
+import io.pipelane.bench.process.ServerLoad;
+import io.pipelane.bench.process.ServerLoad.Measured;
 import io.pipelane.bench.process.ServerMain;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Results;
@@ -67,7 +67,7 @@ public final class HttpCommand implements Callable<Integer> {
         ChildProcess server =
             ChildProcess.start(work.resolve("server.log"), ServerMain.class, settings)) {
       List<Run> callers = IntStream.range(0, CORES).mapToObj(_ -> plain.run()).toList();
-      HttpLoad load = new HttpLoad(server, benchCase.model(), benchCase.inputs());
+      ServerLoad load = ServerLoad.binary(server, benchCase.model(), benchCase.inputs());
       load.run(connections.getLast(), options.warmup());
       Timing.perSecond(callers, options.warmup());
       for (int round = 0; round < options.rounds(); round++) {
@@ -85,7 +85,7 @@ public final class HttpCommand implements Callable<Integer> {
     String name = connections + " connections";
     double seconds = measured.seconds();
     double client = measured.clientCpuSeconds() / seconds;
-    double corrected = measured.perSecond() / (1 - client / CORES);
+    double corrected = measured.perSecondWithoutClient(CORES);
     results.add(name, HttpColumns.LOCAL_RATE, local);
     results.add(name, HttpColumns.RATE, measured.perSecond());
     results.add(name, HttpColumns.P50_MILLIS, measured.millis(50));

@@ -1,6 +1,6 @@
 package io.pipelane.bench.local;
 
-import io.pipelane.bench.measure.Run;
+import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.process.Readiness;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.demo.protocol.Tensor;
@@ -10,7 +10,12 @@ import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.schedule.Preemptions;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -25,6 +30,7 @@ import java.util.Optional;
  */
 public final class LocalPipelane implements AutoCloseable {
   private static final String MEMORY = "1GiB";
+  private static final long LEAST_MEMORY = 256L << 20;
 
   private final PipelaneServer server;
 
@@ -61,20 +67,44 @@ public final class LocalPipelane implements AutoCloseable {
     return new LocalPipelane(server);
   }
 
+  /**
+   * Starts one for a model alone, with one lane and room for all that the model may take.
+   *
+   * @param repository holds nothing else
+   * @param device says which device it is
+   */
+  public static LocalPipelane startFor(
+      AskedModel asked, Path repository, Path work, Map<String, String> device)
+      throws IOException, InterruptedException {
+    Map<String, String> settings = new HashMap<>(device);
+    long bytes = LEAST_MEMORY + 2 * Files.size(asked.file());
+    settings.put("device.memory", Long.toString(bytes));
+    settings.put("device.working-memory", "4GiB");
+    settings.put("device.lanes", "1");
+    return start(repository, work, settings);
+  }
+
   private static Path copyLibrary(Path work) throws IOException {
     Path library = OrtLibrary.locate(Optional.empty(), work.resolve("cache"));
     Path folder = Files.createDirectories(work.resolve("library"));
-    Files.copy(library, folder.resolve(library.getFileName()), StandardCopyOption.REPLACE_EXISTING);
+    Path copy = folder.resolve(library.getFileName());
+    if (!Files.exists(copy) || Files.size(copy) != Files.size(library)) {
+      Files.copy(library, copy, StandardCopyOption.REPLACE_EXISTING);
+    }
     return folder;
   }
 
   /** A caller, for one thread. */
-  public Run caller(String model, List<Tensor> inputs) {
+  public LocalCaller caller(String model, List<Tensor> inputs) {
     return caller(model, inputs, Priority.ONLINE);
   }
 
   /** A caller of a class, for one thread. */
-  public Run caller(String model, List<Tensor> inputs, Priority priority) {
+  public LocalCaller caller(AskedModel asked, Priority priority) {
+    return caller(asked.model(), inputs(asked), priority);
+  }
+
+  private LocalCaller caller(String model, List<Tensor> inputs, Priority priority) {
     ModelVersion version = new ModelVersion(model, 1);
     InferenceService service =
         (request, handler) ->
@@ -84,9 +114,14 @@ public final class LocalPipelane implements AutoCloseable {
     return new LocalCaller(service, version, inputs, outputs(model));
   }
 
-  /** What a model declares. */
-  public List<TensorSpec> inputs(String model) {
-    return server.catalog().resolve(model, null).inputs();
+  /** What a model is asked. */
+  public List<Tensor> inputs(AskedModel asked) {
+    return asked.inputs().apply(server.catalog().resolve(asked.model(), null).inputs());
+  }
+
+  /** A caller that does not wait for answers. */
+  public OpenCaller openCaller(AskedModel asked) {
+    return openCaller(asked.model(), inputs(asked));
   }
 
   /** A caller that does not wait for answers. */
@@ -112,6 +147,38 @@ public final class LocalPipelane implements AutoCloseable {
   /** Takes a model's weights off the device. */
   public void evict(String model) {
     server.switcher().evict(new ModelVersion(model, 1));
+  }
+
+  /** Brings a model's weights onto the device; blocks until they are there. */
+  public void warmUp(String model) {
+    server.switcher().warmUp(new ModelVersion(model, 1));
+  }
+
+  /** Who holds what of the device's memory, now. */
+  public MemoryOverview memory() {
+    return server.switcher().memory();
+  }
+
+  /** What transfers have come to. */
+  public TransferCounters transfers() {
+    return server.switcher().transfers();
+  }
+
+  /** Whole pages for the weights of the largest model, in bytes. */
+  public long roomForLargest() {
+    Ledger weights = memory().weights();
+    long most = weights.entries().stream().mapToLong(Ledger.Entry::weightBytes).max().orElseThrow();
+    return Math.ceilDiv(most, weights.pageBytes()) * weights.pageBytes();
+  }
+
+  /** What has been interrupted so far. */
+  public Preemptions preemptions() {
+    return server.switcher().preemptions();
+  }
+
+  /** Where it answers over HTTP. */
+  public URI url() {
+    return URI.create(server.url());
   }
 
   @Override

@@ -35,6 +35,28 @@ public final class Timing {
   }
 
   /**
+   * Has two run in turns, a stretch each, so that drift of the machine hits both alike.
+   *
+   * @param length of all stretches of one of them together
+   * @return the latencies of each in milliseconds, the first's first
+   */
+  public static List<Samples> alternating(Run first, Run second, int stretches, Duration length)
+      throws Exception {
+    List<Samples> samples = List.of(new Samples(), new Samples());
+    long stretchNanos = length.toNanos() / stretches;
+    for (int stretch = 0; stretch < stretches; stretch++) {
+      for (int which = 0; which < 2; which++) {
+        Run run = which == 0 ? first : second;
+        long end = System.nanoTime() + stretchNanos;
+        do {
+          samples.get(which).add(millis(run));
+        } while (System.nanoTime() < end);
+      }
+    }
+    return samples;
+  }
+
+  /**
    * Runs per second of callers that run at the same time, each on a platform thread of its own and
    * as often as it can. Each is counted over its own time, so that the last runs count whole.
    */

@@ -3,12 +3,12 @@ package io.pipelane.bench.noop;
 import ai.onnxruntime.OrtEnvironment;
 import io.pipelane.bench.model.NoopModel;
 import io.pipelane.bench.process.ChildProcess;
-import io.pipelane.bench.process.HttpLoad;
-import io.pipelane.bench.process.HttpLoad.Measured;
+import io.pipelane.bench.process.RequestForm;
+import io.pipelane.bench.process.ServerLoad;
+import io.pipelane.bench.process.ServerLoad.Measured;
 import io.pipelane.bench.process.ServerMain;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Results;
-import io.pipelane.demo.protocol.InferenceMessages;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,8 +51,8 @@ public final class NoopCommand implements Callable<Integer> {
     Results results = new Results(NoopColumns.TITLE, NoopColumns.ALL, NoopColumns.NOTES);
     try (ChildProcess pipelane = startPipelane(work);
         ChildProcess netty = startNetty(work, pipelane)) {
-      HttpLoad pipelaneLoad = new HttpLoad(pipelane, NoopModel.NAME, NoopModel.inputs());
-      HttpLoad nettyLoad = new HttpLoad(netty, NoopModel.NAME, NoopModel.inputs());
+      ServerLoad pipelaneLoad = ServerLoad.binary(pipelane, NoopModel.NAME, NoopModel.inputs());
+      ServerLoad nettyLoad = ServerLoad.binary(netty, NoopModel.NAME, NoopModel.inputs());
       pipelaneLoad.run(WARM_CONNECTIONS, options.warmup());
       nettyLoad.run(WARM_CONNECTIONS, options.warmup());
       for (int round = 0; round < options.rounds(); round++) {
@@ -86,7 +86,9 @@ public final class NoopCommand implements Callable<Integer> {
     Files.write(
         answer,
         RawAnswer.ask(
-            pipelane.url(), NoopModel.NAME, InferenceMessages.binaryRequest(NoopModel.inputs())));
+            pipelane.url(),
+            NoopModel.NAME,
+            RequestForm.BINARY.request(NoopModel.NAME, NoopModel.inputs())));
     return ChildProcess.start(
         work.resolve("netty.log"),
         NettyMain.class,
@@ -98,14 +100,10 @@ public final class NoopCommand implements Callable<Integer> {
     results.add(name, NoopColumns.NETTY_RATE, netty.perSecond());
     results.add(name, NoopColumns.RATE, pipelane.perSecond());
     results.add(name, NoopColumns.RELATIVE, pipelane.perSecond() / netty.perSecond());
-    results.add(name, NoopColumns.NETTY_CPU, cpuMicrosPerAnswer(netty));
-    results.add(name, NoopColumns.CPU, cpuMicrosPerAnswer(pipelane));
+    results.add(name, NoopColumns.NETTY_CPU, netty.serverCpuMicros());
+    results.add(name, NoopColumns.CPU, pipelane.serverCpuMicros());
     results.add(name, NoopColumns.P50_MILLIS, pipelane.millis(50));
     results.add(name, NoopColumns.P99_MILLIS, pipelane.millis(99));
     results.add(name, NoopColumns.ERRORS, (double) pipelane.report().total().errorCount());
-  }
-
-  private static double cpuMicrosPerAnswer(Measured measured) {
-    return measured.serverCpuSeconds() * 1e6 / Math.max(1, measured.report().total().answered());
   }
 }

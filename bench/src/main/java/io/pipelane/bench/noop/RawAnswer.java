@@ -1,7 +1,6 @@
 package io.pipelane.bench.noop;
 
-import io.pipelane.demo.protocol.InferenceMessages;
-import io.pipelane.demo.protocol.InferenceMessages.BinaryBody;
+import io.pipelane.loadgen.settings.PreparedRequest;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -27,25 +26,30 @@ public final class RawAnswer {
    *
    * @throws IOException when the answer is not a 200 with a length
    */
-  public static byte[] ask(URI server, String model, BinaryBody request) throws IOException {
+  public static byte[] ask(URI server, String model, PreparedRequest request) throws IOException {
     try (Socket socket = new Socket(server.getHost(), server.getPort())) {
       socket.setSoTimeout(TIMEOUT_MILLIS);
       OutputStream out = socket.getOutputStream();
       out.write(head(server, model, request).getBytes(StandardCharsets.ISO_8859_1));
-      out.write(request.bytes());
+      out.write(body(request));
       out.flush();
       return read(socket.getInputStream());
     }
   }
 
-  private static String head(URI server, String model, BinaryBody request) {
-    return "POST /v2/models/%s/infer HTTP/1.1\r\nHost: %s\r\n%s: %d\r\nContent-Length: %d\r\n\r\n"
-        .formatted(
-            model,
-            server.getRawAuthority(),
-            InferenceMessages.JSON_LENGTH_HEADER,
-            request.jsonLength(),
-            request.bytes().length);
+  private static byte[] body(PreparedRequest request) {
+    byte[] body = new byte[request.body().remaining()];
+    request.body().get(body);
+    return body;
+  }
+
+  private static String head(URI server, String model, PreparedRequest request) {
+    StringBuilder head = new StringBuilder();
+    head.append("POST /v2/models/%s/infer HTTP/1.1\r\n".formatted(model));
+    head.append("Host: %s\r\n".formatted(server.getRawAuthority()));
+    request.headers().forEach((name, value) -> head.append(name + ": " + value + "\r\n"));
+    head.append("Content-Length: %d\r\n\r\n".formatted(request.body().remaining()));
+    return head.toString();
   }
 
   private static byte[] read(InputStream in) throws IOException {

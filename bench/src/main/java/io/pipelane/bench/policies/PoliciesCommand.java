@@ -3,10 +3,10 @@ package io.pipelane.bench.policies;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.model.BenchCase;
 import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.SchedulingConfig.Policy;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -84,7 +84,7 @@ public final class PoliciesCommand implements Callable<Integer> {
         new Results(PoliciesColumns.TITLE, PoliciesColumns.ALL, PoliciesColumns.NOTES);
     PolicyRounds rounds = new PolicyRounds(mix, policies, options.length(), seed);
     for (int round = 0; round < options.rounds(); round++) {
-      say("round " + (round + 1) + " of " + options.rounds());
+      Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
       rounds.measure(round, policy -> start(repository, work, policy), load * lanes, results);
     }
     rounds.simulate(lanes, load * lanes, SIMULATED, results);
@@ -101,11 +101,5 @@ public final class PoliciesCommand implements Callable<Integer> {
             "scheduling.policy", policy.toString(),
             "device.lanes", Integer.toString(lanes),
             "queue.max-requests", "1000000"));
-  }
-
-  private void say(String line) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(line);
-    out.flush();
   }
 }

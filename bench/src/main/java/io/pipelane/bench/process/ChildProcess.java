@@ -33,6 +33,7 @@ public final class ChildProcess implements AutoCloseable {
           "-Dio.netty.leakDetection.level=disabled");
 
   private static final String LISTENING = "Listening on ";
+  private static final String GRPC = "gRPC on ";
   private static final Duration ANSWER_LIMIT = Duration.ofMinutes(5);
   private static final Duration END_LIMIT = Duration.ofSeconds(10);
 
@@ -47,7 +48,7 @@ public final class ChildProcess implements AutoCloseable {
     this.log = log;
     output = process.inputReader(StandardCharsets.UTF_8);
     input = process.outputWriter(StandardCharsets.UTF_8);
-    url = URI.create(lineBeginningWith(LISTENING).substring(LISTENING.length()));
+    url = address(LISTENING);
   }
 
   /**
@@ -78,6 +79,15 @@ public final class ChildProcess implements AutoCloseable {
     return url;
   }
 
+  /**
+   * Where it serves gRPC beside, which a {@link ServerMain} with that says next; to be asked once.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when it does not say so
+   */
+  public URI grpcUrl() throws InterruptedException {
+    return address(GRPC);
+  }
+
   /** The process itself, to signal it and to wait for it. */
   public Process process() {
     return process;
@@ -89,6 +99,10 @@ public final class ChildProcess implements AutoCloseable {
         .info()
         .totalCpuDuration()
         .orElseThrow(() -> new IllegalStateException("no CPU time is told of " + process));
+  }
+
+  private URI address(String prefix) throws InterruptedException {
+    return URI.create(lineBeginningWith(prefix).substring(prefix.length()));
   }
 
   private String lineBeginningWith(String prefix) throws InterruptedException {

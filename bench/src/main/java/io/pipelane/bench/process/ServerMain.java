@@ -23,6 +23,7 @@ public final class ServerMain {
     try (PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(values))) {
       Readiness.await(server);
       say("Listening on " + server.url());
+      server.grpcAddress().ifPresent(address -> say("gRPC on grpc://" + address));
       System.in.transferTo(OutputStream.nullOutputStream());
     }
   }

@@ -17,6 +17,7 @@ public final class Results {
   private final List<Column> columns;
   private final List<String> notes;
   private final Map<String, Map<Column, List<Double>>> cases = new LinkedHashMap<>();
+  private final Map<String, Map<Column, String>> aims = new LinkedHashMap<>();
 
   /**
    * Results without a value yet.
@@ -37,6 +38,15 @@ public final class Results {
         .add(value);
   }
 
+  /**
+   * Says what a case is to reach, which tables have in brackets behind its median.
+   *
+   * @param aim in words, such as {@code <= 20}
+   */
+  public void aim(String caseName, Column column, String aim) {
+    aims.computeIfAbsent(caseName, _ -> new LinkedHashMap<>()).put(column, aim);
+  }
+
   /** Heading cells, then a row of medians for each case; a column without a value shows a dash. */
   public List<List<String>> table() {
     List<List<String>> rows = new ArrayList<>();
@@ -46,7 +56,11 @@ public final class Results {
     cases.forEach(
         (name, values) -> {
           List<String> row = new ArrayList<>(List.of(name));
-          columns.forEach(column -> row.add(cell(column, values.getOrDefault(column, List.of()))));
+          Map<Column, String> aimed = aims.getOrDefault(name, Map.of());
+          for (Column column : columns) {
+            String cell = cell(column, values.getOrDefault(column, List.of()));
+            row.add(aimed.containsKey(column) ? cell + " (" + aimed.get(column) + ")" : cell);
+          }
           rows.add(row);
         });
     return rows;

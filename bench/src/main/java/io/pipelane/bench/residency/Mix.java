@@ -9,9 +9,9 @@ import java.util.stream.IntStream;
  *
  * @param label for people
  */
-record Mix(String label, List<SimulatedModel> models) {
+public record Mix(String label, List<SimulatedModel> models) {
   /** So many variants; the first is asked most where popularity is by place. */
-  static Mix of(String label, List<RecordedPlans.Structure> structures, int variants) {
+  public static Mix of(String label, List<RecordedPlans.Structure> structures, int variants) {
     return new Mix(
         label,
         IntStream.range(0, variants)
@@ -34,7 +34,7 @@ record Mix(String label, List<SimulatedModel> models) {
     return Math.max(Math.round(share * bytes()), Math.ceilDiv(largest, pageBytes) * pageBytes);
   }
 
-  long bytes() {
+  public long bytes() {
     return models.stream().mapToLong(model -> model.plan().weightBytes()).sum();
   }
 }

@@ -20,22 +20,22 @@ import java.util.TreeMap;
  * @param device what it was, in words
  * @param how it was recorded, in words
  */
-record RecordedPlans(String device, String how, List<Structure> structures) {
+public record RecordedPlans(String device, String how, List<Structure> structures) {
   /**
    * A structure.
    *
    * @param measuredMillis the latency of its runs by the share of weights resident, in percent;
    *     warm ones under 100
    */
-  record Structure(String name, SimulatedModel model, Map<Double, Double> measuredMillis) {
+  public record Structure(String name, SimulatedModel model, Map<Double, Double> measuredMillis) {
     /** A model of this structure with weights of its own. */
-    SimulatedModel variant(int number) {
+    public SimulatedModel variant(int number) {
       return model.named(name + "-" + number);
     }
   }
 
   /** The plans recorded on an H200, which come with the program. */
-  static RecordedPlans h200() throws IOException {
+  public static RecordedPlans h200() throws IOException {
     try (InputStream resource = RecordedPlans.class.getResourceAsStream("h200.json")) {
       return read(new ObjectMapper().readTree(Objects.requireNonNull(resource)));
     }

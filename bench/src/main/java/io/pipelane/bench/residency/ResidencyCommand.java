@@ -1,9 +1,9 @@
 package io.pipelane.bench.residency;
 
+import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Provenance;
 import io.pipelane.config.ByteSize;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -89,7 +89,7 @@ public final class ResidencyCommand implements Callable<Integer> {
     ResidencyBenchmark benchmark =
         new ResidencyBenchmark(
             plans, device, models, share, rate, Duration.ofSeconds(seconds), seed);
-    Findings findings = benchmark.run(!noDensity, this::say);
+    Findings findings = benchmark.run(!noDensity, line -> Console.say(spec, line));
     ResidencyReport report = new ResidencyReport(findings, provenance(plans));
     report.print(spec.commandLine().getOut());
     if (json != null) {
@@ -121,11 +121,5 @@ public final class ResidencyCommand implements Callable<Integer> {
         "bin/loadgen "
             + String.join(" ", spec.root().commandLine().getParseResult().originalArgs()));
     return values;
-  }
-
-  private void say(String line) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(line);
-    out.flush();
   }
 }

@@ -47,13 +47,13 @@ final class SharingColumns {
           "Latency: from the time at which a request was meant to leave to its answer. All weights"
               + " are on the device. Offline work is a closed loop of as many callers as --callers"
               + " says.",
-          "plain: nothing tells the two apart. classes: offline requests queue behind, and on the"
-              + " CPU give way at gates to online ones that wait. gates: offline runs wait at gates"
-              + " while online work is in flight.",
+          "plain: nothing tells the two apart. classes: offline requests queue behind, and give"
+              + " way at gates to online ones that wait. gates: offline runs wait at gates while online"
+              + " work is in flight.",
           "oversold: the time that offline runs would have taken alone, over the time they had, sum"
               + " over sum (MuxFlow's equation 3 as its text defines it); it is their rate over their"
-              + " rate alone. idle: what online work leaves over, 1 - rate x its mean alone / lanes,"
-              + " no less than 0; with random arrivals its queueing counts as use.");
+              + " rate alone. idle: what online work leaves over,"
+              + " 1 - rate x the median of online requests one after the other / lanes.");
 
   private SharingColumns() {}
 }

@@ -2,17 +2,17 @@ package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.model.FolderOptions;
 import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -31,18 +31,9 @@ import picocli.CommandLine.Spec;
 public final class SharingCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
+  @Mixin private AcceleratorOptions accelerated = new AcceleratorOptions();
 
-  @Option(
-      names = "--device",
-      paramLabel = "DEVICE",
-      description = "cpu, cuda or cuda:N (${DEFAULT-VALUE}).")
-  private String device = "cpu";
-
-  @Option(
-      names = "--repository",
-      paramLabel = "FOLDER",
-      description = "Folder of the models; without it they are cases of the demo's models.")
-  private @Nullable Path repository;
+  @Mixin private FolderOptions chosen = new FolderOptions();
 
   @Option(
       names = "--online",
@@ -82,15 +73,6 @@ public final class SharingCommand implements Callable<Integer> {
       description = "Inferences at a time (${DEFAULT-VALUE}).")
   private int lanes = 1;
 
-  @Option(names = "--batch", paramLabel = "N", description = "Rows a request (${DEFAULT-VALUE}).")
-  private int batch = 8;
-
-  @Option(
-      names = "--sequence",
-      paramLabel = "N",
-      description = "Tokens a row, for models of text of --repository (${DEFAULT-VALUE}).")
-  private int sequence = 128;
-
   @Option(names = "--seed", paramLabel = "N", description = "Of the arrivals (${DEFAULT-VALUE}).")
   private long seed = 1;
 
@@ -104,19 +86,15 @@ public final class SharingCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     requireSensible();
     Path work = options.work();
-    Pair pair =
-        repository == null
-            ? Pair.ofDemo(work, online, offline)
-            : Pair.ofFolder(
-                work, repository.toAbsolutePath().normalize(), online, offline, batch, sequence);
+    Pair pair = Pair.of(chosen.models(work, accelerated), online, offline);
     Results results = new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
     SharingRounds rounds =
-        new SharingRounds(pair, rates, callers, lanes, options.length(), results);
+        new SharingRounds(pair, rates, callers, lanes, options.warmup(), options.length(), results);
     List<Way> measured = new ArrayList<>(List.of(Way.ALONE));
     ways.stream().filter(way -> !measured.contains(way)).forEach(measured::add);
     String runtimeVersion = "";
     for (int round = 0; round < options.rounds(); round++) {
-      say("round " + (round + 1) + " of " + options.rounds());
+      Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
       runtimeVersion =
           rounds.measure(measured, way -> start(pair.repository(), work, way), seed + round);
     }
@@ -124,7 +102,7 @@ public final class SharingCommand implements Callable<Integer> {
         spec,
         results,
         runtimeVersion,
-        Map.of("device", device, "online", online, "offline", offline));
+        Map.of("device", accelerated.device().toString(), "online", online, "offline", offline));
     return 0;
   }
 
@@ -141,23 +119,12 @@ public final class SharingCommand implements Callable<Integer> {
 
   private LocalPipelane start(Path models, Path work, Way way)
       throws IOException, InterruptedException {
-    Map<String, String> values = new HashMap<>();
-    values.put("device.kind", device);
+    Map<String, String> values = new HashMap<>(accelerated.serverSettings(work));
     values.put("device.lanes", Integer.toString(lanes));
     values.put("queue.max-requests", "1000000");
     values.put("sharing.protection", way.protection());
     values.put("sharing.offline-memory-percent", "100");
-    if (!device.equals("cpu")) { // The providers lie beside the library.
-      Path library = AcceleratorOptions.library(work);
-      values.put("runtime.library", library.toAbsolutePath().resolveSibling("").toString());
-    }
     values.putAll(settings);
     return LocalPipelane.start(models, work, values);
-  }
-
-  private void say(String line) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(line);
-    out.flush();
   }
 }

@@ -1,10 +1,12 @@
 package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.local.OfflineLoad;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
+import io.pipelane.bench.measure.Timing;
+import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
-import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.io.IOException;
 import java.time.Duration;
@@ -17,13 +19,16 @@ import org.jspecify.annotations.Nullable;
 /** Measures one way after another with the same online requests, a round at a time. */
 final class SharingRounds {
   private static final int WARMING_RUNS = 20;
+  private static final Duration ONE_AFTER_THE_OTHER = Duration.ofSeconds(1);
 
   private final Pair pair;
   private final List<Double> rates;
   private final int callers;
   private final int lanes;
+  private final Duration warmup;
   private final Duration length;
   private final Results results;
+  private double onlineMillis;
 
   /** Starts a server that shares its device in a way. */
   interface Servers {
@@ -38,11 +43,18 @@ final class SharingRounds {
    * @param lanes inferences at a time
    */
   SharingRounds(
-      Pair pair, List<Double> rates, int callers, int lanes, Duration length, Results results) {
+      Pair pair,
+      List<Double> rates,
+      int callers,
+      int lanes,
+      Duration warmup,
+      Duration length,
+      Results results) {
     this.pair = pair;
     this.rates = List.copyOf(rates);
     this.callers = callers;
     this.lanes = lanes;
+    this.warmup = warmup;
     this.length = length;
     this.results = results;
   }
@@ -58,7 +70,12 @@ final class SharingRounds {
     for (Way way : ways) {
       try (LocalPipelane server = servers.start(way)) {
         runtimeVersion = server.runtimeVersion();
-        warm(server);
+        warm(server, way, seed);
+        if (way == Way.ALONE) {
+          onlineMillis =
+              Timing.medianMillis(
+                  server.caller(pair.online(), Priority.ONLINE), ONE_AFTER_THE_OTHER);
+        }
         double offlineAlone = way == Way.ALONE ? 0 : offlineAlone(server, way);
         for (double rate : rates) {
           measure(server, way, rate, offlineAlone, seed, alone);
@@ -68,18 +85,31 @@ final class SharingRounds {
     return runtimeVersion;
   }
 
-  private void warm(LocalPipelane server) throws Exception {
-    for (Pair.Asked asked : List.of(pair.online(), pair.offline())) {
-      Run run = server.caller(asked.model(), asked.inputs().apply(server));
+  /** One after the other, and together: lanes have sessions of their own on some devices. */
+  private void warm(LocalPipelane server, Way way, long seed) throws Exception {
+    for (AskedModel asked : List.of(pair.online(), pair.offline())) {
+      Run run = server.caller(asked, Priority.ONLINE);
       for (int i = 0; i < WARMING_RUNS; i++) {
         run.run();
       }
     }
+    double most = rates.stream().mapToDouble(Double::doubleValue).max().orElseThrow();
+    OnlineLoad load = online(server, Arrivals.poisson(most, warmup.toNanos(), seed));
+    if (way == Way.ALONE) {
+      OnlineLoad.Outcome _ = load.run();
+    } else {
+      try (OfflineLoad _ = offline(server, way.offline())) {
+        OnlineLoad.Outcome _ = load.run();
+      }
+    }
+  }
+
+  private OnlineLoad online(LocalPipelane server, List<Long> arrivals) {
+    return new OnlineLoad(server.openCaller(pair.online()), arrivals);
   }
 
   private OfflineLoad offline(LocalPipelane server, Priority priority) {
-    List<Tensor> inputs = pair.offline().inputs().apply(server);
-    return new OfflineLoad(callers, () -> server.caller(pair.offline().model(), inputs, priority));
+    return new OfflineLoad(callers, () -> server.caller(pair.offline(), priority));
   }
 
   /** Runs a second while nothing else runs. */
@@ -103,10 +133,7 @@ final class SharingRounds {
       long seed,
       Map<Double, Samples> alone)
       throws InterruptedException {
-    OnlineLoad online =
-        new OnlineLoad(
-            server.openCaller(pair.online().model(), pair.online().inputs().apply(server)),
-            Arrivals.poisson(rate, length.toNanos(), seed));
+    OnlineLoad online = online(server, Arrivals.poisson(rate, length.toNanos(), seed));
     String name = "%s/s, %s".formatted(rate == Math.rint(rate) ? "" + (long) rate : rate, way);
     if (way == Way.ALONE) {
       OnlineLoad.Outcome outcome = online.run();
@@ -122,7 +149,7 @@ final class SharingRounds {
       Samples base = Objects.requireNonNull(alone.get(rate), "alone comes first");
       add(name, outcome, base);
       double oversold = perSecond / Math.max(1e-9, offlineAlone);
-      double idle = Math.clamp(1 - rate * base.mean() / 1e3 / lanes, 0.0, 1.0);
+      double idle = Math.clamp(1 - rate * onlineMillis / 1e3 / lanes, 0.0, 1.0);
       results.add(name, SharingColumns.OFFLINE, perSecond);
       results.add(name, SharingColumns.OVERSOLD, oversold);
       results.add(name, SharingColumns.IDLE, idle);

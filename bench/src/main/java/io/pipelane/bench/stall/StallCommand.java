@@ -3,6 +3,7 @@ package io.pipelane.bench.stall;
 import ai.onnxruntime.OrtEnvironment;
 import io.pipelane.bench.bare.StallingMain;
 import io.pipelane.bench.process.ChildProcess;
+import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.Status;
@@ -20,7 +21,6 @@ import io.pipelane.loadgen.settings.PreparedRequest;
 import io.pipelane.loadgen.settings.ResponseCheck;
 import io.pipelane.loadgen.settings.Window;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -105,7 +105,7 @@ public final class StallCommand implements Callable<Integer> {
             StallingMain.class,
             List.of(answer.toString(), "" + nanos(stall), "" + nanos(period), notes.toString()))) {
       int enough = FEW_CONNECTIONS + (int) Math.ceil(1.5 * rate * stall);
-      say("warm-up, " + period + " s");
+      Console.say(spec, "warm-up, " + period + " s");
       run(server, open(enough), 1);
       for (int round = 0; round < rounds; round++) {
         agrees &= measure(server, notes, open(enough), results);
@@ -143,11 +143,13 @@ public final class StallCommand implements Callable<Integer> {
         mode instanceof LoadMode.Closed
             ? "closed loop"
             : "open loop, " + mode.connections() + " connections";
-    say(name + ", " + periods * period + " s");
+    Console.say(spec, name + ", " + periods * period + " s");
     int before = awaitNext(server, notes);
     LoadReport report = run(server, mode, periods);
-    report.bottlenecks().forEach(reason -> say("  the generator was the bottleneck: " + reason));
-    report.warnings().forEach(warning -> say("  " + warning));
+    report
+        .bottlenecks()
+        .forEach(reason -> Console.say(spec, "  the generator was the bottleneck: " + reason));
+    report.warnings().forEach(warning -> Console.say(spec, "  " + warning));
     List<Long> all = StallingMain.notes(notes);
     Stalls noted =
         new Stalls(all.subList(before, Math.min(all.size(), before + periods)), nanos(period));
@@ -205,11 +207,5 @@ public final class StallCommand implements Callable<Integer> {
 
   private static long nanos(double seconds) {
     return Math.round(seconds * 1e9);
-  }
-
-  private void say(String line) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(line);
-    out.flush();
   }
 }

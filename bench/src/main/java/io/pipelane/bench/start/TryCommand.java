@@ -2,6 +2,7 @@ package io.pipelane.bench.start;
 
 import io.pipelane.bench.process.ChildProcess;
 import io.pipelane.bench.process.ServerMain;
+import io.pipelane.bench.report.Console;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
 import io.pipelane.loadgen.ExitStatus;
@@ -12,7 +13,6 @@ import io.pipelane.loadgen.request.InputSettings;
 import io.pipelane.loadgen.request.Pixels;
 import io.pipelane.loadgen.request.RequestGenerator;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -98,7 +98,7 @@ public final class TryCommand implements Subcommand {
     for (DemoModel model : MODELS) {
       SampleInputs.write(inputs, model);
     }
-    say("Starting a server with " + MODELS.size() + " models in " + memory);
+    Console.say(spec, "Starting a server with " + MODELS.size() + " models in " + memory);
     Path report = html == null ? folder.resolve("report.html") : html;
     int status;
     try (ChildProcess server =
@@ -121,7 +121,9 @@ public final class TryCommand implements Subcommand {
 
   /** Three rates up to what the machine bears. */
   private String bearable(URI server, Path inputs) throws InterruptedException {
-    say("Finding out how much load this machine bears with the load generator beside the server");
+    Console.say(
+        spec,
+        "Finding out how much load this machine bears with the load generator beside the server");
     RequestGenerator generator =
         new RequestGenerator(
             new InputSettings(
@@ -135,28 +137,23 @@ public final class TryCommand implements Subcommand {
                 1));
     int highest = Calibration.of(server, models(), generator).rate(LANES);
     double step = Math.floor(100.0 * highest / STEPS) / 100;
-    say("It bears " + highest + " requests a second. Loads up to that:\n");
+    Console.say(spec, "It bears " + highest + " requests a second. Loads up to that:\n");
     return String.format(Locale.ROOT, "%.2f:%d:%.2f", step, highest, step);
   }
 
   /** Behind the line in which the load test itself says what its exit status means. */
   private void conclude(Path report, ExitStatus status) {
     switch (status) {
-      case OK, ERRORS, UNSTABLE -> say("Report: " + report.toUri());
+      case OK, FOUND, ERRORS, UNSTABLE -> Console.say(spec, "Report: " + report.toUri());
       case BOTTLENECK -> {
-        say("Report: " + report.toUri());
-        say(
+        Console.say(spec, "Report: " + report.toUri());
+        Console.say(
+            spec,
             "It says at which loads. Most often other programs keep the processors busy: run this"
                 + " again when the machine is idle, or with lower --rates.");
       }
-      case WRONG_OPTION, OTHER -> say("There is no report.");
+      case WRONG_OPTION, OTHER -> Console.say(spec, "There is no report.");
     }
-  }
-
-  private void say(String text) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(text);
-    out.flush();
   }
 
   private static List<String> models() {

@@ -4,9 +4,9 @@ import io.pipelane.bench.accelerator.ModelCase;
 import io.pipelane.bench.noop.NettyMain;
 import io.pipelane.bench.noop.RawAnswer;
 import io.pipelane.bench.process.ChildProcess;
-import io.pipelane.bench.process.HttpLoad;
+import io.pipelane.bench.process.RequestForm;
+import io.pipelane.bench.process.ServerLoad;
 import io.pipelane.bench.process.ServerMain;
-import io.pipelane.demo.protocol.InferenceMessages;
 import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -55,8 +55,8 @@ final class ServedModel {
   void measureHttp(Measured measured) throws Exception {
     try (ChildProcess server = start();
         ChildProcess netty = startNetty(server)) {
-      HttpLoad serverLoad = new HttpLoad(server, modelCase.name(), inputs);
-      HttpLoad nettyLoad = new HttpLoad(netty, modelCase.name(), inputs);
+      ServerLoad serverLoad = ServerLoad.binary(server, modelCase.name(), inputs);
+      ServerLoad nettyLoad = ServerLoad.binary(netty, modelCase.name(), inputs);
       serverLoad.run(1, WARMUP);
       nettyLoad.run(1, WARMUP);
       for (int round = 0; round < ROUNDS; round++) {
@@ -83,7 +83,8 @@ final class ServedModel {
   }
 
   private byte[] ask(ChildProcess server) throws IOException {
-    return RawAnswer.ask(server.url(), modelCase.name(), InferenceMessages.binaryRequest(inputs));
+    return RawAnswer.ask(
+        server.url(), modelCase.name(), RequestForm.BINARY.request(modelCase.name(), inputs));
   }
 
   private ChildProcess startNetty(ChildProcess server) throws IOException, InterruptedException {

@@ -3,6 +3,7 @@ package io.pipelane.bench.switching;
 import io.pipelane.bench.accelerator.Accelerator;
 import io.pipelane.bench.accelerator.CudaAccelerator;
 import io.pipelane.bench.accelerator.ModelCase;
+import io.pipelane.bench.local.PlainSession;
 import io.pipelane.bench.switching.SwitchCommand.Part;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ImportedModel;

@@ -4,12 +4,13 @@ import io.pipelane.bench.accelerator.Accelerator;
 import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.accelerator.Accelerators;
 import io.pipelane.bench.accelerator.ModelCase;
+import io.pipelane.bench.accelerator.RepositoryOptions;
+import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Provenance;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,6 +53,7 @@ public final class SwitchCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private AcceleratorOptions accelerated = new AcceleratorOptions();
+  @Mixin private RepositoryOptions repository = new RepositoryOptions();
 
   @Option(
       names = "--model",
@@ -114,7 +116,8 @@ public final class SwitchCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     work = Files.createDirectories(work.toAbsolutePath().normalize());
     Path library = AcceleratorOptions.library(work);
-    List<ModelCase> cases = models.stream().map(accelerated::modelCase).toList();
+    List<ModelCase> cases =
+        models.stream().map(model -> accelerated.modelCase(repository.folder(), model)).toList();
     Measurements measurements = new Measurements();
     Map<String, String> provenance;
     Map<ModelCase, List<Tensor>> inputs = new LinkedHashMap<>();
@@ -128,7 +131,7 @@ public final class SwitchCommand implements Callable<Integer> {
       serverSettings = accelerator.serverSettings();
       costs = benchmark.costs();
       for (ModelCase modelCase : cases) {
-        say("measuring " + modelCase.name());
+        Console.say(spec, "measuring " + modelCase.name());
         inputs.put(modelCase, benchmark.measure(modelCase, measurements.of(modelCase.name())));
       }
     }
@@ -174,7 +177,7 @@ public final class SwitchCommand implements Callable<Integer> {
     if (!parts.contains(Part.HTTP) && !parts.contains(Part.START)) {
       return;
     }
-    say("serving " + modelCase.name());
+    Console.say(spec, "serving " + modelCase.name());
     List<Tensor> request = Objects.requireNonNull(inputs.get(modelCase));
     ServedModel served = new ServedModel(modelCase, request, work, settings);
     if (parts.contains(Part.HTTP)) {
@@ -193,11 +196,5 @@ public final class SwitchCommand implements Callable<Integer> {
     if (markdown != null) {
       report.writeMarkdown(markdown);
     }
-  }
-
-  private void say(String line) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(line);
-    out.flush();
   }
 }

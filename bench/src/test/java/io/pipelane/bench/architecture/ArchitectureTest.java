@@ -97,7 +97,8 @@ class ArchitectureTest {
                   "io.pipelane.protocol..",
                   "io.pipelane.server.grpc..",
                   "io.pipelane.server.net..",
-                  "io.pipelane.loadgen.."))
+                  "io.pipelane.loadgen..",
+                  "io.pipelane.bench.bare.."))
           .should()
           .dependOnClassesThat(resideInAPackage("io.grpc.."));
 

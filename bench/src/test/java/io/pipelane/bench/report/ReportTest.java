@@ -53,6 +53,13 @@ class ReportTest {
   }
 
   @Test
+  void table_hasAimsInBracketsBehindMedians() {
+    results.aim("one", RATE, ">= 5");
+
+    assertEquals(List.of("one", "4.0 (>= 5)", "-"), results.table().get(1));
+  }
+
+  @Test
   void writeJson_keepsEveryRound() throws Exception {
     Path file = folder.resolve("report.json");
 

@@ -1,7 +1,5 @@
 package io.pipelane.bench.process;
 
-import io.pipelane.demo.protocol.InferenceMessages;
-import io.pipelane.demo.protocol.InferenceMessages.BinaryBody;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.loadgen.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
@@ -13,21 +11,31 @@ import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;
 import io.pipelane.loadgen.settings.ResponseCheck;
 import io.pipelane.loadgen.settings.Window;
+import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 
-/** One request, with its tensors as bytes both ways, sent to a server over and over. */
-public final class HttpLoad {
+/** One request, sent to a server in a process of its own over and over. */
+public final class ServerLoad {
   private final ChildProcess server;
+  private final URI url;
   private final ModelRequests requests;
 
-  /** A load that is not begun yet. */
-  public HttpLoad(ChildProcess server, String model, List<Tensor> inputs) {
+  /**
+   * A load that is not begun yet.
+   *
+   * @param url where the server takes such requests; the scheme {@code grpc} says that they are
+   *     messages
+   */
+  public ServerLoad(ChildProcess server, URI url, String model, PreparedRequest request) {
     this.server = server;
-    BinaryBody body = InferenceMessages.binaryRequest(inputs);
-    requests =
-        ModelRequests.infer(
-            model, List.of(PreparedRequest.binary(body.bytes(), body.jsonLength())));
+    this.url = url;
+    this.requests = ModelRequests.infer(model, List.of(request));
+  }
+
+  /** Tensors as bytes both ways, over HTTP. */
+  public static ServerLoad binary(ChildProcess server, String model, List<Tensor> inputs) {
+    return new ServerLoad(server, server.url(), model, RequestForm.BINARY.request(model, inputs));
   }
 
   /**
@@ -57,13 +65,26 @@ public final class HttpLoad {
     public double seconds() {
       return report.window().toNanos() / 1e9;
     }
+
+    /** Microseconds of the server's processor time for each answer. */
+    public double serverCpuMicros() {
+      return serverCpu.toNanos() / 1e3 / Math.max(1, report.total().answered());
+    }
+
+    /**
+     * Answers per second that the server would have given with the client's processor time to
+     * itself: the client shares the machine with it.
+     */
+    public double perSecondWithoutClient(int cores) {
+      return perSecond() / (1 - clientCpuSeconds() / (cores * seconds()));
+    }
   }
 
   /** Sends for a while over so many connections, each with one request at a time. */
   public Measured run(int connections, Duration length) throws InterruptedException {
     LoadTest test =
         new LoadTest(
-            Endpoint.of(server.url()),
+            Endpoint.of(url),
             List.of(requests),
             new ModelChoice.Uniform(),
             new LoadMode.Closed(connections),

@@ -1,4 +1,4 @@
-package io.pipelane.bench.switching;
+package io.pipelane.bench.local;
 
 import io.pipelane.bench.measure.Run;
 import io.pipelane.demo.protocol.Tensor;
@@ -21,29 +21,33 @@ import java.util.function.LongFunction;
  * A model in an ONNX Runtime session of its own, as any user would run it: its weights inside, its
  * inputs and outputs in host memory. No other environment of ONNX Runtime is open meanwhile.
  */
-final class PlainSession implements Run, AutoCloseable {
+public final class PlainSession implements Run, AutoCloseable {
   private final OrtEnvironment environment;
   private final OrtSession session;
   private final IoBinding binding;
   private final List<OrtTensor> inputs = new ArrayList<>();
 
+  /** What the tensors lie in, which is to live as long. */
+  private final List<MemorySegment> inputMemory = new ArrayList<>();
+
   /**
    * Opens a session of a model file.
    *
-   * @param inputMemory gives host memory of a size, once an input
+   * @param memory gives host memory of a size, once an input
    */
-  PlainSession(
+  public PlainSession(
       Path library,
       Path model,
       ExecutionProvider provider,
       List<Tensor> inputs,
-      LongFunction<MemorySegment> inputMemory) {
+      LongFunction<MemorySegment> memory) {
     environment = OrtEnvironment.open(library, new NoDeviceMemory());
     session = environment.open(model, SessionSettings.plain(1).withProvider(provider));
     binding = session.newBinding();
     for (Tensor input : inputs) {
-      MemorySegment data = inputMemory.apply(input.data().remaining());
+      MemorySegment data = memory.apply(input.data().remaining());
       data.copyFrom(MemorySegment.ofBuffer(input.data()));
+      inputMemory.add(data);
       OrtTensor tensor =
           OrtTensor.over(environment, data.address(), data.byteSize(), input.type(), input.shape());
       binding.input(input.name(), tensor);
@@ -59,7 +63,7 @@ final class PlainSession implements Run, AutoCloseable {
   }
 
   /** Runs once and returns copies of the outputs' bytes by name. */
-  Map<String, byte[]> answer() {
+  public Map<String, byte[]> answer() {
     session.outputs().forEach(output -> binding.output(output.name()));
     binding.run(gate -> {});
     Map<String, byte[]> answer = new HashMap<>();

@@ -1,0 +1,5 @@
+/** What the front ends cost, beside servers that do nothing else and ONNX Runtime alone. */
+@NullMarked
+package io.pipelane.bench.frontend;
+
+import org.jspecify.annotations.NullMarked;

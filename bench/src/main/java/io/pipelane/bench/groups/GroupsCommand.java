@@ -1,0 +1,88 @@
+package io.pipelane.bench.groups;
+
+import io.pipelane.bench.report.ReportOptions;
+import io.pipelane.bench.report.Results;
+import io.pipelane.bench.salus.SimulationOptions;
+import io.pipelane.bench.salus.Workload;
+import io.pipelane.bench.salus.Workloads;
+import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.switcher.jobs.JobHistory;
+import io.pipelane.switcher.jobs.JobSimulator;
+import io.pipelane.switcher.jobs.SimulatedJob;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench groups}: hyper-parameter groups, packed and one after another. */
+@Command(
+    name = "groups",
+    description = {
+      "How much sooner groups of equal jobs are done when they are packed, in the simulator; no",
+      "device is needed."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class GroupsCommand implements Callable<Integer> {
+  private static final double NANOS_PER_MINUTE = 60e9;
+  private static final double BYTES_PER_GIB = 1 << 30;
+
+  /** Salus' figure 11. */
+  private static final Map<String, Double> PAPER = new LinkedHashMap<>();
+
+  static {
+    PAPER.put("resnet50_50", 1.07);
+    PAPER.put("superres_128", 2.38);
+  }
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private SimulationOptions device = new SimulationOptions();
+  @Mixin private ReportOptions files = new ReportOptions();
+
+  @Option(names = "--jobs", paramLabel = "N", description = "Of a group (${DEFAULT-VALUE}).")
+  private int jobs = 300;
+
+  @Option(names = "--iterations", paramLabel = "N", description = "Of a job (${DEFAULT-VALUE}).")
+  private int iterations = 500;
+
+  @Override
+  public Integer call() throws IOException {
+    if (jobs < 1 || jobs > 10_000 || iterations < 1 || iterations > 10_000) {
+      throw new IllegalArgumentException(
+          "--jobs and --iterations must be between 1 and 10000: " + jobs + ", " + iterations);
+    }
+    Workloads workloads = Workloads.read();
+    Results results = new Results(GroupsColumns.TITLE, GroupsColumns.ALL, GroupsColumns.NOTES);
+    for (Map.Entry<String, Double> group : PAPER.entrySet()) {
+      Workload workload = workloads.named(group.getKey());
+      String row = group.getKey() + ", as in the paper";
+      compare(row, workload, workload.startNanos(), results);
+      results.add(row, GroupsColumns.PAPER, group.getValue());
+      compare(group.getKey() + ", in Pipelane", workload, 0, results);
+    }
+    files.publish(spec, results, "", Map.of());
+    return 0;
+  }
+
+  private void compare(String row, Workload workload, long startNanos, Results results) {
+    List<SimulatedJob> group =
+        IntStream.range(0, jobs)
+            .mapToObj(i -> workload.job(workload.name() + "-" + i, 0, iterations, startNanos))
+            .toList();
+    JobHistory fifo = new JobSimulator(device.rules(Policy.FIFO)).run(group);
+    JobHistory pack = new JobSimulator(device.rules(Policy.PACK)).run(group);
+    results.add(row, GroupsColumns.FIFO, fifo.makespanNanos() / NANOS_PER_MINUTE);
+    results.add(row, GroupsColumns.PACK, pack.makespanNanos() / NANOS_PER_MINUTE);
+    results.add(row, GroupsColumns.RATIO, fifo.makespanNanos() / (double) pack.makespanNanos());
+    results.add(row, GroupsColumns.LANES, pack.mostLanes());
+    results.add(row, GroupsColumns.MEMORY, pack.mostBytes() / BYTES_PER_GIB);
+    results.add(row, GroupsColumns.SHARE, workload.deviceShare());
+  }
+}

@@ -1,0 +1,5 @@
+/** What an iteration costs in Pipelane beside a plain session of ONNX Runtime. */
+@NullMarked
+package io.pipelane.bench.overhead;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Drawings for the pages of results. */
+@NullMarked
+package io.pipelane.bench.plot;
+
+import org.jspecify.annotations.NullMarked;

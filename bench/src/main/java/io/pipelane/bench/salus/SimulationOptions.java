@@ -1,0 +1,69 @@
+package io.pipelane.bench.salus;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.switcher.jobs.JobRules;
+import io.pipelane.switcher.jobs.SwitchCosts;
+import java.util.Map;
+import picocli.CommandLine.Option;
+
+/** What the device of a simulation is like. */
+public final class SimulationOptions {
+  private static final double BYTES_PER_GIGABYTE = 1e9;
+  private static final double NANOS_PER_MILLI = 1e6;
+
+  @Option(
+      names = "--memory",
+      paramLabel = "SIZE",
+      description = "Of the simulated device; the paper's has 16 GB (${DEFAULT-VALUE}).")
+  private String memory = "16GiB";
+
+  @Option(
+      names = "--lanes",
+      paramLabel = "N",
+      description = "Most lanes that pack opens; the others use one (${DEFAULT-VALUE}).")
+  private int lanes = 16;
+
+  @Option(
+      names = "--link",
+      paramLabel = "GB/S",
+      description = {
+        "At which a job's persistent memory comes in when it is not there, as measured on an H200",
+        "(${DEFAULT-VALUE})."
+      })
+  private double link = 55.5;
+
+  @Option(
+      names = "--change",
+      paramLabel = "MS",
+      description = {
+        "What changing to another job costs otherwise, as measured of cold ResNet-152 on an H200",
+        "(${DEFAULT-VALUE})."
+      })
+  private double change = 0.15;
+
+  /** The rules under a policy: srtf without ageing, one lane for all but pack. */
+  public JobRules rules(Policy policy) {
+    return rules(policy, policy == Policy.PACK ? lanes : 1);
+  }
+
+  /** The rules under a policy with so many lanes at most. */
+  public JobRules rules(Policy policy, int mostLanes) {
+    SwitchCosts costs =
+        new SwitchCosts(Math.round(change * NANOS_PER_MILLI), link * BYTES_PER_GIGABYTE);
+    return new JobRules(scheduling(policy), memoryBytes(), mostLanes, costs);
+  }
+
+  /** Bytes of the device. */
+  public long memoryBytes() {
+    return ByteSize.parse(memory).bytes();
+  }
+
+  private static SchedulingConfig scheduling(Policy policy) {
+    return PipelaneConfig.of(
+            Map.of("scheduling.policy", policy.toString(), "scheduling.ageing-percent", "0"))
+        .scheduling();
+  }
+}

@@ -1,0 +1,39 @@
+package io.pipelane.bench.slo;
+
+import io.pipelane.bench.report.Column;
+import java.util.List;
+
+/** What {@code bench slo} tells of each offered load. */
+final class SloColumns {
+  static final Column OFFERED = new Column("offered_per_s", "offered /s", 1);
+  static final Column ADMITTED = new Column("admitted_percent", "admitted %", 2);
+  static final Column ATTAINMENT = new Column("attainment_percent", "in time, of those %", 3);
+  static final Column GOODPUT = new Column("goodput_per_s", "goodput /s", 1);
+  static final Column P50 = new Column("p50_ms", "p50 ms", 2);
+  static final Column P99 = new Column("p99_ms", "p99 ms", 2);
+  static final Column MOST = new Column("most_ms", "most ms", 2);
+  static final Column STALL = new Column("stall_ms", "mean stall ms", 3);
+
+  static final List<Column> ALL =
+      List.of(OFFERED, ADMITTED, ATTAINMENT, GOODPUT, P50, P99, MOST, STALL);
+
+  static final String TITLE = "Thousands of models and an objective, simulated on plans of an H200";
+
+  static final List<String> NOTES =
+      List.of(
+          "Clockwork's experiment (Gujarati et al., OSDI 2020): every request is due --objective"
+              + " milliseconds after it came. One that cannot make it, by what runs, what waits and"
+              + " what its own weights lack, is refused at once, or when its turn comes, never after"
+              + " work was done for it. The aim is 99.999 % of those that are admitted.",
+          "Models are variants, in turns, of the structures whose plans were recorded on an H200;"
+              + " arrivals are like those of Azure Functions (popularity over orders of magnitude,"
+              + " timers, clusters, a day's swing). load 1 is one request after another with all"
+              + " weights there.",
+          "Simulated: one lane, first come, first served, one link; residency is decided by the"
+              + " server's classes. A run takes what its plan says, so estimates err only by what"
+              + " remapping and pages under way cost, 0.6 ms at most, and --margin covers that; on a"
+              + " device runs vary, and queues, threads and networks add to them.",
+          "The first quarter of each trace is not counted.");
+
+  private SloColumns() {}
+}

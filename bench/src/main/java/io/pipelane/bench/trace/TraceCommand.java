@@ -1,0 +1,110 @@
+package io.pipelane.bench.trace;
+
+import io.pipelane.bench.plot.LinePlot;
+import io.pipelane.bench.report.ReportOptions;
+import io.pipelane.bench.report.Results;
+import io.pipelane.bench.salus.JobTimes;
+import io.pipelane.bench.salus.JobTrace;
+import io.pipelane.bench.salus.SimulationOptions;
+import io.pipelane.bench.salus.Workloads;
+import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.switcher.jobs.JobHistory;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench trace}: Salus' hundred jobs under its four policies. */
+@Command(
+    name = "trace",
+    description = {
+      "Makespan, queueing and completion times of a trace of training jobs under Salus' policies,",
+      "in the simulator; no device is needed."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class TraceCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private SimulationOptions device = new SimulationOptions();
+  @Mixin private ReportOptions files = new ReportOptions();
+
+  @Option(names = "--jobs", paramLabel = "N", description = "Of a trace (${DEFAULT-VALUE}).")
+  private int jobs = 100;
+
+  @Option(
+      names = "--mean",
+      paramLabel = "MIN",
+      description = "Of a job's duration alone (${DEFAULT-VALUE}).")
+  private double mean = 3.0;
+
+  @Option(
+      names = "--spread",
+      paramLabel = "X",
+      description = "Of the logarithm of durations (${DEFAULT-VALUE}).")
+  private double spread = 1.5;
+
+  @Option(
+      names = "--window",
+      paramLabel = "MIN",
+      description = "Within which the jobs come (${DEFAULT-VALUE}).")
+  private double window = 30;
+
+  @Option(names = "--traces", paramLabel = "N", description = "Of other seeds (${DEFAULT-VALUE}).")
+  private int traces = 10;
+
+  @Option(names = "--seed", paramLabel = "N", description = "Of the first one (${DEFAULT-VALUE}).")
+  private long seed = 1;
+
+  @Option(
+      names = "--svg",
+      paramLabel = "FILE",
+      description = "Draw the distribution of completion times in the first trace, too.")
+  private @Nullable Path svg;
+
+  @Option(
+      names = "--snapshot",
+      paramLabel = "FILE",
+      description = "Draw six jobs of the first trace under srtf, too.")
+  private @Nullable Path snapshot;
+
+  @Override
+  public Integer call() throws IOException {
+    if (traces < 1 || traces > 1_000) {
+      throw new IllegalArgumentException("--traces must be between 1 and 1000: " + traces);
+    }
+    Workloads workloads = Workloads.read();
+    JobTrace trace = new JobTrace(jobs, mean, spread, window);
+    Results results = new Results(TraceColumns.TITLE, TraceColumns.ALL, TraceColumns.NOTES);
+    TraceRounds rounds = new TraceRounds(device, results);
+    for (int number = 0; number < traces; number++) {
+      Map<Policy, JobHistory> histories = rounds.run(trace.draw(workloads, seed + number));
+      if (number == 0) {
+        draw(histories);
+      }
+    }
+    rounds.finish();
+    files.publish(spec, results, "", Map.of());
+    return 0;
+  }
+
+  private void draw(Map<Policy, JobHistory> histories) throws IOException {
+    if (svg != null) {
+      LinePlot plot =
+          new LinePlot("Share of the jobs that are done within so many minutes of their coming");
+      histories.forEach(
+          (policy, history) ->
+              plot.addDistribution(policy.toString(), JobTimes.completions(history)));
+      plot.write(svg);
+    }
+    @Nullable JobHistory srtf = histories.get(Policy.SRTF);
+    if (snapshot != null && srtf != null) {
+      Snapshot.write(snapshot, srtf);
+    }
+  }
+}

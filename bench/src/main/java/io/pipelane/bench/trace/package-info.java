@@ -1,0 +1,5 @@
+/** A hundred jobs on one device under several policies. */
+@NullMarked
+package io.pipelane.bench.trace;
+
+import org.jspecify.annotations.NullMarked;

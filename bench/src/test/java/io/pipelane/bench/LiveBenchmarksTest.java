@@ -1,0 +1,118 @@
+package io.pipelane.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The programs that run whole servers on real models, as short as they can be. */
+@Timeout(120)
+class LiveBenchmarksTest {
+  @TempDir private Path folder;
+  private BenchProgram program;
+
+  @BeforeEach
+  void setUp() {
+    program = new BenchProgram(folder);
+  }
+
+  @Test
+  void overhead_comparesAModelOfTheDemoAndOneOfTheZooWithPlainSessions() throws Exception {
+    JsonNode cases = program.run("overhead", "--model=ppocr-cls,vae").at("/cases");
+
+    assertEquals("ppocr-cls 48x192", cases.at("/0/case").asText());
+    assertEquals("vae", cases.at("/1/case").asText());
+    assertEquals("median of 2", cases.at("/2/case").asText());
+    for (int i = 0; i < 2; i++) {
+      assertEquals(2, cases.at("/" + i + "/pipelane_to_plain/rounds").size());
+      assertTrue(cases.at("/" + i + "/pipelane_to_plain/median").asDouble() > 0);
+    }
+  }
+
+  @Test
+  void overhead_whenThereIsNoSuchModel_saysWhichThereAre() {
+    int status = program.execute("overhead", "--model=nonesuch", "--work=" + folder);
+
+    assertEquals(1, status);
+    assertTrue(program.output().contains("there is no model nonesuch; there are"));
+  }
+
+  @Test
+  void cycles_switchesAtEveryTurnByBothWays() throws Exception {
+    JsonNode cases =
+        program
+            .run("cycles", "--background=vae", "--inference=ppocr-cls", "--cycle=0.01")
+            .at("/cases");
+
+    assertEquals("0.01 s, Pipelane", cases.at("/0/case").asText());
+    assertEquals("0.01 s, stop and start", cases.at("/2/case").asText());
+    assertTrue(cases.at("/0/moved_mb_a_turn/median").asDouble() > 0, cases.toString());
+    for (int way : new int[] {0, 2}) {
+      JsonNode result = cases.at("/" + way);
+      assertTrue(result.at("/share_of_bound/median").asDouble() > 0, result.toString());
+      assertTrue(
+          result.at("/least_ms/median").asDouble() <= result.at("/most_ms/median").asDouble());
+    }
+  }
+
+  @Test
+  void cycles_whenBothModelsAreTheSame_refuses() {
+    int status =
+        program.execute("cycles", "--background=vae", "--inference=vae", "--work=" + folder);
+
+    assertEquals(1, status);
+    assertTrue(program.output().contains("must be different models"));
+  }
+
+  @Test
+  void preempt_asksInEverySceneAndStopsAndStarts() throws Exception {
+    JsonNode cases =
+        program
+            .run(
+                "preempt",
+                "--background=ppocr-v4-rec",
+                "--inference=ppocr-cls",
+                "--isolation=THREAD",
+                "--runs=6",
+                "--starts=0")
+            .at("/cases");
+
+    assertEquals("thread, room for both: ready", cases.at("/0/case").asText());
+    assertEquals(0, cases.at("/0/overhead_ms/median").asDouble());
+    assertEquals("thread, room for one: busy and cold", cases.at("/7/case").asText());
+    assertEquals("stop and start, a new session", cases.at("/8/case").asText());
+    for (JsonNode result : cases) {
+      assertEquals(3, result.at("/runs/median").asInt(), result.toString());
+      assertTrue(result.at("/mean_ms/median").asDouble() > 0, result.toString());
+    }
+  }
+
+  @Test
+  void memory_tellsKindsApartAndDrawsASwitch() throws Exception {
+    Path drawing = folder.resolve("switch.svg");
+    Path distribution = folder.resolve("distribution.svg");
+    JsonNode cases =
+        program
+            .run(
+                "memory",
+                "--model=ppocr-cls,vae",
+                "--switch=ppocr-cls,vae",
+                "--switch-svg=" + drawing,
+                "--distribution-svg=" + distribution)
+            .at("/cases");
+
+    JsonNode vae = cases.at("/1");
+    assertEquals("vae", vae.at("/case").asText());
+    assertTrue(vae.at("/weights_peak_mb/median").asDouble() >= 2.6, vae.toString());
+    assertTrue(vae.at("/copy_to_inference/median").asDouble() > 0, vae.toString());
+    assertEquals("quantile 0.1 of 2", cases.at("/2/case").asText());
+    assertTrue(Files.readString(drawing).contains(">vae<"));
+    assertTrue(Files.readString(distribution).endsWith("</svg>\n"));
+  }
+}

@@ -1,0 +1,79 @@
+package io.pipelane.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The programs that need no device, from their flags to their files. */
+@Timeout(120)
+class SimulatedBenchmarksTest {
+  @TempDir private Path folder;
+
+  @Test
+  void trace_comparesPoliciesAndDrawsThem() throws Exception {
+    Path plot = folder.resolve("trace.svg");
+    Path snapshot = folder.resolve("snapshot.svg");
+    JsonNode cases =
+        simulate("trace", "--jobs=12", "--traces=2", "--svg=" + plot, "--snapshot=" + snapshot);
+
+    assertEquals(8, cases.size());
+    assertEquals("srtf", cases.at("/1/case").asText());
+    assertTrue(cases.at("/1/fifo_to_completion/median").asDouble() >= 1, cases.toString());
+    assertEquals(3.19, cases.at("/5/fifo_to_completion/median").asDouble(), 0.01);
+    assertTrue(Files.readString(plot).endsWith("</svg>\n"));
+    assertTrue(Files.readString(snapshot).endsWith("</svg>\n"));
+  }
+
+  @Test
+  void groups_arePackedAndRunInTurn() throws Exception {
+    JsonNode cases = simulate("groups", "--jobs=20", "--iterations=20");
+
+    assertEquals(4, cases.size());
+    assertTrue(cases.at("/2/fifo_to_pack/median").asDouble() > 1, cases.toString());
+  }
+
+  @Test
+  void fairness_simulated_sharesAreEqual() throws Exception {
+    JsonNode cases = simulate("fairness", "--simulated-only");
+
+    assertEquals(5, cases.size());
+    assertEquals(1.0 / 3, cases.at("/2/least_share/median").asDouble(), 0.02);
+    assertEquals(1.0 / 3, cases.at("/2/most_share/median").asDouble(), 0.02);
+    assertEquals(1, cases.at("/2/all_share/median").asDouble(), 1e-6);
+  }
+
+  @Test
+  void packing_simulated_needsOneDevice() throws Exception {
+    JsonNode cases = simulate("packing", "--simulated-only");
+
+    assertEquals(1, cases.at("/0/devices/median").asDouble(), cases.toString());
+    assertTrue(cases.at("/0/added_ms/median").asDouble() < 0.5, cases.toString());
+  }
+
+  @Test
+  void slo_admitsWhatCanBeAnsweredInTime() throws Exception {
+    JsonNode cases = simulate("slo", "--models=20", "--memory=2GiB", "--seconds=8", "--load=0.5,3");
+
+    assertEquals(2, cases.size());
+    assertEquals(100, cases.at("/1/attainment_percent/median").asDouble(), 1, cases.toString());
+    assertTrue(cases.at("/1/admitted_percent/median").asDouble() < 60, cases.toString());
+  }
+
+  private JsonNode simulate(String... arguments) throws Exception {
+    Path json = folder.resolve("simulated.json");
+    List<String> all = new ArrayList<>(List.of(arguments));
+    all.add("--json=" + json);
+    BenchProgram program = new BenchProgram(folder);
+    assertEquals(0, program.execute(all.toArray(String[]::new)), program::output);
+    return new ObjectMapper().readTree(json.toFile()).at("/cases");
+  }
+}
