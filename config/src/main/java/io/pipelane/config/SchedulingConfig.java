@@ -44,7 +44,15 @@ public record SchedulingConfig(
                 "Whether a run on the processor gives way at its gates: to requests while it is"
                     + " offline work, and under srtf to those that are done sooner",
             standard = "true")
-        boolean preemption) {
+        boolean preemption,
+    @Key(
+            about =
+                "Runs on the processor that usually take less than so many microseconds are made by"
+                    + " the thread that brings the request, if nothing waits; 0 leaves all to lanes",
+            standard = "50",
+            min = "0",
+            max = "1000")
+        int shortRunMicros) {
 
   /** The orders there are. */
   public enum Policy {

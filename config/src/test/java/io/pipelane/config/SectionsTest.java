@@ -479,7 +479,13 @@ class SectionsTest {
   void scheduling_defaults() {
     assertEquals(
         new SchedulingConfig(
-            SchedulingConfig.Policy.SRTF, 10, SchedulingConfig.FairMeasure.SERVICE, true, 0, true),
+            SchedulingConfig.Policy.SRTF,
+            10,
+            SchedulingConfig.FairMeasure.SERVICE,
+            true,
+            0,
+            true,
+            50),
         DEFAULTS.scheduling());
   }
 
@@ -545,7 +551,13 @@ class SectionsTest {
   void scheduling_everyValueChanged() {
     assertEquals(
         new SchedulingConfig(
-            SchedulingConfig.Policy.PACK, 0, SchedulingConfig.FairMeasure.MEMORY, false, 20, false),
+            SchedulingConfig.Policy.PACK,
+            0,
+            SchedulingConfig.FairMeasure.MEMORY,
+            false,
+            20,
+            false,
+            0),
         changed(
                 Map.of(
                     "scheduling.policy", "pack",
@@ -553,7 +565,8 @@ class SectionsTest {
                     "scheduling.fair-measure", "memory",
                     "scheduling.fair-work-conserving", "false",
                     "scheduling.offline-share-percent", "20",
-                    "scheduling.preemption", "false"))
+                    "scheduling.preemption", "false",
+                    "scheduling.short-run-micros", "0"))
             .scheduling());
   }
 }

@@ -33,6 +33,8 @@ import java.util.List;
  *     to be told
  * @param broughtToHost how many values a run on a GPU brings to the processor, for nodes that have
  *     no kernel there
+ * @param repeats whether the graph repeats a part of itself as often as values say, so that shapes
+ *     do not tell how long a run takes
  * @param notes what an owner should know, e.g. which constants could not be streamed and why
  */
 public record Plan(
@@ -50,6 +52,7 @@ public record Plan(
     Batching batching,
     boolean channelsLast,
     int broughtToHost,
+    boolean repeats,
     List<String> notes) {
 
   /** Every streamed weight begins at a multiple of this, in the file and on the device. */
@@ -94,6 +97,7 @@ public record Plan(
         Batching.notApplicable("nobody has tried"),
         false,
         0,
+        false,
         notes);
   }
 

@@ -8,7 +8,8 @@ import java.util.concurrent.CompletableFuture;
 /** Answers requests for any registered model, resident or not. */
 public interface InferenceService {
   /**
-   * Queues a request; returns at once, on any thread.
+   * Queues a request, or runs it where it is short; returns at once, on any thread. The handler may
+   * be told the end before this returns.
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when the queue is full or the service
    *     drains, {@link Status#NOT_FOUND} when the model is not registered; the handler is then not
@@ -39,6 +40,9 @@ public interface InferenceService {
 
   /** A request under way. */
   interface Ticket {
+    /** Of a request that has ended. */
+    Ticket ENDED = () -> {};
+
     /**
      * Withdraws the request: not yet started, it ends with {@link Status#CANCELLED}; running, it is
      * finished and its handler told the result.

@@ -24,6 +24,7 @@ import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.schedule.Room;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
+import io.pipelane.switcher.schedule.ShortRuns;
 import io.pipelane.switcher.schedule.Terms;
 import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sharing.MonitorThread;
@@ -36,6 +37,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -58,6 +60,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final Sequences sequences;
   private final SegmentProfiles profiles;
   private final LaneThreads threads;
+  private final ShortRuns shortRuns;
   private final Sharing sharing;
   private final MonitorThread monitor;
   private final @Nullable FetchAheadThread fetchAhead;
@@ -126,6 +129,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
             lanes,
             worker,
             sharing.gate(),
+            clock);
+    shortRuns =
+        new ShortRuns(
+            TimeUnit.MICROSECONDS.toNanos(settings.scheduling().shortRunMicros()),
+            queue,
+            estimates,
+            daemon,
+            lanes,
+            worker,
+            sharing.gate().online(),
             clock);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
@@ -245,9 +258,10 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (services.get(request.model()) != Service.OPEN) {
       throw notRegistered(request.model());
     }
-    return sequences.keepsState(request.model())
-        ? sequences.submit(request, handler)
-        : queued(request, handler);
+    if (sequences.keepsState(request.model())) {
+      return sequences.submit(request, handler);
+    }
+    return shortRuns.run(request, handler) ? Ticket.ENDED : queued(request, handler);
   }
 
   private Ticket queued(InferenceRequest request, ResultHandler handler) {
@@ -373,7 +387,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   public boolean drain(Duration timeout) {
     queue.close();
     sharing.gate().close();
-    return threads.join(timeout);
+    return threads.join(timeout) && shortRuns.close(timeout);
   }
 
   /**

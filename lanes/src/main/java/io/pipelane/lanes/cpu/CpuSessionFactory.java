@@ -36,6 +36,11 @@ public final class CpuSessionFactory implements SessionFactory {
   }
 
   @Override
+  public boolean computesOnCaller() {
+    return true;
+  }
+
+  @Override
   public boolean boundToLane() {
     return false;
   }

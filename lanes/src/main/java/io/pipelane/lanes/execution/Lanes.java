@@ -20,6 +20,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The device's working memory: session constants, and the lanes that iterations run in, together
@@ -129,15 +130,46 @@ public final class Lanes implements AutoCloseable {
       } finally {
         preferred.remove(job);
       }
-      long size = table.sizeOf(lane.id);
-      if (lane.region.limitBytes() != size) {
-        lane.region.limit(size);
-      }
-      lane.region.resetPeak();
-      return new LaneLease(this, lane, job);
+      return leased(lane, job, true);
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * Enters a new lane if there is room for one now; never blocks.
+   *
+   * @param ephemeralBytes what the iteration is known to need; the lane does not grow beyond it,
+   *     but for what has been left in it
+   * @return null when there is no room
+   */
+  public @Nullable LaneLease tryEnter(long ephemeralBytes) {
+    lock.lock();
+    try {
+      if (!hasRoom(ephemeralBytes)) {
+        return null;
+      }
+      String job = "iteration " + iterations++;
+      act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes, Set.of()))));
+      Lane lane = Objects.requireNonNull(open.get(Objects.requireNonNull(assigned.get(job))));
+      if (lane.busy) { // Another's, that it may share in turns.
+        forget(job);
+        return null;
+      }
+      lane.busy = true;
+      return leased(lane, job, false);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private LaneLease leased(Lane lane, String job, boolean mayGrow) {
+    long size = table.sizeOf(lane.id);
+    if (lane.region.limitBytes() != size) {
+      lane.region.limit(size);
+    }
+    lane.region.resetPeak();
+    return new LaneLease(this, lane, job, mayGrow);
   }
 
   /** The bytes asked for, or more where a parked region has more: by the invariant it is free. */
@@ -177,15 +209,19 @@ public final class Lanes implements AutoCloseable {
     lock.lock();
     try {
       lane.busy = false;
-      assigned.remove(job);
-      Departure departure = table.finish(job);
-      departure.closed().ifPresent(id -> parked.add(close(id)));
-      departure.admitted().forEach(this::act);
-      trimParked();
-      changed.signalAll();
+      forget(job);
     } finally {
       lock.unlock();
     }
+  }
+
+  private void forget(String job) {
+    assigned.remove(job);
+    Departure departure = table.finish(job);
+    departure.closed().ifPresent(id -> parked.add(close(id)));
+    departure.admitted().forEach(this::act);
+    trimParked();
+    changed.signalAll();
   }
 
   boolean grow(Lane lane, String job, long bytes) {

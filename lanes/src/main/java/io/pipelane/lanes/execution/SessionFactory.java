@@ -12,6 +12,11 @@ public interface SessionFactory extends AutoCloseable {
    */
   boolean boundToLane();
 
+  /** Whether a run computes on the thread that asks for it, and waits for nobody else. */
+  default boolean computesOnCaller() {
+    return false;
+  }
+
   /**
    * Builds a session whose weights arrive segment by segment; its range need not be mapped. Models
    * of one structure may share it, if their weights take turns at the address.

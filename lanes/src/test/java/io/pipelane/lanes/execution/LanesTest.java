@@ -3,6 +3,8 @@ package io.pipelane.lanes.execution;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,6 +22,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -63,6 +66,20 @@ class LanesTest {
       assertFalse(lanes.hasRoom(5 * MIB));
       try (LaneLease _ = lanes.enter(MIB)) {
         assertFalse(lanes.hasRoom(0), "no more lanes");
+      }
+    }
+  }
+
+  @Test
+  void tryEnter_takesALaneThatIsFreeNowAndDoesNotLetItGrow() {
+    try (@Nullable LaneLease lane = lanes.tryEnter(4 * MIB)) {
+      assertNotNull(lane);
+      assertEquals(4 * MIB, lane.region().limitBytes());
+      assertFalse(lane.grow(5 * MIB));
+      assertNull(lanes.tryEnter(7 * MIB), "there is no room for it");
+      try (@Nullable LaneLease other = lanes.tryEnter(6 * MIB)) {
+        assertNotNull(other);
+        assertNull(lanes.tryEnter(0), "no more lanes");
       }
     }
   }

@@ -245,6 +245,7 @@ class ModelSessionTest {
         plan.batching(),
         plan.channelsLast(),
         plan.broughtToHost(),
+        plan.repeats(),
         plan.notes());
   }
 

@@ -17,6 +17,7 @@ import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.runtime.graph.ModelFile;
+import io.pipelane.runtime.graph.Repetition;
 import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.TensorContent;
 import io.pipelane.runtime.graph.WeightSelection;
@@ -74,6 +75,7 @@ public final class TestImports {
             new Batching(Batching.Verdict.AGREES, "so the test says"),
             plan.channelsLast(),
             plan.broughtToHost(),
+            plan.repeats(),
             plan.notes());
     return new ImportedModel(model.version(), batched, model.gatedModel(), model.weights());
   }
@@ -124,6 +126,7 @@ public final class TestImports {
         Batching.notApplicable("nobody has tried"),
         false,
         0,
+        Repetition.isIn(gated.model()),
         List.of());
   }
 

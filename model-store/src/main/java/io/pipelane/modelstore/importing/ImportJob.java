@@ -23,6 +23,7 @@ import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.runtime.graph.HostCopies;
 import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.runtime.graph.ModelFile;
+import io.pipelane.runtime.graph.Repetition;
 import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.WeightSelection;
 import java.io.IOException;
@@ -290,6 +291,7 @@ final class ImportJob {
         batching,
         channelsLast,
         broughtToHost,
+        Repetition.isIn(model),
         notes);
   }
 }

@@ -80,6 +80,7 @@ class PlanFileTest {
         new Batching(Batching.Verdict.AGREES, "relative error 2.0e-07"),
         true,
         3,
+        true,
         List.of("verified"));
   }
 }

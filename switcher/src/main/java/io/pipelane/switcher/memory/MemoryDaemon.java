@@ -234,6 +234,32 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /**
+   * The same where nothing has to be waited for: the weights are there, and nobody waits.
+   *
+   * @return null otherwise; nothing has happened then
+   * @throws StatusException {@link Status#NOT_FOUND} when the model is not registered or about to
+   *     go
+   */
+  public @Nullable Lease tryAcquire(ModelVersion version) {
+    lock.lock();
+    try {
+      Residency residency = known(version);
+      if (!line.isEmpty()
+          || !residency.structure.line.isEmpty()
+          || !residency.isMounted()
+          || !residency.isComplete()
+          || residency.isArriving()) {
+        return null;
+      }
+      holdings.used(residency.holding, Priority.ONLINE, nanoClock.getAsLong());
+      residency.leases++;
+      return new Lease(this, residency, nanoClock);
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void makeReady(Residency residency, Priority priority, Runnable beforeWaiting) {
     AtomicBoolean waited = new AtomicBoolean();
     Turn turn = new Turn(priority);

@@ -40,6 +40,11 @@ public final class Estimates {
     return times.usualNanos(key);
   }
 
+  /** Whether a few runs are known, and the usual one takes less than that. */
+  boolean isKnownBelow(RunKey key, long nanos) {
+    return times.leastNanos(key) > 0 && times.usualNanos(key) < nanos;
+  }
+
   /** The median of the latest runs' times, without stalls; 0 until a few have been seen. */
   long medianNanos(RunKey key) {
     return times.medianNanos(key);

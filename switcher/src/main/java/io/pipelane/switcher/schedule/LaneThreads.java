@@ -1,22 +1,17 @@
 package io.pipelane.switcher.schedule;
 
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -27,8 +22,6 @@ import org.jspecify.annotations.Nullable;
  * empty.
  */
 public final class LaneThreads {
-  private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
-
   /** A shorter run, on a device that is given work ahead of its time, comes to its end. */
   private static final long WORTH_STOPPING_NANOS = 5_000_000;
 
@@ -128,16 +121,11 @@ public final class LaneThreads {
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
   private void answer(QueuedRequest queued, Turn turn) {
-    Answer answer = new Answer(queued);
+    Answer answer = new Answer(queued.request().model(), queued.handler());
     try {
-      InferenceTimings timings = run(queued, answer, turn);
-      answer.give(handler -> handler.completed(timings));
-    } catch (StatusException e) {
-      answer.fail(e);
+      answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
-      LOG.log(Level.ERROR, "running " + queued.request().model() + " failed", e);
-      String message = "running " + queued.request().model() + " failed: " + e;
-      answer.fail(new StatusException(Status.INTERNAL, message, e));
+      answer.fail(e);
     }
   }
 
@@ -153,11 +141,7 @@ public final class LaneThreads {
       turn.retake();
       progress.segments(lease.segments());
       lease.controlledBy(turn, segmentsAhead(request, expected));
-      Runnable placed =
-          () -> {
-            InferenceTimings timings = timings(progress, begin, lease);
-            answer.give(handler -> handler.completed(timings));
-          };
+      Runnable placed = () -> answer.complete(timings(progress, begin, lease));
       runs.run(queued, lease, placed, turn);
       InferenceTimings timings = timings(progress, begin, lease);
       estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
@@ -180,34 +164,5 @@ public final class LaneThreads {
         begin - progress.request().submittedNanos() + waited,
         lease.stallNanos(),
         nanoClock.getAsLong() - begin - waited);
-  }
-
-  /** What a caller is told at the end, once. Belongs to the lane's thread. */
-  private static final class Answer {
-    private final QueuedRequest queued;
-    private boolean given;
-
-    Answer(QueuedRequest queued) {
-      this.queued = queued;
-    }
-
-    void fail(StatusException error) {
-      if (given) {
-        LOG.log(Level.WARNING, queued.request().model() + " failed after its answer", error);
-      }
-      give(handler -> handler.failed(error));
-    }
-
-    void give(Consumer<ResultHandler> end) {
-      if (given) {
-        return;
-      }
-      given = true;
-      try {
-        end.accept(queued.handler());
-      } catch (Throwable e) { // The handler is the caller's.
-        LOG.log(Level.ERROR, "answering a request for " + queued.request().model() + " failed", e);
-      }
-    }
   }
 }

@@ -306,6 +306,14 @@ public final class RequestQueue {
     return bounds.isEmpty();
   }
 
+  /**
+   * Whether a request that ran now would pass nothing that waits, and no rule of its model or of
+   * the policy; for any thread, and at once.
+   */
+  boolean isClearFor(InferenceRequest request) {
+    return isEmpty() && !policyHeedsEnds && !line(request.model()).batching().preserveOrder();
+  }
+
   /** A request was withdrawn and waits no longer. */
   void withdrawn(QueuedRequest request) {
     lock.lock();

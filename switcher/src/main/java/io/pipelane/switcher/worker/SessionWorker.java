@@ -12,6 +12,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -101,6 +102,16 @@ public final class SessionWorker implements Worker {
         pool.giveBack(pool.take(model, range, lane.region()));
       }
     }
+  }
+
+  @Override
+  public boolean runsAtOnce(ModelVersion version) {
+    Variant variant = models.get(version);
+    if (variant == null || !sessions.computesOnCaller()) {
+      return false;
+    }
+    Plan plan = variant.model().plan();
+    return !plan.repeats() && plan.inPlace().isEmpty(); // Those may have to be read from a disk.
   }
 
   @Override

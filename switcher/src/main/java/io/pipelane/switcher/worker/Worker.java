@@ -26,6 +26,12 @@ public interface Worker extends AutoCloseable {
    */
   void prepare(ImportedModel model, StructureRange range);
 
+  /**
+   * Whether a model's runs compute on the thread that calls, for a time that its inputs' shapes
+   * determine; for any thread, and at once.
+   */
+  boolean runsAtOnce(ModelVersion version);
+
   /** The lanes in which the model of a lease can run without its session being built first. */
   Set<EphemeralRegion> lanesOf(Lease lease);
 

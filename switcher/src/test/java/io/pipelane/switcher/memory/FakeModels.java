@@ -85,6 +85,7 @@ public final class FakeModels implements HostWeights {
             Batching.notApplicable("there is nothing to run together"),
             false,
             0,
+            false,
             List.of()),
         model.gatedModel(),
         model.weights());

@@ -44,6 +44,7 @@ class BucketedInvocationTest {
             Batching.notApplicable("nobody has tried"),
             false,
             0,
+            false,
             List.of());
     return new ImportedModel(
         new ModelVersion("m", 1), plan, nowhere, nowhere, List.of(buckets), "");

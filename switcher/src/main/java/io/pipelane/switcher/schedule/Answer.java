@@ -1,0 +1,56 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.System.Logger.Level;
+import java.util.function.Consumer;
+
+/** What a caller is told at the end of a run, exactly once. Belongs to the thread that runs. */
+final class Answer {
+  private static final System.Logger LOG = System.getLogger(Answer.class.getName());
+
+  private final ModelVersion model;
+  private final ResultHandler handler;
+  private boolean given;
+
+  Answer(ModelVersion model, ResultHandler handler) {
+    this.model = model;
+    this.handler = handler;
+  }
+
+  void complete(InferenceTimings timings) {
+    give(to -> to.completed(timings));
+  }
+
+  /** Tells of a run that ended early, of whatever kind the reason is. */
+  void fail(Throwable reason) {
+    if (given) {
+      LOG.log(Level.WARNING, model + " failed after its answer", reason);
+      return;
+    }
+    StatusException error;
+    if (reason instanceof StatusException known) {
+      error = known;
+    } else {
+      LOG.log(Level.ERROR, "running " + model + " failed", reason);
+      error =
+          new StatusException(Status.INTERNAL, "running " + model + " failed: " + reason, reason);
+    }
+    give(to -> to.failed(error));
+  }
+
+  private void give(Consumer<ResultHandler> end) {
+    if (given) {
+      return;
+    }
+    given = true;
+    try {
+      end.accept(handler);
+    } catch (Throwable e) { // The handler is the caller's.
+      LOG.log(Level.ERROR, "answering a request for " + model + " failed", e);
+    }
+  }
+}

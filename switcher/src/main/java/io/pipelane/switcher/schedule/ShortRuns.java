@@ -1,0 +1,152 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.sharing.OnlineWork;
+import io.pipelane.switcher.worker.NoSessionRoomException;
+import io.pipelane.switcher.worker.Worker;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs requests at once, on the thread that brings them, when that takes less time than to hand
+ * them to a lane's thread and back. Safe for any platform thread.
+ */
+public final class ShortRuns {
+  /*
+   * The thread may be an event loop, so a run waits for nothing: what is not there now (weights, a
+   * lane, a session, more room in the lane) leaves the request to the queue, as does anything that
+   * waits there and would be passed. How long it takes hangs on the shapes that it was measured
+   * for: graphs that repeat parts of themselves are left to the queue (Worker.runsAtOnce), and a
+   * lane that may not grow bounds what values can ask for elsewhere.
+   *
+   * A handler that submits the next request when it is told the end of one does so within a run;
+   * `running` sends that to the queue, or the stack would grow without end.
+   */
+  private static final long LOOK_AGAIN_NANOS = 100_000;
+
+  private final long longestNanos;
+  private final RequestQueue queue;
+  private final Estimates estimates;
+  private final MemoryDaemon daemon;
+  private final Lanes lanes;
+  private final Worker worker;
+  private final OnlineWork online;
+  private final LongSupplier nanoClock;
+  private final ThreadLocal<Boolean> running = ThreadLocal.withInitial(() -> false);
+  private final AtomicInteger underWay = new AtomicInteger();
+  private volatile boolean closed;
+
+  /**
+   * Runs nothing yet.
+   *
+   * @param longestNanos what a run may usually take; none is run at once where it is 0
+   * @param online told of what is run
+   */
+  public ShortRuns(
+      long longestNanos,
+      RequestQueue queue,
+      Estimates estimates,
+      MemoryDaemon daemon,
+      Lanes lanes,
+      Worker worker,
+      OnlineWork online,
+      LongSupplier nanoClock) {
+    this.longestNanos = longestNanos;
+    this.queue = queue;
+    this.estimates = estimates;
+    this.daemon = daemon;
+    this.lanes = lanes;
+    this.worker = worker;
+    this.online = online;
+    this.nanoClock = nanoClock;
+  }
+
+  /**
+   * Runs a request now, if it is short and nothing is in its way.
+   *
+   * @return whether the handler has been told the end; if not, nothing has happened
+   */
+  public boolean run(InferenceRequest request, ResultHandler handler) {
+    if (longestNanos == 0
+        || request.priority() != Priority.ONLINE
+        || !queue.isClearFor(request)
+        || running.get()) {
+      return false;
+    }
+    RunKey key = RunKey.of(request);
+    if (!estimates.isKnownBelow(key, longestNanos) || !worker.runsAtOnce(request.model())) {
+      return false;
+    }
+    underWay.incrementAndGet();
+    running.set(true);
+    try {
+      return !closed && runWithoutWaiting(request, key, handler);
+    } finally {
+      running.set(false);
+      underWay.decrementAndGet();
+    }
+  }
+
+  private boolean runWithoutWaiting(InferenceRequest request, RunKey key, ResultHandler handler) {
+    long begin = nanoClock.getAsLong();
+    if (request.isLate(begin + estimates.executionNanos(key))) {
+      return false;
+    }
+    try (@Nullable Lease lease = daemon.tryAcquire(request.model())) {
+      if (lease == null) {
+        return false;
+      }
+      try (@Nullable LaneLease lane = lanes.tryEnter(estimates.ephemeralBytes(key))) {
+        return lane != null && runInLane(request, key, lease, lane, handler, begin);
+      }
+    }
+  }
+
+  private boolean runInLane(
+      InferenceRequest request,
+      RunKey key,
+      Lease lease,
+      LaneLease lane,
+      ResultHandler handler,
+      long begin) {
+    long expected = estimates.executionNanos(key);
+    Answer answer = new Answer(request.model(), online.begin(handler));
+    try {
+      worker.run(request, lease, lane, handler, () -> {});
+      long nanos = nanoClock.getAsLong() - begin;
+      estimates.ran(key, expected, 0, nanos, lease.stallNanos());
+      answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos));
+    } catch (NoSessionRoomException | OutOfDeviceMemoryException e) {
+      online.end();
+      return false;
+    } catch (Throwable e) {
+      answer.fail(e);
+    }
+    return true;
+  }
+
+  /**
+   * Runs nothing any more.
+   *
+   * @return whether the runs under way have ended in time
+   */
+  public boolean close(Duration timeout) {
+    closed = true;
+    long deadline = nanoClock.getAsLong() + timeout.toNanos();
+    while (underWay.get() > 0 && nanoClock.getAsLong() < deadline) {
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+    return underWay.get() == 0;
+  }
+}
