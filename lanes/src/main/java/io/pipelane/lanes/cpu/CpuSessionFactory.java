@@ -37,7 +37,7 @@ public final class CpuSessionFactory implements SessionFactory {
 
   @Override
   public boolean computesOnCaller() {
-    return true;
+    return threads == 1;
   }
 
   @Override
