@@ -37,7 +37,7 @@ public final class CpuSessionFactory implements SessionFactory {
 
   @Override
   public boolean computesOnCaller() {
-    return threads == 1;
+    return threadsPerRun == 1;
   }
 
   @Override
