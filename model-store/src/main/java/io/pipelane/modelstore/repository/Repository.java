@@ -51,19 +51,17 @@ public final class Repository {
    *     Status#UNAVAILABLE} when it cannot be read
    */
   public RepositoryScan scan() {
-    if (!Files.isDirectory(root)) {
-      throw new StatusException(Status.NOT_FOUND, "there is no repository folder " + root);
-    }
+    requireRoot();
     List<Registered> registered = new ArrayList<>();
     List<Problem> problems = new ArrayList<>();
     try {
       if (onlyModel.isPresent()) {
-        scan(onlyModel.get().text(), root, registered, problems);
+        scan(onlyModel.get().text(), root, Optional.empty(), registered, problems);
         return new RepositoryScan(registered, problems);
       }
       for (Path folder : list(root)) {
         if (Files.isDirectory(folder) && !name(folder).startsWith(".")) {
-          scan(name(folder), folder, registered, problems);
+          scan(name(folder), folder, Optional.empty(), registered, problems);
         }
       }
     } catch (IOException e) {
@@ -71,6 +69,31 @@ public final class Repository {
           Status.UNAVAILABLE, "repository " + root + " cannot be read: " + e, e);
     }
     registered.sort((a, b) -> a.version().compareTo(b.version()));
+    return new RepositoryScan(registered, problems);
+  }
+
+  private void requireRoot() {
+    if (!Files.isDirectory(root)) {
+      throw new StatusException(Status.NOT_FOUND, "there is no repository folder " + root);
+    }
+  }
+
+  /**
+   * Looks at one model alone; finds neither versions nor problems where there is no such model.
+   *
+   * @param config what stands for the configuration that lies in the model's folder
+   * @throws StatusException as {@link #scan()}, but for what cannot be read of the model
+   */
+  public RepositoryScan scan(String model, Optional<TritonConfig> config) {
+    requireRoot();
+    List<Registered> registered = new ArrayList<>();
+    List<Problem> problems = new ArrayList<>();
+    boolean only = onlyModel.isPresent();
+    boolean isOne = only ? onlyModel.get().text().equals(model) : ModelName.isOne(model);
+    Path folder = only || !isOne ? root : root.resolve(model);
+    if (isOne && Files.isDirectory(folder)) {
+      scan(model, folder, config, registered, problems);
+    }
     return new RepositoryScan(registered, problems);
   }
 
@@ -120,7 +143,11 @@ public final class Repository {
   }
 
   private void scan(
-      String model, Path folder, List<Registered> registered, List<Problem> problems) {
+      String model,
+      Path folder,
+      Optional<TritonConfig> config,
+      List<Registered> registered,
+      List<Problem> problems) {
     try {
       if (!ModelName.isOne(model)) {
         throw new StatusException(Status.INVALID_ARGUMENT, "model names have " + ModelName.FORM);
@@ -133,9 +160,12 @@ public final class Repository {
       if (onlyModel.isEmpty() && EnsembleFile.read(ours, model).isPresent()) {
         return;
       }
-      TritonConfig declared = TritonConfigFile.read(tritons, model);
+      TritonConfig declared =
+          config.isPresent() ? config.get() : TritonConfigFile.read(tritons, model);
       ModelOptions options =
-          Files.exists(ours) ? ModelOptionsFile.read(ours) : TritonOptions.of(declared);
+          config.isEmpty() && Files.exists(ours)
+              ? ModelOptionsFile.read(ours)
+              : TritonOptions.of(declared);
       List<Long> versions =
           list(folder).stream()
               .filter(path -> VERSION.matcher(name(path)).matches() && Files.isDirectory(path))

@@ -31,6 +31,17 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
     ignored = List.copyOf(ignored);
   }
 
+  /**
+   * A configuration that comes with a load, and stands for the file.
+   *
+   * @param json a {@code ModelConfig}, with the schema's names
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for what is none, and for a model that
+   *     cannot be served as it says
+   */
+  public static TritonConfig ofJson(String json, String model) {
+    return TritonConfigFile.parseJson(json, model);
+  }
+
   /** The file's name in each version's folder. */
   public String modelFile() {
     return message.getDefaultModelFilename().isEmpty()

@@ -2,9 +2,12 @@ package io.pipelane.modelstore.repository;
 
 import static io.pipelane.modelstore.repository.TritonConfig.refused;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import com.google.protobuf.TextFormat;
+import com.google.protobuf.util.JsonFormat;
 import io.pipelane.config.ModelName;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelConfig;
 import java.io.IOException;
@@ -15,7 +18,7 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
-/** Reads {@code config.pbtxt}. */
+/** Reads {@code config.pbtxt}, and what stands for it. */
 final class TritonConfigFile {
   static final String NAME = "config.pbtxt";
 
@@ -72,6 +75,22 @@ final class TritonConfigFile {
     } catch (TextFormat.ParseException e) {
       throw refused("cannot be read at line and column " + e.getMessage());
     }
+    return checked(config, model);
+  }
+
+  /** The same as JSON. */
+  static TritonConfig parseJson(String json, String model) {
+    ModelConfig.Builder config = ModelConfig.newBuilder();
+    try {
+      JsonFormat.parser().merge(json, config);
+    } catch (InvalidProtocolBufferException e) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "the configuration cannot be read: " + e.getMessage(), e);
+    }
+    return checked(config, model);
+  }
+
+  private static TritonConfig checked(ModelConfig.Builder config, String model) {
     checkServable(config, model);
     SortedSet<String> ignored = new TreeSet<>();
     collectIgnored(config.build(), "", ignored);

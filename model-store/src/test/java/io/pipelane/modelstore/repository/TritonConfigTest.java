@@ -162,6 +162,36 @@ class TritonConfigTest {
   }
 
   @Test
+  void scan_withAConfiguration_takesItInsteadOfWhatIsThere() throws IOException {
+    file("m/1/model.onnx", "x");
+    file("m/2/model.onnx", "x");
+    file("m/pipelane.yaml", "tenant: t");
+    Repository repository = new Repository(root);
+    TritonConfig all =
+        TritonConfig.ofJson(
+            "{\"version_policy\": {\"all\": {}}, \"model_warmup\": [{\"name\": \"w\"}]}", "m");
+    RepositoryScan scan = repository.scan("m", Optional.of(all));
+    assertEquals(
+        List.of("m/1", "m/2"),
+        scan.registered().stream().map(found -> found.version().toString()).toList());
+    assertEquals("", scan.registered().getFirst().options().tenant());
+    assertEquals(true, scan.registered().getFirst().options().warmUp());
+    assertEquals(
+        "t", repository.scan("m", Optional.empty()).registered().get(0).options().tenant());
+    assertEquals(List.of(), repository.scan("nobody", Optional.empty()).registered());
+    assertEquals(List.of(), repository.scan("../m", Optional.empty()).registered());
+  }
+
+  @Test
+  void ofJson_whatIsNoConfiguration_isRefused() {
+    for (String wrong : List.of("{", "[]", "{\"backend\": \"python\"}", "{\"nobody\": 1}")) {
+      StatusException error =
+          assertThrows(StatusException.class, () -> TritonConfig.ofJson(wrong, "m"), wrong);
+      assertEquals(Status.INVALID_ARGUMENT, error.status());
+    }
+  }
+
+  @Test
   void scan_ofASingleModel_findsItsFileOrItsVersions() throws IOException {
     Repository repository = new Repository(root, Optional.of(new ModelName("only one")));
     file("model.onnx", "x");

@@ -6,9 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.TritonConfig;
-import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -39,14 +37,13 @@ public interface ModelCatalog {
    * Puts a model's versions in service, importing what is new or changed on disk, and has the
    * weights of the one that answers brought onto its device soon, before they are asked for.
    *
-   * @param within how soon they should be there; empty for when there is time
    * @return completes when they are READY; fails with a {@link StatusException}
    */
-  CompletableFuture<Void> load(String name, Optional<Duration> within);
+  CompletableFuture<Void> load(String name, LoadOptions options);
 
-  /** The same with no haste. */
+  /** The same with no haste, as the repository says. */
   default CompletableFuture<Void> load(String name) {
-    return load(name, Optional.empty());
+    return load(name, LoadOptions.NONE);
   }
 
   /**

@@ -20,7 +20,6 @@ import io.pipelane.server.catalog.VersionEntry.Refused;
 import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.server.device.ServingDevices;
 import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -192,16 +191,15 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<Void> load(String name, Optional<Duration> within) {
-    return threads.operate(() -> loadNow(name, within));
+  public CompletableFuture<Void> load(String name, LoadOptions options) {
+    return threads.operate(() -> loadNow(name, options));
   }
 
-  private void loadNow(String name, Optional<Duration> within) {
-    RepositoryScan scan = repository.scan();
-    List<Registered> found =
-        scan.registered().stream().filter(r -> r.version().model().equals(name)).toList();
-    List<String> problems =
-        scan.problems().stream().filter(p -> p.model().equals(name)).map(Problem::reason).toList();
+  private void loadNow(String name, LoadOptions options) {
+    Optional<TritonConfig> config = options.config().map(json -> TritonConfig.ofJson(json, name));
+    RepositoryScan scan = repository.scan(name, config);
+    List<Registered> found = scan.registered();
+    List<String> problems = scan.problems().stream().map(Problem::reason).toList();
     if (found.isEmpty() && problems.isEmpty()) {
       known(name);
     }
@@ -213,7 +211,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           if (threads.isStopping()) {
             throw CatalogThreads.stopped();
           }
-          devices.wish(model.resolve(null).version(), within);
+          devices.wish(model.resolve(null).version(), options.within());
         });
   }
 

@@ -9,6 +9,7 @@ import io.pipelane.modelstore.repository.Ensemble.Step;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import java.time.Duration;
@@ -145,13 +146,13 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   @Override
-  public CompletableFuture<Void> load(String name, Optional<Duration> within) {
+  public CompletableFuture<Void> load(String name, LoadOptions options) {
     return CompletableFuture.supplyAsync(() -> repository.ensemble(name), loads)
         .thenCompose(
             declared -> {
               if (declared.isEmpty()) {
                 ensembles.remove(name);
-                return models.load(name, within);
+                return models.load(name, options);
               }
               enter(declared.get());
               return CompletableFuture.completedFuture(null);

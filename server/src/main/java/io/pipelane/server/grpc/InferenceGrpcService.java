@@ -47,13 +47,13 @@ import io.pipelane.server.ProductVersion;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;
+import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.shared.RegionSpec;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -213,11 +213,15 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
-          check(request.getParametersMap());
-          Optional<Duration> deadline =
-              Optional.ofNullable(request.getParametersMap().get("deadline"))
-                  .map(parameter -> RepositoryRequests.deadline(parameter.getInt64Param()));
-          return backend.catalog().load(request.getModelName(), deadline);
+          Map<String, ModelRepositoryParameter> parameters = request.getParametersMap();
+          check(parameters);
+          LoadOptions options =
+              new LoadOptions(
+                  Optional.ofNullable(parameters.get("deadline"))
+                      .map(deadline -> RepositoryRequests.deadline(deadline.getInt64Param())),
+                  Optional.ofNullable(parameters.get("config"))
+                      .map(ModelRepositoryParameter::getStringParam));
+          return backend.catalog().load(request.getModelName(), options);
         },
         RepositoryModelLoadResponse.getDefaultInstance());
   }

@@ -255,12 +255,10 @@ final class Api {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body), exchange.caller());
         answer(exchange, target -> Answers.index(target, entries));
       }
-      case Route.Load(String name) -> {
-        Optional<Duration> deadline = RepositoryRequests.deadline(body);
-        answerWhenDone(exchange, catalog.load(name, deadline));
-      }
+      case Route.Load(String name) ->
+          answerWhenDone(exchange, catalog.load(name, RepositoryRequests.load(body)));
       case Route.Unload(String name) -> {
-        RepositoryRequests.deadline(body);
+        RepositoryRequests.checkUnload(body);
         answerWhenDone(exchange, catalog.unload(name));
       }
       case Route.StoredVersion _, Route.Upload _ ->

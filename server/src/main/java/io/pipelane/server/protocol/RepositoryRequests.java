@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.catalog.LoadOptions;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -48,54 +49,69 @@ public final class RepositoryRequests {
   }
 
   /**
-   * Checks the body of a load or unload request: models are configured in the repository, so a
-   * configuration or files sent along are refused.
+   * How a body asks for a model to be loaded: the parameters {@code deadline}, in microseconds, and
+   * {@code config}, a {@code ModelConfig} as JSON in a string.
    *
-   * @return how soon a model should be on its device: the parameter {@code deadline}, in
-   *     microseconds
    * @throws StatusException when the body is no object, or asks for what is not served
    */
-  public static Optional<Duration> deadline(ByteBuf body) {
+  public static LoadOptions load(ByteBuf body) {
     if (!body.isReadable()) {
-      return Optional.empty();
+      return LoadOptions.NONE;
     }
     return Json.read(
         body,
         parser -> {
-          Optional<Duration> deadline = Optional.empty();
+          LoadOptions options = LoadOptions.NONE;
           Json.beginObject(parser);
           for (String member = parser.nextFieldName();
               member != null;
               member = parser.nextFieldName()) {
             parser.nextToken();
             if (member.equals("parameters")) {
-              deadline = readParameters(parser);
+              options = readParameters(parser);
             } else {
               parser.skipChildren();
             }
           }
-          return deadline;
+          return options;
         });
   }
 
-  private static Optional<Duration> readParameters(JsonParser parser) throws IOException {
-    Optional<Duration> deadline = Optional.empty();
+  /**
+   * Checks the body of an unload request, whose parameters change nothing.
+   *
+   * @throws StatusException as {@link #load}
+   */
+  public static void checkUnload(ByteBuf body) {
+    load(body);
+  }
+
+  private static LoadOptions readParameters(JsonParser parser) throws IOException {
     if (parser.currentToken() == JsonToken.VALUE_NULL) {
-      return deadline;
+      return LoadOptions.NONE;
     }
     if (parser.currentToken() != JsonToken.START_OBJECT) {
       throw Json.wrong(parser, "parameters", "an object");
     }
+    Optional<Duration> deadline = Optional.empty();
+    Optional<String> config = Optional.empty();
     for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
       checkParameter(name);
       parser.nextToken();
-      if (name.equals("deadline")) {
-        deadline = Optional.of(readDeadline(parser));
-      } else {
-        parser.skipChildren();
+      switch (name) {
+        case "deadline" -> deadline = Optional.of(readDeadline(parser));
+        case "config" -> config = Optional.of(readConfig(parser));
+        default -> parser.skipChildren();
       }
     }
-    return deadline;
+    return new LoadOptions(deadline, config);
+  }
+
+  private static String readConfig(JsonParser parser) throws IOException {
+    if (parser.currentToken() != JsonToken.VALUE_STRING) {
+      throw Json.wrong(parser, "parameters.config", "a model configuration as JSON, in a string");
+    }
+    return parser.getText();
   }
 
   private static Duration readDeadline(JsonParser parser) throws IOException {
@@ -124,18 +140,18 @@ public final class RepositoryRequests {
   }
 
   /**
-   * Checks a parameter of a load or unload request.
+   * Checks the name of a parameter of a load or unload request.
    *
-   * @throws StatusException {@link Status#UNIMPLEMENTED} for one that brings a configuration or a
-   *     file along
+   * @throws StatusException {@link Status#UNIMPLEMENTED} for a file that comes along
    */
   public static void checkParameter(String name) {
-    if (name.equals("config") || name.startsWith("file:")) {
+    if (name.startsWith("file:")) {
       throw new StatusException(
           Status.UNIMPLEMENTED,
           "parameter \""
               + Json.shorten(name)
-              + "\" is not served; put the model into the repository and load it by name");
+              + "\" is not served; put the file into the repository, by PUT"
+              + " /v2/repository/models/{model}/versions/{version} for instance, and load it by name");
     }
   }
 }

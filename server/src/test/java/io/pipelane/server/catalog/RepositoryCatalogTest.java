@@ -10,6 +10,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.runtime.TestModels;
@@ -149,6 +150,24 @@ class RepositoryCatalogTest {
       assertEquals(before, server.catalog().resolve("small", null));
       server.switcher().evict(before.version());
       server.switcher().verify();
+    }
+  }
+
+  @Test
+  void load_withAConfiguration_standsUntilTheNextLoad() throws Exception {
+    try (PipelaneServer server = start()) {
+      server.imports().join();
+      String config = "{\"max_batch_size\": 8, \"model_warmup\": [{\"name\": \"w\"}]}";
+      server.catalog().load("small", new LoadOptions(Optional.empty(), Optional.of(config))).join();
+      ModelVersion version = server.catalog().resolve("small", null).version();
+      assertEquals(8, server.catalog().declared(version).message().getMaxBatchSize());
+      Throwable refused =
+          failure(
+              server.catalog().load("small", new LoadOptions(Optional.empty(), Optional.of("{"))));
+      assertTrue(String.valueOf(refused.getMessage()).contains("configuration"));
+      assertEquals(State.READY, entry(server, "small").state());
+      server.catalog().load("small").join();
+      assertEquals(0, server.catalog().declared(version).message().getMaxBatchSize());
     }
   }
 

@@ -180,9 +180,17 @@ class GrpcServerTest {
               () ->
                   client.repositoryModelLoad(
                       load.toBuilder()
-                          .putParameters("config", ModelRepositoryParameter.getDefaultInstance())
+                          .putParameters(
+                              "file:1/model.onnx", ModelRepositoryParameter.getDefaultInstance())
                           .build())));
-      assertEquals(List.of("load echo", "unload x"), conversation.catalog.calls);
+      ModelRepositoryParameter config =
+          ModelRepositoryParameter.newBuilder().setStringParam("{}").build();
+      assertEquals(
+          0,
+          client
+              .repositoryModelLoad(load.toBuilder().putParameters("config", config).build())
+              .getSerializedSize());
+      assertEquals(List.of("load echo", "unload x", "load echo as {}"), conversation.catalog.calls);
     }
   }
 

@@ -254,9 +254,22 @@ class ApiTest {
   }
 
   @Test
-  void load_withConfiguration_isUnimplemented() {
-    String body = "{\"parameters\":{\"config\":\"{}\"}}";
-    assertEquals(501, post("/v2/repository/models/a/load", body).status());
+  void load_withConfiguration_passesItOn() {
+    catalog.loading.complete(null);
+    String body = "{\"parameters\":{\"config\":\"{\\\"max_batch_size\\\": 8}\"}}";
+    assertEquals(200, post("/v2/repository/models/a/load", body).status());
+    assertEquals(List.of("load a as {\"max_batch_size\": 8}"), catalog.calls);
+    Reply wrong = post("/v2/repository/models/a/load", "{\"parameters\":{\"config\":{}}}");
+    assertEquals(400, wrong.status());
+    assertTrue(wrong.text().contains("parameters.config"), wrong.text());
+  }
+
+  @Test
+  void load_withFile_isUnimplementedAndNamesTheWay() {
+    String body = "{\"parameters\":{\"config\":\"{}\",\"file:1/model.onnx\":\"AAAA\"}}";
+    Reply reply = post("/v2/repository/models/a/load", body);
+    assertEquals(501, reply.status());
+    assertTrue(reply.text().contains("PUT"), reply.text());
     assertEquals(List.of(), catalog.calls);
   }
 

@@ -13,6 +13,7 @@ import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import java.time.Duration;
@@ -143,8 +144,12 @@ public final class FakeCatalog implements ModelCatalog {
   }
 
   @Override
-  public CompletableFuture<Void> load(String name, Optional<Duration> within) {
-    calls.add("load " + name + within.map(soon -> " within " + soon).orElse(""));
+  public CompletableFuture<Void> load(String name, LoadOptions options) {
+    calls.add(
+        "load "
+            + name
+            + options.within().map(soon -> " within " + soon).orElse("")
+            + options.config().map(config -> " as " + config).orElse(""));
     return loading;
   }
 
