@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.FilesRead;
 import io.pipelane.loadgen.request.InputSettings.Format;
 import io.pipelane.loadgen.request.InputSettings.Values;
 import io.pipelane.loadgen.settings.ModelRequests;
@@ -49,7 +50,8 @@ class ExampleFilesTest {
          "validation_data": [{"y": [1, 2]}]}
         """);
 
-    List<Example> examples = new ExampleFiles(InputFiles.at(file), Map.of()).read(MODEL);
+    List<Example> examples =
+        new ExampleFiles(InputFiles.at(file), Map.of(), new FilesRead()).read(MODEL);
 
     assertEquals(List.of(2L, 2L), examples.get(0).inputs().get(0).shape());
     ByteBuffer bytes = examples.get(1).inputs().get(0).data();
@@ -69,7 +71,7 @@ class ExampleFilesTest {
       ModelMetadata model =
           new ModelMetadata(
               "m", List.of(new TensorMetadata(name, "UINT8", List.of(2L))), List.of());
-      ExampleFiles files = new ExampleFiles(InputFiles.at(inputs), Map.of());
+      ExampleFiles files = new ExampleFiles(InputFiles.at(inputs), Map.of(), new FilesRead());
 
       StatusException refused = assertThrows(StatusException.class, () -> files.read(model));
 
@@ -85,7 +87,8 @@ class ExampleFilesTest {
         folder.resolve("ids"),
         ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN).putLong(5).putLong(6).array());
 
-    Example example = new ExampleFiles(InputFiles.at(folder), Map.of()).read(MODEL).getFirst();
+    Example example =
+        new ExampleFiles(InputFiles.at(folder), Map.of(), new FilesRead()).read(MODEL).getFirst();
 
     assertEquals(x, example.inputs().get(0));
     assertEquals(6, example.inputs().get(1).data().getLong(8));
@@ -130,7 +133,7 @@ class ExampleFilesTest {
     StatusException refused =
         assertThrows(
             StatusException.class,
-            () -> new ExampleFiles(InputFiles.at(file), Map.of()).read(MODEL));
+            () -> new ExampleFiles(InputFiles.at(file), Map.of(), new FilesRead()).read(MODEL));
 
     assertTrue(refused.toString().contains("--input-data"), refused.toString());
   }
