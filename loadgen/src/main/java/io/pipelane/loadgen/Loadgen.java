@@ -118,6 +118,7 @@ public final class Loadgen implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException, IOException {
+    files.requireConsistent();
     scenarioOptions.check();
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     CommandLine commandLine = spec.commandLine();

@@ -55,9 +55,13 @@ final class ScenarioOptions {
     return read.digests();
   }
 
-  /** Reads the trace, if there is one, and checks what can be checked without a server. */
+  /**
+   * Reads the trace or the intervals, if there are any, and checks what can be checked without a
+   * server.
+   */
   void check() {
     load.requireConsistent();
+    load.readIntervals(read);
     if (load.loop.trace != null) {
       if (model.isGiven()) {
         throw new IllegalArgumentException(
@@ -66,11 +70,10 @@ final class ScenarioOptions {
       trace = TracePlan.of(TraceFile.read(load.loop.trace, read));
     }
     requireOneBatch();
-    if (window.percentile != null
-        && window.measurementInterval == null
-        && load.latencyThreshold == null) {
+    if (window.percentile != null && !window.hasWindows() && load.latencyThreshold == null) {
       throw new IllegalArgumentException(
-          "--percentile belongs to --measurement-interval or --latency-threshold");
+          "--percentile belongs to windows (--measurement-interval, --measurement-mode) or to"
+              + " --latency-threshold");
     }
     load.plan(window.percentile, replayed());
     window();

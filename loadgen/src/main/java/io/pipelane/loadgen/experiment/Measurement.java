@@ -10,6 +10,7 @@ import io.pipelane.loadgen.server.ServerClient;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelRequests;
+import io.pipelane.loadgen.settings.Span;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -52,7 +53,7 @@ public final class Measurement {
   /** What the server counts from the end of the warm-up on, as nearly as it can be asked. */
   private final class Counting {
     private Map<String, ModelStatistics> before = statistics();
-    private boolean warm = scenario.window().warmup().isZero();
+    private boolean warm = scenario.window().warmup().equals(Span.Time.NONE);
 
     Counting() throws InterruptedException {}
 

@@ -19,7 +19,7 @@ public final class RequestGenerator {
   private static final ByteSize MAXIMUM_BODY = ByteSize.ofMebibytes(256);
   private static final ByteSize MAXIMUM_TOTAL = ByteSize.ofMebibytes(1024);
 
-  private final RequestEncoder encoder = new RequestEncoder();
+  private final RequestEncoder encoder;
   private final InputSettings settings;
   private final FilesRead read;
   private final SplittableRandom random;
@@ -39,6 +39,7 @@ public final class RequestGenerator {
   public RequestGenerator(InputSettings settings, FilesRead read) {
     this.settings = settings;
     this.read = read;
+    this.encoder = new RequestEncoder(settings.binaryOutputs(), settings.parameters());
     this.random = new SplittableRandom(settings.seed());
   }
 
@@ -121,7 +122,7 @@ public final class RequestGenerator {
     return switch (settings.format()) {
       case BINARY -> encoder.binary(example.inputs());
       case JSON -> encoder.json(example.inputs());
-      case GRPC -> GrpcMessages.request(model, example.inputs());
+      case GRPC -> GrpcMessages.request(model, example.inputs(), settings.parameters());
       case DJL -> NumpyArchive.request(example.inputs());
     };
   }

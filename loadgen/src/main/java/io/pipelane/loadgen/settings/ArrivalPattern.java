@@ -1,6 +1,7 @@
 package io.pipelane.loadgen.settings;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 
 /** How the requests of an open loop are spread over time. */
@@ -84,6 +85,38 @@ public sealed interface ArrivalPattern {
 
     private String cycleMillis() {
       return on.plus(off).toMillis() + " ms";
+    }
+  }
+
+  /** At intervals that are listed, from the first one again behind the last one. */
+  record Listed(List<Duration> intervals) implements ArrivalPattern {
+    /** The most intervals of a list. */
+    public static final int MAXIMUM_INTERVALS = 1_000_000;
+
+    public Listed {
+      intervals = List.copyOf(intervals);
+      if (intervals.isEmpty() || intervals.size() > MAXIMUM_INTERVALS) {
+        throw new IllegalArgumentException(
+            "between 1 and "
+                + MAXIMUM_INTERVALS
+                + " intervals between requests can be listed: "
+                + intervals.size());
+      }
+      requireRate(mean(intervals));
+    }
+
+    @Override
+    public double requestsPerSecond() {
+      return mean(intervals);
+    }
+
+    @Override
+    public String description() {
+      return rate(requestsPerSecond(), intervals.size() + " listed intervals");
+    }
+
+    private static double mean(List<Duration> intervals) {
+      return intervals.size() * 1e9 / intervals.stream().mapToLong(Duration::toNanos).sum();
     }
   }
 
