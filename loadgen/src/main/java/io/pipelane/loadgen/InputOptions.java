@@ -122,7 +122,9 @@ final class InputOptions {
       fallbackValue = "1e-3",
       description = {
         "Compare answers with the outputs that the files of --input-data expect: validation_data, or",
-        "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3)."
+        "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3). NaN",
+        "is equal to NaN, and each infinity to itself; Pipelane's JSON has null for all of them, which",
+        "is read as NaN: with infinities, ask for --output-tensor-format binary."
       })
   @Nullable Double tolerance;
 

@@ -232,6 +232,27 @@ class LoadgenTest {
     assertTrue(out.toString().contains("\nexit status "), out.toString());
   }
 
+  /** Rates within bursts are searched, so that is what has been found. */
+  @Test
+  void shouldNameTheRateWithinBurstsInASearch(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("r.json");
+    try (ScriptedServer server = new ScriptedServer(this::serve)) {
+      execute(
+          ("-m m -u "
+                  + server.url()
+                  + " --request-rate-range 200:200:25 --binary-search -l 10000 --burst 20ms:60ms"
+                  + " --duration 100ms --warmup 0s --json "
+                  + file)
+              .split(" ", -1));
+    }
+    String found = "the highest load that holds the limit: 200.0 requests/s in bursts";
+    assertTrue(out.toString().contains(found), out.toString());
+    JsonNode json = new ObjectMapper().readTree(file.toFile());
+    assertEquals(
+        json.at("/steps/0/load").asText(), json.path("highest_load_name").asText(), json::toString);
+    assertEquals(50, json.at("/steps/0/request_rate").asDouble(), 1e-9);
+  }
+
   @Test
   void shouldReplayATraceWithEveryExampleOfAFile(@TempDir Path folder) throws Exception {
     Path trace = folder.resolve("trace.csv");

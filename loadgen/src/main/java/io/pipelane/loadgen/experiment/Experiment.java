@@ -5,6 +5,7 @@ import io.pipelane.loadgen.settings.LoadMode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,14 @@ public record Experiment(
   /** Loads that were measured without a search. */
   public Experiment(List<Step> steps, List<Failure> failures) {
     this(steps, failures, OptionalDouble.empty(), false);
+  }
+
+  /** The highest load that held the limit; empty where none did, or none was searched for. */
+  public Optional<LoadMode> highestMode() {
+    return steps.stream()
+        .map(Step::mode)
+        .filter(mode -> highest.isPresent() && mode.load() == highest.getAsDouble())
+        .findFirst();
   }
 
   /**

@@ -58,6 +58,7 @@ public final class ResultJson {
       root.put("objective_us", context.objective().toNanos() / 1e3);
     }
     experiment.highest().ifPresent(highest -> root.put("highest_load", highest));
+    experiment.highestMode().ifPresent(mode -> root.put("highest_load_name", mode.description()));
     var failures = root.putArray("failures");
     for (Experiment.Failure failure : experiment.failures()) {
       failures

@@ -35,7 +35,7 @@ final class ElementGenerator {
       } else if (isMask) {
         write(to, type, 1, 1);
       } else {
-        write(to, type, integer(type), isFloating(type) ? random.nextGaussian() : 0);
+        write(to, type, integer(type), type.isFloating() ? random.nextGaussian() : 0);
       }
     }
   }
@@ -90,12 +90,5 @@ final class ElementGenerator {
       return 0;
     }
     return text == null ? settings.strings().length() : text.length;
-  }
-
-  private static boolean isFloating(Datatype type) {
-    return switch (type) {
-      case FP16, BF16, FP32, FP64 -> true;
-      case BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, BYTES -> false;
-    };
   }
 }

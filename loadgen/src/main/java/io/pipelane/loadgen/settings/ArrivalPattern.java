@@ -12,6 +12,19 @@ public sealed interface ArrivalPattern {
   /** Requests per second, on the average of a long time. */
   double requestsPerSecond();
 
+  /**
+   * The rate as options, sweeps and searches count it, in requests per second: {@link
+   * #requestsPerSecond} but for bursts.
+   */
+  default double askedRate() {
+    return requestsPerSecond();
+  }
+
+  /** That rate in words, like {@code 100.0 requests/s}. */
+  default String label() {
+    return String.format(Locale.ROOT, "%.1f requests/s", askedRate());
+  }
+
   /** In words, like {@code 100.0 requests/s (poisson)}. */
   String description();
 
@@ -75,6 +88,16 @@ public sealed interface ArrivalPattern {
     public double requestsPerSecond() {
       double length = on.toNanos();
       return requestsPerSecondWithin * length / (length + off.toNanos());
+    }
+
+    @Override
+    public double askedRate() {
+      return requestsPerSecondWithin;
+    }
+
+    @Override
+    public String label() {
+      return String.format(Locale.ROOT, "%.1f requests/s in bursts", requestsPerSecondWithin);
     }
 
     @Override

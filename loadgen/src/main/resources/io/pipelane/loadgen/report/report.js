@@ -124,6 +124,14 @@ function summary() {
     ...(base ? ["answers", "p50", "p99"] : []), "verdict"], rows);
 }
 
+/** What searches have found, a line for each result that is one. */
+function found() {
+  return results.filter(r => r.highest_load !== undefined).map(r => node("p", {class: "found"},
+    (results.length > 1 ? r.name + ": " : "") + (r.highest_load > 0
+      ? "The highest load that holds the limit: " + r.highest_load_name + "."
+      : "Not even the lowest load holds the limit.")));
+}
+
 /** What servers tell of where a request's time went, by what the protocol calls it. */
 const serverParts = {queue: "queue ms", stall: "stall ms", compute_input: "input ms",
   compute_infer: "execute ms", compute_output: "output ms"};
@@ -245,7 +253,8 @@ function draw() {
     node("p", {}, results.length > 1 ? "Ratios are to the first one." : results[0].steps[0].load
       + (several ? " and other loads" : "")),
     ...notes(), controls, tiles(),
-    section("Summary", "Response times count from when a request was meant to leave.", summary()),
+    section("Summary", "Response times count from when a request was meant to leave.",
+      node("div", {}, ...found(), summary())),
     several ? section("Throughput against latency", null, sweep()) : "",
     section("Latency by percentile",
       "Service time counts from when a request did leave; what lies between is waiting for a connection.",

@@ -162,6 +162,54 @@ class ExampleFilesTest {
     assertTrue(check.complaint(json("oops")).orElse("").contains("cannot be read"));
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"y\": [NaN, -Infinity]}",
+        "{\"y\": [\"NaN\", \"-Infinity\"]}",
+        "{\"y\": {\"b64\": \"AADAfwAAgP8=\"}}",
+      })
+  void check_noNumbersAndInfinities_equalOnlyThemselves(String expected) throws Exception {
+    Path file = folder.resolve("m.json");
+    Files.writeString(
+        file,
+        "{\"data\": [{\"x\": [1, 2], \"ids\": [1, 2]}], \"validation_data\": [%s]}"
+            .formatted(expected));
+    RequestGenerator generator = new RequestGenerator(settings(Format.BINARY));
+    generator.generate(MODEL);
+    ResponseCheck check = generator.check(1e-2);
+
+    assertEquals(Optional.empty(), check.complaint(binary(Float.NaN, Float.NEGATIVE_INFINITY)));
+    assertEquals(
+        Optional.of("output \"y\" is Infinity at element 1, -Infinity is expected"),
+        check.complaint(binary(Float.NaN, Float.POSITIVE_INFINITY)));
+    assertEquals(
+        Optional.of("output \"y\" is 3.0 at element 0, NaN is expected"),
+        check.complaint(binary(3, Float.NEGATIVE_INFINITY)));
+    assertEquals(
+        Optional.of("output \"y\" is NaN at element 1, -Infinity is expected"),
+        check.complaint(
+            json("{\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"data\":[null,null]}]}")));
+  }
+
+  @Test
+  void check_noNumberWhereOneIsExpected_isAComplaint() throws Exception {
+    Path file = folder.resolve("m.json");
+    Files.writeString(
+        file,
+        "{\"data\": [{\"x\": [1, 2], \"ids\": [1, 2]}], \"validation_data\": [{\"y\": [0, 4]}]}");
+    RequestGenerator generator = new RequestGenerator(settings(Format.BINARY));
+    generator.generate(MODEL);
+    ResponseCheck check = generator.check(1e9);
+
+    assertEquals(
+        Optional.of("output \"y\" is NaN at element 1, 4.0 is expected"),
+        check.complaint(binary(0, Float.NaN)));
+    assertEquals(
+        Optional.of("output \"y\" is Infinity at element 0, 0.0 is expected"),
+        check.complaint(binary(Float.POSITIVE_INFINITY, 4)));
+  }
+
   @Test
   void generate_djl_archiveOfArraysForItsOwnRoute() throws Exception {
     Path file = folder.resolve("m.json");
