@@ -24,9 +24,16 @@ final class BenchProgram {
 
   /** Runs a program that succeeds, as short as it can be, and returns what it measured. */
   JsonNode run(String program, String... options) throws IOException {
+    List<String> arguments = new ArrayList<>(List.of("--rounds=2", "--seconds=0.05"));
+    arguments.add("--warmup=0.05");
+    arguments.addAll(List.of(options));
+    return only(program, arguments.toArray(String[]::new));
+  }
+
+  /** Runs a program that succeeds with these options alone, and returns what it measured. */
+  JsonNode only(String program, String... options) throws IOException {
     Path json = folder.resolve("result.json");
     List<String> arguments = new ArrayList<>(List.of(program));
-    arguments.addAll(List.of("--rounds=2", "--seconds=0.05", "--warmup=0.05"));
     arguments.addAll(List.of("--work=" + folder.resolve("work"), "--json=" + json));
     arguments.addAll(List.of(options));
     int status = execute(arguments.toArray(String[]::new));

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -114,5 +115,73 @@ class LiveBenchmarksTest {
     assertEquals("quantile 0.1 of 2", cases.at("/2/case").asText());
     assertTrue(Files.readString(drawing).contains(">vae<"));
     assertTrue(Files.readString(distribution).endsWith("</svg>\n"));
+  }
+
+  @Test
+  void slo_live_answersVariantsAndRefusesWhatCannotBeInTime() throws Exception {
+    JsonNode cases =
+        program
+            .only(
+                "slo",
+                "--models=10",
+                "--seconds=4",
+                "--load=0.3,4",
+                "--live-models=6",
+                "--live-memory=8MiB",
+                "--live-seconds=0.5")
+            .at("/cases");
+
+    assertEquals("live, load 0.3", cases.at("/2/case").asText());
+    JsonNode crowded = cases.at("/3");
+    assertEquals("live, load 4.0", crowded.at("/case").asText());
+    assertTrue(crowded.at("/offered_per_s/median").asDouble() > 0, crowded.toString());
+    assertTrue(crowded.at("/goodput_per_s/median").asDouble() > 0, crowded.toString());
+  }
+
+  @Test
+  void trace_live_endsEveryJobUnderEveryPolicy() throws Exception {
+    JsonNode cases =
+        program
+            .only(
+                "trace",
+                "--jobs=5",
+                "--traces=1",
+                "--live-jobs=5",
+                "--live-iterations=3",
+                "--live-window=0.05",
+                "--live-rounds=1")
+            .at("/cases");
+
+    List<String> rows = cases.findValuesAsText("case");
+    assertEquals(
+        List.of("live, fifo", "live, srtf", "live, pack", "live, fair"), rows.subList(8, 12));
+    for (int row = 8; row < 12; row++) {
+      JsonNode live = cases.get(row);
+      assertTrue(
+          live.at("/queueing_s/median").asDouble() <= live.at("/completion_s/median").asDouble(),
+          live.toString());
+      assertTrue(live.at("/makespan_s/median").asDouble() > 0, live.toString());
+    }
+    assertEquals(1, cases.at("/8/fifo_to_completion/median").asDouble());
+  }
+
+  @Test
+  void groups_live_areDonePackedAndInTurn() throws Exception {
+    JsonNode cases =
+        program
+            .only(
+                "groups",
+                "--jobs=3",
+                "--iterations=3",
+                "--live-jobs=3",
+                "--live-iterations=4",
+                "--live-rounds=2")
+            .at("/cases");
+
+    JsonNode live = cases.at("/4");
+    assertEquals("live, minilm-l6-v2 16 tokens", live.at("/case").asText());
+    assertEquals(2, live.at("/pack_makespan_s/rounds").size());
+    assertTrue(live.at("/fifo_to_pack/median").asDouble() > 0, live.toString());
+    assertEquals(2, live.at("/lanes/median").asInt());
   }
 }

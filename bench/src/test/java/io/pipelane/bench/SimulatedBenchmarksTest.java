@@ -23,7 +23,13 @@ class SimulatedBenchmarksTest {
     Path plot = folder.resolve("trace.svg");
     Path snapshot = folder.resolve("snapshot.svg");
     JsonNode cases =
-        simulate("trace", "--jobs=12", "--traces=2", "--svg=" + plot, "--snapshot=" + snapshot);
+        simulate(
+            "trace",
+            "--jobs=12",
+            "--traces=2",
+            "--simulated-only",
+            "--svg=" + plot,
+            "--snapshot=" + snapshot);
 
     assertEquals(8, cases.size());
     assertEquals("srtf", cases.at("/1/case").asText());
@@ -35,7 +41,7 @@ class SimulatedBenchmarksTest {
 
   @Test
   void groups_arePackedAndRunInTurn() throws Exception {
-    JsonNode cases = simulate("groups", "--jobs=20", "--iterations=20");
+    JsonNode cases = simulate("groups", "--jobs=20", "--iterations=20", "--simulated-only");
 
     assertEquals(4, cases.size());
     assertTrue(cases.at("/2/fifo_to_pack/median").asDouble() > 1, cases.toString());
@@ -61,7 +67,14 @@ class SimulatedBenchmarksTest {
 
   @Test
   void slo_admitsWhatCanBeAnsweredInTime() throws Exception {
-    JsonNode cases = simulate("slo", "--models=20", "--memory=2GiB", "--seconds=8", "--load=0.5,3");
+    JsonNode cases =
+        simulate(
+            "slo",
+            "--models=20",
+            "--memory=2GiB",
+            "--seconds=8",
+            "--load=0.5,3",
+            "--simulated-only");
 
     assertEquals(2, cases.size());
     assertEquals(100, cases.at("/1/attainment_percent/median").asDouble(), 1, cases.toString());

@@ -6,7 +6,6 @@ import io.pipelane.loadgen.compare.RatioTable;
 import io.pipelane.loadgen.experiment.Experiment;
 import io.pipelane.loadgen.experiment.LoadPlan;
 import io.pipelane.loadgen.experiment.Measurement;
-import io.pipelane.loadgen.experiment.Step;
 import io.pipelane.loadgen.report.Build;
 import io.pipelane.loadgen.report.Context;
 import io.pipelane.loadgen.report.HtmlReport;
@@ -22,6 +21,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -74,6 +74,11 @@ public final class CompareCommand implements Subcommand {
       description = "Write each server's result into a folder, as 1.json, 2.json, ...")
   private @Nullable Path json;
 
+  /** Measures only if the files of another test are read, unchanged; any without a map. */
+  void requireFiles(@Nullable Map<String, String> digests) {
+    scenarioOptions.requireFiles(digests);
+  }
+
   @Override
   public Integer call() throws InterruptedException, IOException {
     if (rounds < 1) {
@@ -114,12 +119,25 @@ public final class CompareCommand implements Subcommand {
       List<Experiment> experiments = Comparison.run(measurements, sweep.modes(), rounds);
       List<String> names = targets.stream().map(Target::toString).toList();
       RatioTable.print(spec.commandLine().getOut(), names, experiments, judged.objective);
+      printFailures(names, experiments);
       write(experiments, servers, started, machine);
-      List<Step> steps = experiments.stream().flatMap(e -> e.steps().stream()).toList();
-      return Loadgen.end(spec.commandLine(), ExitStatus.of(steps));
+      return Loadgen.end(spec.commandLine(), ExitStatus.ofAll(experiments));
     } finally {
       clients.forEach(ServerClient::close);
     }
+  }
+
+  private void printFailures(List<String> names, List<Experiment> experiments) {
+    for (int i = 0; i < names.size(); i++) {
+      for (Experiment.Failure failure : experiments.get(i).failures()) {
+        spec.commandLine()
+            .getErr()
+            .printf(
+                "round %d of %s, %s, could not be measured: %s%n",
+                failure.run() + 1, names.get(i), failure.mode().description(), failure.reason());
+      }
+    }
+    spec.commandLine().getErr().flush();
   }
 
   /** The first server that describes its models. */
@@ -133,6 +151,7 @@ public final class CompareCommand implements Subcommand {
         "one of the servers must speak the protocol, to describe the models' inputs");
   }
 
+  /** Writes what was measured; a server of which nothing was is left out. */
   private void write(
       List<Experiment> experiments,
       List<ServerDescription> servers,
@@ -141,6 +160,9 @@ public final class CompareCommand implements Subcommand {
       throws IOException {
     List<ObjectNode> trees = new ArrayList<>();
     for (int i = 0; i < experiments.size(); i++) {
+      if (experiments.get(i).steps().isEmpty()) {
+        continue;
+      }
       List<String> arguments = new ArrayList<>(List.of("compare"));
       arguments.addAll(FileOptions.kept(spec.commandLine().getParseResult().originalArgs()));
       Context context =
@@ -149,6 +171,7 @@ public final class CompareCommand implements Subcommand {
               started,
               arguments,
               Flags.of(spec),
+              scenarioOptions.filesRead(),
               scenarioOptions.window.seed,
               connection.endpoint(targets.get(i)).url(),
               servers.get(i),
@@ -163,7 +186,7 @@ public final class CompareCommand implements Subcommand {
         new ResultJson().write(file, context, experiments.get(i));
       }
     }
-    if (html != null) {
+    if (html != null && !trees.isEmpty()) {
       new HtmlReport().write(FileOptions.parent(html), trees);
     }
   }

@@ -43,7 +43,7 @@ final class ConnectionOptions {
   /** Which certificates of servers are accepted. */
   static final class Certificates {
     @Option(
-        names = {"--ca", "--ssl-https-ca-certificates-file"},
+        names = {"--ca", "--ssl-https-ca-certificates-file", "--ssl-grpc-root-certifications-file"},
         paramLabel = "FILE",
         description = "With https and grpcs: accept what the PEM certificates in a file vouch for.")
     @Nullable Path authorities;

@@ -10,7 +10,6 @@ import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import java.io.Console;
 import java.io.PrintWriter;
-import java.time.Duration;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -87,7 +86,7 @@ final class ConsoleObserver implements RunObserver {
             : ", up to " + test.window().maximumWindows() + " times";
     out.printf(
         "time         %s%s after %s of warm-up, seed %d%n",
-        seconds(test.window().duration()), windows, seconds(test.window().warmup()), test.seed());
+        test.window().length(), windows, test.window().warmup(), test.seed());
     out.printf("models       %s:", test.choice());
     double[] shares = test.choice().shares(test.models().size());
     for (int i = 0; i < Math.min(shares.length, MOST_MODELS_SHOWN); i++) {
@@ -97,10 +96,6 @@ final class ConsoleObserver implements RunObserver {
       out.printf(" and %d more", shares.length - MOST_MODELS_SHOWN);
     }
     out.printf("%nclient       %d cores, %s%n", machine.cores(), machine.processor());
-  }
-
-  private static String seconds(Duration duration) {
-    return String.format(Locale.ROOT, "%.1f s", duration.toNanos() / 1e9);
   }
 
   @SuppressWarnings("SystemConsoleNull") // there is none without a terminal

@@ -20,7 +20,7 @@ public enum ExitStatus {
       4,
       "at some load the load generator itself held requests up; figures of that load are not the"
           + " server's"),
-  OTHER(99, "nothing could be measured");
+  OTHER(99, "something could not be measured; what was measured besides is kept");
 
   private final int code;
   private final String meaning;
@@ -53,10 +53,13 @@ public enum ExitStatus {
   }
 
   /**
-   * A search that has found a load is well, whatever became of those it tried in vain, unless it is
-   * the generator's own.
+   * What could not be measured outweighs what was. A search that has found a load is well, whatever
+   * became of those it tried in vain, unless it is the generator's own.
    */
   static ExitStatus of(Experiment experiment) {
+    if (!experiment.failures().isEmpty()) {
+      return OTHER;
+    }
     if (experiment.highest().isEmpty()) {
       return of(experiment.steps());
     }
@@ -66,7 +69,15 @@ public enum ExitStatus {
     return experiment.highest().getAsDouble() > 0 ? FOUND : ERRORS;
   }
 
-  static ExitStatus of(List<Step> steps) {
+  /** Several servers under the same loads. */
+  static ExitStatus ofAll(List<Experiment> experiments) {
+    if (experiments.stream().anyMatch(experiment -> !experiment.failures().isEmpty())) {
+      return OTHER;
+    }
+    return of(experiments.stream().flatMap(experiment -> experiment.steps().stream()).toList());
+  }
+
+  private static ExitStatus of(List<Step> steps) {
     if (steps.stream().anyMatch(Step::isBottlenecked)) {
       return BOTTLENECK;
     }

@@ -31,6 +31,8 @@ final class FileOptions {
           "--hlog",
           "--html");
 
+  private static final String VERBOSE = "--verbose-csv";
+
   @Option(
       names = {"--json", "--profile-export-file"},
       paramLabel = "FILE",
@@ -45,6 +47,9 @@ final class FileOptions {
       paramLabel = "FILE",
       description = "Write a line for each load in perf_analyzer's columns.")
   @Nullable Path csv;
+
+  @Option(names = VERBOSE, description = "With -f: also perf_analyzer's columns of mean latencies.")
+  boolean verboseCsv;
 
   @Option(
       names = "--hgrm",
@@ -64,13 +69,20 @@ final class FileOptions {
       description = "Write a page with charts, in one file.")
   @Nullable Path html;
 
+  /** Checks that no option lacks another. */
+  void requireConsistent() {
+    if (verboseCsv && csv == null) {
+      throw new IllegalArgumentException("--verbose-csv says what -f writes; give -f FILE");
+    }
+  }
+
   /** Writes what was asked for. */
   void write(Context context, Experiment experiment) throws IOException {
     if (json != null) {
       new ResultJson().write(parent(json), context, experiment);
     }
     if (csv != null) {
-      CsvReport.write(parent(csv), experiment, context.rowsPerRequest());
+      new CsvReport(context.rowsPerRequest(), verboseCsv).write(parent(csv), experiment);
     }
     if (hgrm != null) {
       PercentileFile.write(parent(hgrm), experiment);
@@ -88,6 +100,9 @@ final class FileOptions {
     List<String> arguments = new ArrayList<>();
     add(arguments, "--json", json);
     add(arguments, "--csv", csv);
+    if (verboseCsv) {
+      arguments.add(VERBOSE);
+    }
     add(arguments, "--hgrm", hgrm);
     add(arguments, "--hlog", hlog);
     add(arguments, "--html", html);
@@ -107,7 +122,8 @@ final class FileOptions {
       String argument = arguments.get(i);
       if (LEFT_OUT.contains(argument)) {
         i++;
-      } else if (LEFT_OUT.stream().noneMatch(name -> isWithValue(argument, name))) {
+      } else if (!argument.equals(VERBOSE)
+          && LEFT_OUT.stream().noneMatch(name -> isWithValue(argument, name))) {
         kept.add(argument);
       }
     }

@@ -3,6 +3,8 @@ package io.pipelane.loadgen;
 import io.pipelane.loadgen.request.InputFiles;
 import io.pipelane.loadgen.request.InputSettings;
 import io.pipelane.loadgen.request.Pixels;
+import io.pipelane.loadgen.request.RequestParameter;
+import io.pipelane.loadgen.request.Strings;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,7 +15,9 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
 
 /** Options that say what requests hold. */
 final class InputOptions {
@@ -70,10 +74,32 @@ final class InputOptions {
   @Nullable String intRange;
 
   @Option(
+      names = "--string-length",
+      paramLabel = "N",
+      description = "Random strings have so many letters (128).")
+  @Nullable Integer stringLength;
+
+  @Option(
+      names = "--string-data",
+      paramLabel = "TEXT",
+      description = "Every string is this, instead of random letters.")
+  @Nullable String stringData;
+
+  @Option(
+      names = "--request-parameter",
+      paramLabel = "NAME:VALUE:TYPE",
+      converter = ParameterConverter.class,
+      description = {
+        "A parameter that every request carries beside its tensors, of type bool, int or string; give",
+        "it several times for several."
+      })
+  List<RequestParameter> parameters = new ArrayList<>();
+
+  @Option(
       names = {"--format", "--input-tensor-format"},
       paramLabel = "binary|json",
       defaultValue = "binary",
-      description = "How tensors travel (${DEFAULT-VALUE}).")
+      description = "How tensors travel over HTTP (${DEFAULT-VALUE}).")
   Format format = Format.BINARY;
 
   /** How the protocol's tensors travel. */
@@ -83,13 +109,22 @@ final class InputOptions {
   }
 
   @Option(
+      names = "--output-tensor-format",
+      paramLabel = "binary|json",
+      description =
+          "How outputs are asked for over HTTP (as inputs travel; perf_analyzer's is binary).")
+  @Nullable Format outputFormat;
+
+  @Option(
       names = "--check-outputs",
       paramLabel = "TOLERANCE",
       arity = "0..1",
       fallbackValue = "1e-3",
       description = {
         "Compare answers with the outputs that the files of --input-data expect: validation_data, or",
-        "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3)."
+        "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3). NaN",
+        "is equal to NaN, and each infinity to itself; Pipelane's JSON has null for all of them, which",
+        "is read as NaN: with infinities, ask for --output-tensor-format binary."
       })
   @Nullable Double tolerance;
 
@@ -106,6 +141,14 @@ final class InputOptions {
     if (intRange != null && !is("random")) {
       throw new IllegalArgumentException("--int-range is for --input-data random");
     }
+    if ((stringLength != null || stringData != null) && !is("random")) {
+      throw new IllegalArgumentException(
+          "--string-length and --string-data are for --input-data random");
+    }
+    if (stringLength != null && stringData != null) {
+      throw new IllegalArgumentException(
+          "--string-data says how long strings are; leave out --string-length");
+    }
     if (isMade() && (pixels != null || tokenizer != null)) {
       throw new IllegalArgumentException(
           "--pixels and --tokenizer are for pictures and texts; name them with --input-data");
@@ -115,6 +158,10 @@ final class InputOptions {
   /** What the options stand for where the format is one that a transport prescribes. */
   InputSettings settings(InputSettings.@Nullable Format prescribed, long seed) {
     requireUsed();
+    if (prescribed == InputSettings.Format.DJL && !parameters.isEmpty()) {
+      throw new IllegalArgumentException(
+          "--request-parameter: DJL Serving's own routes take no parameters");
+    }
     Matcher range = RANGE.matcher(intRange == null ? INTEGERS : intRange);
     if (!range.matches()) {
       throw new IllegalArgumentException(
@@ -136,7 +183,32 @@ final class InputOptions {
         batch,
         Long.parseLong(range.group(1)),
         Long.parseLong(range.group(2)),
+        new Strings(stringLength == null ? Strings.USUAL.length() : stringLength, stringData),
+        (outputFormat == null ? format : outputFormat) == Format.BINARY,
+        parameters,
         seed);
+  }
+
+  /** Reads {@code NAME:VALUE:TYPE}; values may contain colons. */
+  static final class ParameterConverter implements ITypeConverter<RequestParameter> {
+    @Override
+    public RequestParameter convert(String text) {
+      int first = text.indexOf(':');
+      int last = text.lastIndexOf(':');
+      try {
+        if (first > 0 && last > first) {
+          return new RequestParameter(
+              text.substring(0, first),
+              RequestParameter.Type.valueOf(text.substring(last + 1).toUpperCase(Locale.ROOT)),
+              text.substring(first + 1, last));
+        }
+        throw new IllegalArgumentException("it has no type");
+      } catch (IllegalArgumentException e) {
+        throw new TypeConversionException(
+            "\"%s\" is not NAME:VALUE:TYPE, like priority:1:int, of type bool, int or string: %s"
+                .formatted(text, e.getMessage()));
+      }
+    }
   }
 
   /** Names may contain colons, so the last one ends the name. */

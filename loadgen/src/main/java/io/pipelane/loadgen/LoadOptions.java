@@ -3,9 +3,11 @@ package io.pipelane.loadgen;
 import io.pipelane.loadgen.experiment.LatencyLimit;
 import io.pipelane.loadgen.experiment.LoadPlan;
 import io.pipelane.loadgen.experiment.LoadRange;
+import io.pipelane.loadgen.file.FilesRead;
 import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.Trace;
+import io.pipelane.loadgen.trace.IntervalsFile;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -47,6 +49,15 @@ final class LoadOptions {
         paramLabel = "START:END:STEP",
         description = "Open loop, with each of these rates in turn.")
     @Nullable String rateRange;
+
+    @Option(
+        names = "--request-intervals",
+        paramLabel = "FILE",
+        description = {
+          "Open loop: requests at the intervals of a file, one a line in microseconds, over and over",
+          "again."
+        })
+    @Nullable Path intervals;
 
     @Option(
         names = "--trace",
@@ -104,6 +115,15 @@ final class LoadOptions {
       description = "Search the range for the highest load that holds --latency-threshold.")
   boolean binarySearch;
 
+  private @Nullable List<Duration> intervals;
+
+  /** Reads the intervals, if there are any, and tells of the file. */
+  void readIntervals(FilesRead read) {
+    if (loop.intervals != null) {
+      intervals = IntervalsFile.read(loop.intervals, read);
+    }
+  }
+
   /**
    * The plan.
    *
@@ -119,6 +139,9 @@ final class LoadOptions {
                 percentile == null ? DEFAULT_PERCENTILE : percentile, latencyThreshold);
     if (trace != null) {
       return new LoadPlan.Sweep(List.of(open(new ArrivalPattern.Replay(trace))), limit);
+    }
+    if (intervals != null) {
+      return new LoadPlan.Sweep(List.of(open(new ArrivalPattern.Listed(intervals))), limit);
     }
     LoadRange range = range();
     if (isClosed() && !range.isWhole()) {
@@ -146,9 +169,11 @@ final class LoadOptions {
           "--connections belongs to --rate, as do --burst, --distribution and --cv; a closed loop has as many"
               + " connections as its concurrency");
     }
-    if (loop.trace != null && (burst != null || distribution != null)) {
+    if ((loop.trace != null || loop.intervals != null)
+        && (burst != null || distribution != null || variation != null)) {
       throw new IllegalArgumentException(
-          "--trace says when requests leave; leave out --burst and --distribution");
+          (loop.trace != null ? "--trace" : "--request-intervals")
+              + " says when requests leave; leave out --burst, --distribution and --cv");
     }
     if (burst != null && spread() != Distribution.POISSON) {
       throw new IllegalArgumentException(
@@ -183,7 +208,8 @@ final class LoadOptions {
       return new LoadRange(connections, connections, 1);
     }
     if (loop.rate == null) {
-      throw new IllegalArgumentException("give --concurrency, --rate, a range or --trace");
+      throw new IllegalArgumentException(
+          "give --concurrency, --rate, a range, --request-intervals or --trace");
     }
     double rate = new ArrivalPattern.Poisson(loop.rate).requestsPerSecond();
     return new LoadRange(rate, rate, 1);

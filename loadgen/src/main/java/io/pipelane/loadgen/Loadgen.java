@@ -3,7 +3,6 @@ package io.pipelane.loadgen;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.experiment.Experiment;
-import io.pipelane.loadgen.experiment.LoadPlan;
 import io.pipelane.loadgen.experiment.Measurement;
 import io.pipelane.loadgen.report.Build;
 import io.pipelane.loadgen.report.Context;
@@ -17,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -65,7 +65,12 @@ public final class Loadgen implements Callable<Integer> {
       description = "What reports call this (the server's address).")
   private @Nullable String name;
 
-  private Loadgen() {}
+  Loadgen() {}
+
+  /** Measures only if the files of another test are read, unchanged; any without a map. */
+  void requireFiles(@Nullable Map<String, String> digests) {
+    scenarioOptions.requireFiles(digests);
+  }
 
   /** Runs and ends the process with the exit status. */
   public static void main(String[] arguments) {
@@ -113,6 +118,7 @@ public final class Loadgen implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException, IOException {
+    files.requireConsistent();
     scenarioOptions.check();
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     CommandLine commandLine = spec.commandLine();
@@ -131,6 +137,7 @@ public final class Loadgen implements Callable<Integer> {
               started,
               FileOptions.kept(commandLine.getParseResult().originalArgs()),
               Flags.of(spec),
+              scenarioOptions.filesRead(),
               prepared.scenario().seed(),
               endpoint.url(),
               server,
@@ -140,25 +147,15 @@ public final class Loadgen implements Callable<Integer> {
               judged.classes(),
               scenarioOptions.rowsPerRequest());
       Experiment experiment =
-          run(prepared.plan(), new Measurement(prepared.scenario(), client, observer), context);
+          Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
       if (experiment.steps().size() > 1
           || prepared.scenario().runs() > 1
           || experiment.highest().isPresent()) {
         SummaryTable.print(commandLine.getOut(), experiment);
       }
+      experiment.failures().forEach(commandLine.getErr()::println);
       files.write(context, experiment);
       return end(commandLine, ExitStatus.of(experiment));
-    }
-  }
-
-  /** Measures; what was measured to its end is written also when a later load cannot be. */
-  private Experiment run(LoadPlan plan, Measurement measurement, Context context)
-      throws InterruptedException, IOException {
-    try {
-      return Experiment.run(plan, measurement);
-    } catch (Experiment.UnfinishedException e) {
-      files.write(context, e.measured());
-      throw e.failure();
     }
   }
 

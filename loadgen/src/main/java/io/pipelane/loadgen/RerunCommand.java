@@ -6,23 +6,31 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code loadgen rerun}: measures again what a result file holds, in the same way. */
 @Command(
     name = "rerun",
     description = {
       "Measures once more what a result that --json has written holds: the same load, models, inputs",
-      "and seeds. Only the server and what is written where can be said anew. Files that it read",
-      "(--trace, --input-data) are read again, and have to be as they were."
+      "and seeds. Only the server and what is written where can be said anew. Files that it read,",
+      "like those of --trace and --input-data, are read again; when one is not what it was, by its",
+      "SHA-256, nothing is measured: status 3."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class RerunCommand implements Subcommand {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
   @Parameters(arity = "1", paramLabel = "RESULT", description = "The result file.")
   private Path result = Path.of("result.json");
 
@@ -64,7 +72,39 @@ public final class RerunCommand implements Subcommand {
     }
     headers.forEach(header -> arguments.addAll(List.of("-H", header)));
     arguments.addAll(files.arguments());
-    return Loadgen.execute(arguments.toArray(String[]::new));
+    return again(arguments, filesRead(measured)).execute(arguments.toArray(String[]::new));
+  }
+
+  /** What measures, held to the files of the result; takes its name off the arguments. */
+  private CommandLine again(List<String> arguments, @Nullable Map<String, String> files) {
+    CommandLine commandLine;
+    if (arguments.getFirst().equals("compare")) {
+      arguments.removeFirst();
+      CompareCommand compare = new CompareCommand();
+      compare.requireFiles(files);
+      commandLine = new CommandLine(compare).setCommandName("loadgen compare");
+    } else {
+      Loadgen loadgen = new Loadgen();
+      loadgen.requireFiles(files);
+      commandLine = new CommandLine(loadgen);
+    }
+    CommandLine own = spec.commandLine();
+    return Loadgen.configure(commandLine).setOut(own.getOut()).setErr(own.getErr());
+  }
+
+  /** What the result says of the files it read; null when it says nothing. */
+  private @Nullable Map<String, String> filesRead(JsonNode measured) {
+    if (!measured.has("files")) {
+      spec.commandLine()
+          .getErr()
+          .println("warning: " + result + " has no digests of the files it read; none is checked");
+      return null;
+    }
+    Map<String, String> digests = new TreeMap<>();
+    for (JsonNode file : measured.path("files")) {
+      digests.put(file.path("path").asText(), file.path("sha256").asText());
+    }
+    return digests;
   }
 
   /** A file may come from anywhere: whatever else the load generator can do is not done for it. */

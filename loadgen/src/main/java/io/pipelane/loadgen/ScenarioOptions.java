@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.arrival.Arrivals;
 import io.pipelane.loadgen.experiment.LoadPlan;
 import io.pipelane.loadgen.experiment.Scenario;
+import io.pipelane.loadgen.file.FilesRead;
 import io.pipelane.loadgen.request.InputSettings;
 import io.pipelane.loadgen.request.InputShapes;
 import io.pipelane.loadgen.request.ModelMetadata;
@@ -21,6 +22,8 @@ import io.pipelane.loadgen.trace.TracePlan;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 
@@ -31,27 +34,46 @@ final class ScenarioOptions {
   @Mixin WindowOptions window = new WindowOptions();
   @Mixin InputOptions input = new InputOptions();
 
+  private final FilesRead read = new FilesRead();
+  private @Nullable Map<String, String> readThen;
   private @Nullable TracePlan trace;
 
   /** What is to be measured of one server. */
   record Prepared(Scenario scenario, LoadPlan plan) {}
 
-  /** Reads the trace, if there is one, and checks what can be checked without a server. */
+  /**
+   * Has {@link #prepare} fail unless it reads exactly the files of another test, unchanged.
+   *
+   * @param digests of the other test's files, as {@link #filesRead} tells them; null for any files
+   */
+  void requireFiles(@Nullable Map<String, String> digests) {
+    readThen = digests == null ? null : new TreeMap<>(digests);
+  }
+
+  /** SHA-256 of the files that were read, by path. */
+  Map<String, String> filesRead() {
+    return read.digests();
+  }
+
+  /**
+   * Reads the trace or the intervals, if there are any, and checks what can be checked without a
+   * server.
+   */
   void check() {
     load.requireConsistent();
+    load.readIntervals(read);
     if (load.loop.trace != null) {
       if (model.isGiven()) {
         throw new IllegalArgumentException(
             "--trace names the models; leave out --model, --zipf, --uniform and --switch-storm");
       }
-      trace = TracePlan.of(TraceFile.read(load.loop.trace));
+      trace = TracePlan.of(TraceFile.read(load.loop.trace, read));
     }
     requireOneBatch();
-    if (window.percentile != null
-        && window.measurementInterval == null
-        && load.latencyThreshold == null) {
+    if (window.percentile != null && !window.hasWindows() && load.latencyThreshold == null) {
       throw new IllegalArgumentException(
-          "--percentile belongs to --measurement-interval or --latency-threshold");
+          "--percentile belongs to windows (--measurement-interval, --measurement-mode) or to"
+              + " --latency-threshold");
     }
     load.plan(window.percentile, replayed());
     window();
@@ -109,7 +131,7 @@ final class ScenarioOptions {
     if (largest > 1 && input.isMade()) {
       InputShapes.requireBatches(models, largest);
     }
-    RequestGenerator generator = new RequestGenerator(inputs);
+    RequestGenerator generator = new RequestGenerator(inputs, read);
     List<ModelRequests> requests = new ArrayList<>();
     for (ModelMetadata metadata : models) {
       requests.add(
@@ -117,6 +139,9 @@ final class ScenarioOptions {
               ? generator.generate(metadata)
               : generator.generate(
                   metadata, trace.batches().getOrDefault(metadata.name(), List.of(1))));
+    }
+    if (readThen != null) {
+      read.requireSame(readThen);
     }
     Scenario scenario =
         new Scenario(

@@ -1,5 +1,6 @@
 package io.pipelane.loadgen;
 
+import io.pipelane.loadgen.settings.Span;
 import io.pipelane.loadgen.settings.Stability;
 import io.pipelane.loadgen.settings.Window;
 import java.time.Duration;
@@ -12,6 +13,8 @@ final class WindowOptions {
   private static final Duration WARMUP = Duration.ofSeconds(2);
   private static final double STABILITY_PERCENTAGE = 10;
   private static final int MAXIMUM_TRIALS = 10;
+  private static final long INTERVAL_MILLIS = 5_000;
+  private static final long REQUESTS_OF_A_WINDOW = 50;
 
   @Option(
       names = "--duration",
@@ -25,6 +28,15 @@ final class WindowOptions {
       description =
           "Load before it that is not measured (2s; none with --trace, whose beginning it is).")
   @Nullable Duration warmup;
+
+  @Option(
+      names = "--warmup-request-count",
+      paramLabel = "N",
+      description = {
+        "Instead of a time: measuring begins when N requests have come to an end, load going on",
+        "meanwhile."
+      })
+  @Nullable Long warmupRequests;
 
   @Option(
       names = "--request-count",
@@ -49,15 +61,37 @@ final class WindowOptions {
   @Nullable Long measurementInterval;
 
   @Option(
+      names = "--measurement-mode",
+      paramLabel = "time_windows|count_windows",
+      description = {
+        "What ends such a window: the time of -p (5000 ms), or that --measurement-request-count of",
+        "requests have come to an end in it (time_windows with -p, otherwise no windows)."
+      })
+  @Nullable Mode mode;
+
+  /** What ends a window; named as perf_analyzer does. */
+  enum Mode {
+    TIME_WINDOWS,
+    COUNT_WINDOWS
+  }
+
+  @Option(
+      names = "--measurement-request-count",
+      paramLabel = "N",
+      description = "With count_windows: requests of a window (50).")
+  @Nullable Long measurementRequests;
+
+  @Option(
       names = {"-s", "--stability-percentage"},
       paramLabel = "PERCENT",
-      description = "With -p: windows agree when they differ by no more than this (10).")
+      description = "With windows: they agree when they differ by no more than this (10).")
   @Nullable Double stabilityPercentage;
 
   @Option(
       names = {"-r", "--max-trials"},
       paramLabel = "N",
-      description = "With -p: after so many windows the measurement is unstable: status 2 (10).")
+      description =
+          "With windows: after so many of them the measurement is unstable: status 2 (10).")
   @Nullable Integer maximumTrials;
 
   @Option(
@@ -82,34 +116,71 @@ final class WindowOptions {
       description = "Seed of arrivals, choice of models and random inputs (${DEFAULT-VALUE}).")
   long seed = 1;
 
+  /** Whether windows are measured until they agree. */
+  boolean hasWindows() {
+    return measurementInterval != null || mode != null;
+  }
+
   /**
    * The window.
    *
    * @param trace length of the trace that is replayed; null without one
    */
   Window window(@Nullable Duration trace) {
+    requireConsistent(trace != null);
     long limit = requestCount == null ? Long.MAX_VALUE : requestCount;
     Duration unmeasured = or(warmup, trace == null ? WARMUP : Duration.ZERO);
-    if (measurementInterval == null) {
-      if (stabilityPercentage != null || maximumTrials != null) {
-        throw new IllegalArgumentException(
-            "--stability-percentage and --max-trials belong to windows; give"
-                + " --measurement-interval");
-      }
+    Span before =
+        warmupRequests == null ? new Span.Time(unmeasured) : new Span.Requests(warmupRequests);
+    if (!hasWindows()) {
       Duration measured = or(duration, trace == null ? DURATION : behind(unmeasured, trace));
-      return new Window(unmeasured, measured, limit, timeout, null);
-    }
-    if (duration != null) {
-      throw new IllegalArgumentException(
-          "--measurement-interval and --duration exclude each other");
+      return new Window(before, new Span.Time(measured), limit, timeout, null);
     }
     Stability stability =
         new Stability(
             (stabilityPercentage == null ? STABILITY_PERCENTAGE : stabilityPercentage) / 100,
             maximumTrials == null ? MAXIMUM_TRIALS : maximumTrials,
             percentile == null ? 0 : percentile);
-    return new Window(
-        unmeasured, Duration.ofMillis(measurementInterval), limit, timeout, stability);
+    return new Window(before, each(), limit, timeout, stability);
+  }
+
+  /** How long each of several windows lasts. */
+  private Span each() {
+    if (mode == Mode.COUNT_WINDOWS) {
+      return new Span.Requests(
+          measurementRequests == null ? REQUESTS_OF_A_WINDOW : measurementRequests);
+    }
+    return new Span.Time(
+        Duration.ofMillis(measurementInterval == null ? INTERVAL_MILLIS : measurementInterval));
+  }
+
+  private void requireConsistent(boolean isTrace) {
+    if (!hasWindows() && (stabilityPercentage != null || maximumTrials != null)) {
+      throw new IllegalArgumentException(
+          "--stability-percentage and --max-trials belong to windows; give"
+              + " --measurement-interval or --measurement-mode");
+    }
+    if (hasWindows() && duration != null) {
+      throw new IllegalArgumentException(
+          "windows and --duration exclude each other; leave out --measurement-interval and"
+              + " --measurement-mode, or --duration");
+    }
+    if (mode == Mode.COUNT_WINDOWS && measurementInterval != null) {
+      throw new IllegalArgumentException(
+          "--measurement-interval is for time_windows; count_windows end with"
+              + " --measurement-request-count");
+    }
+    if (mode != Mode.COUNT_WINDOWS && measurementRequests != null) {
+      throw new IllegalArgumentException(
+          "--measurement-request-count needs --measurement-mode count_windows");
+    }
+    if (warmupRequests != null && warmup != null) {
+      throw new IllegalArgumentException("--warmup and --warmup-request-count exclude each other");
+    }
+    if (isTrace && (warmupRequests != null || mode == Mode.COUNT_WINDOWS)) {
+      throw new IllegalArgumentException(
+          "--trace goes by time: leave out --warmup-request-count and count_windows");
+    }
   }
 
   /** What is left of a trace behind its first requests, which are not measured. */

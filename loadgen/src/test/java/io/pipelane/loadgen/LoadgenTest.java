@@ -232,6 +232,27 @@ class LoadgenTest {
     assertTrue(out.toString().contains("\nexit status "), out.toString());
   }
 
+  /** Rates within bursts are searched, so that is what has been found. */
+  @Test
+  void shouldNameTheRateWithinBurstsInASearch(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("r.json");
+    try (ScriptedServer server = new ScriptedServer(this::serve)) {
+      execute(
+          ("-m m -u "
+                  + server.url()
+                  + " --request-rate-range 200:200:25 --binary-search -l 10000 --burst 20ms:60ms"
+                  + " --duration 100ms --warmup 0s --json "
+                  + file)
+              .split(" ", -1));
+    }
+    String found = "the highest load that holds the limit: 200.0 requests/s in bursts";
+    assertTrue(out.toString().contains(found), out.toString());
+    JsonNode json = new ObjectMapper().readTree(file.toFile());
+    assertEquals(
+        json.at("/steps/0/load").asText(), json.path("highest_load_name").asText(), json::toString);
+    assertEquals(50, json.at("/steps/0/request_rate").asDouble(), 1e-9);
+  }
+
   @Test
   void shouldReplayATraceWithEveryExampleOfAFile(@TempDir Path folder) throws Exception {
     Path trace = folder.resolve("trace.csv");
@@ -331,6 +352,22 @@ class LoadgenTest {
         "-m m --concurrency 1 --shape ids:1,5             | does not fit",
         "-m m --concurrency 1 --shape ids:9999999999,4    | larger than 256MiB",
         "-m m --rate 5 -s 5                               | give --measurement-interval",
+        "-m m --rate 5 -p 500 --measurement-mode count_windows | is for time_windows",
+        "-m m --rate 5 --measurement-request-count 9      | needs --measurement-mode",
+        "-m m --rate 5 --duration 1s --measurement-mode time_windows | exclude each other",
+        "-m m --rate 5 --warmup 1s --warmup-request-count 3 | exclude each other",
+        "-m m --rate 5 --warmup-request-count 0           | must be positive",
+        "--trace /nowhere.csv --warmup-request-count 3    | there is no trace",
+        "-m m --request-intervals /nowhere                | there is no file",
+        "-m m --request-intervals x --burst 1s:1s         | leave out --burst",
+        "-m m --rate 5 --string-length 3 --string-data x  | leave out --string-length",
+        "-m m --rate 5 --string-length 3 --input-data zero | are for --input-data random",
+        "-m m --rate 5 --string-length -3                 | between 0 and",
+        "-m m --rate 5 --request-parameter a:1            | it has no type",
+        "-m m --rate 5 --request-parameter a:1:double     | of type bool, int or string",
+        "-m m --rate 5 --request-parameter a:x:int        | whole number",
+        "-m m --rate 5 --request-parameter binary_data_output:1:int | cannot be called",
+        "-m m --rate 5 --verbose-csv                      | give -f FILE",
         "-m m --rate 5 --percentile 95                    | --percentile belongs to",
         "-m m --concurrency 1 --distribution constant     | --connections belongs to --rate",
         "-m m --rate 5 -b 8 --input-data x.json           | -b is for made-up inputs",

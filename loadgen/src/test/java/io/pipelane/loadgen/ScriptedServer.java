@@ -57,6 +57,15 @@ final class ScriptedServer implements AutoCloseable {
     return URI.create("http://127.0.0.1:" + listening.getLocalPort());
   }
 
+  /** From now on nobody can connect; those who have are answered as before. */
+  void stopAccepting() {
+    try {
+      listening.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   @Override
   public void close() throws IOException {
     listening.close();

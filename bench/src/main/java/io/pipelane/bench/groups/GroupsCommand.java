@@ -9,7 +9,6 @@ import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.switcher.jobs.JobHistory;
 import io.pipelane.switcher.jobs.JobSimulator;
 import io.pipelane.switcher.jobs.SimulatedJob;
-import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,8 +24,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "groups",
     description = {
-      "How much sooner groups of equal jobs are done when they are packed, in the simulator; no",
-      "device is needed."
+      "How much sooner groups of equal jobs are done when they are packed, in the simulator, and live",
+      "in small, in this process, on the CPU."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)
@@ -52,11 +51,40 @@ public final class GroupsCommand implements Callable<Integer> {
   @Option(names = "--iterations", paramLabel = "N", description = "Of a job (${DEFAULT-VALUE}).")
   private int iterations = 500;
 
+  @Option(names = "--live-jobs", paramLabel = "N", description = "Live (${DEFAULT-VALUE}).")
+  private int liveJobs = 12;
+
+  @Option(
+      names = "--live-iterations",
+      paramLabel = "N",
+      description = "Of a job, live (${DEFAULT-VALUE}).")
+  private int liveIterations = 100;
+
+  @Option(
+      names = "--live-lanes",
+      paramLabel = "N",
+      description = "Of pack, live (${DEFAULT-VALUE}).")
+  private int liveLanes = 2;
+
+  @Option(
+      names = "--live-rounds",
+      paramLabel = "N",
+      description = "Live; medians count (${DEFAULT-VALUE}).")
+  private int liveRounds = 3;
+
+  @Option(names = "--simulated-only", description = "Leave the CPU out.")
+  private boolean simulatedOnly;
+
   @Override
-  public Integer call() throws IOException {
+  public Integer call() throws Exception {
     if (jobs < 1 || jobs > 10_000 || iterations < 1 || iterations > 10_000) {
       throw new IllegalArgumentException(
           "--jobs and --iterations must be between 1 and 10000: " + jobs + ", " + iterations);
+    }
+    boolean isLiveFine = liveJobs >= 1 && liveJobs <= 1_000 && liveRounds >= 1;
+    if (!isLiveFine || liveIterations < 1 || liveIterations > 10_000 || liveRounds > 1_000) {
+      throw new IllegalArgumentException(
+          "--live-jobs and --live-rounds are 1 to 1000, --live-iterations 1 to 10000");
     }
     Workloads workloads = Workloads.read();
     Results results = new Results(GroupsColumns.TITLE, GroupsColumns.ALL, GroupsColumns.NOTES);
@@ -67,7 +95,14 @@ public final class GroupsCommand implements Callable<Integer> {
       results.add(row, GroupsColumns.PAPER, group.getValue());
       compare(group.getKey() + ", in Pipelane", workload, 0, results);
     }
-    files.publish(spec, results, "", Map.of());
+    String runtime = "";
+    if (!simulatedOnly) {
+      LiveGroup group = LiveGroup.write(files.work(), liveJobs);
+      for (int round = 0; round < liveRounds; round++) {
+        runtime = group.tell(liveIterations, liveLanes, results);
+      }
+    }
+    files.publish(spec, results, runtime, Map.of());
     return 0;
   }
 

@@ -14,6 +14,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
@@ -50,10 +52,22 @@ public final class OpenCaller {
    * @param end told once, perhaps on a lane's thread, whether there was an answer
    */
   public void ask(Consumer<Boolean> end) {
+    ask(OptionalLong.empty(), error -> end.accept(error.isEmpty()));
+  }
+
+  /**
+   * Submits a request.
+   *
+   * @param deadlineNanos by {@link System#nanoTime}, when its answer is due
+   * @param end told once, perhaps on a lane's thread, why there is no answer, if there is none
+   */
+  public void ask(OptionalLong deadlineNanos, Consumer<Optional<StatusException>> end) {
+    InferenceRequest asked =
+        new InferenceRequest(request.model(), request.inputs(), request.outputs(), deadlineNanos);
     try {
-      service.submit(request, new Answer(end));
+      service.submit(asked, new Answer(end));
     } catch (StatusException e) {
-      end.accept(false);
+      end.accept(Optional.of(e));
     }
   }
 
@@ -67,9 +81,9 @@ public final class OpenCaller {
   }
 
   private final class Answer implements ResultHandler {
-    private final Consumer<Boolean> end;
+    private final Consumer<Optional<StatusException>> end;
 
-    Answer(Consumer<Boolean> end) {
+    Answer(Consumer<Optional<StatusException>> end) {
       this.end = end;
     }
 
@@ -80,12 +94,12 @@ public final class OpenCaller {
 
     @Override
     public void completed(InferenceTimings timings) {
-      end.accept(true);
+      end.accept(Optional.empty());
     }
 
     @Override
     public void failed(StatusException error) {
-      end.accept(false);
+      end.accept(Optional.of(error));
     }
   }
 }

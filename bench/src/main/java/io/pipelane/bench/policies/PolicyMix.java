@@ -1,5 +1,6 @@
 package io.pipelane.bench.policies;
 
+import io.pipelane.bench.local.OpenLoad.Arrival;
 import io.pipelane.bench.model.BenchCase;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,9 +18,6 @@ record PolicyMix(List<Part> parts) {
 
   /** A case and its share of the requests. */
   record Part(BenchCase benchCase, double share, boolean isLong) {}
-
-  /** A request, when it leaves and for which part. */
-  record Arrival(long nanos, int part) {}
 
   /**
    * A mix of the demo's models: short texts and small pictures, and a few large pictures.
@@ -51,7 +49,7 @@ record PolicyMix(List<Part> parts) {
   }
 
   /**
-   * Requests that come independently of each other (Poisson).
+   * Requests that come independently of each other (Poisson); their callers are the parts.
    *
    * @param perSecond of all parts together
    * @param lengthNanos of the whole

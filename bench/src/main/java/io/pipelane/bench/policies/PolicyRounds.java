@@ -2,11 +2,12 @@ package io.pipelane.bench.policies;
 
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OpenCaller;
+import io.pipelane.bench.local.OpenLoad;
+import io.pipelane.bench.local.OpenLoad.Arrival;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.BenchCase;
-import io.pipelane.bench.policies.PolicyMix.Arrival;
 import io.pipelane.bench.policies.PolicyMix.Part;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.PipelaneConfig;
@@ -101,8 +102,8 @@ final class PolicyRounds {
   }
 
   private QueueSimulator.Arrival simulated(Arrival arrival) {
-    String model = mix.parts().get(arrival.part()).benchCase().model();
-    long runNanos = Math.round(aloneMillis[arrival.part()] * 1e6);
+    String model = mix.parts().get(arrival.caller()).benchCase().model();
+    long runNanos = Math.round(aloneMillis[arrival.caller()] * 1e6);
     return new QueueSimulator.Arrival(arrival.nanos(), new ModelVersion(model, 1), runNanos);
   }
 
@@ -138,7 +139,7 @@ final class PolicyRounds {
         failed++;
       } else {
         latencies.all.add(millis[i]);
-        boolean isLong = mix.parts().get(arrivals.get(i).part()).isLong();
+        boolean isLong = mix.parts().get(arrivals.get(i).caller()).isLong();
         (isLong ? latencies.longOnes : latencies.shortOnes).add(millis[i]);
       }
     }

@@ -17,7 +17,7 @@ final class SloColumns {
   static final List<Column> ALL =
       List.of(OFFERED, ADMITTED, ATTAINMENT, GOODPUT, P50, P99, MOST, STALL);
 
-  static final String TITLE = "Thousands of models and an objective, simulated on plans of an H200";
+  static final String TITLE = "Many models and an objective";
 
   static final List<String> NOTES =
       List.of(
@@ -25,10 +25,16 @@ final class SloColumns {
               + " milliseconds after it came. One that cannot make it, by what runs, what waits and"
               + " what its own weights lack, is refused at once, or when its turn comes, never after"
               + " work was done for it. The aim is 99.999 % of those that are admitted.",
-          "Models are variants, in turns, of the structures whose plans were recorded on an H200;"
+          "Simulated, models are variants, in turns, of the structures whose plans were recorded on an H200;"
               + " arrivals are like those of Azure Functions (popularity over orders of magnitude,"
               + " timers, clusters, a day's swing). load 1 is one request after another with all"
               + " weights there.",
+          "live: --live-models variants of ppocr-cls 48x192 on the CPU device, in this process, without"
+              + " HTTP; --live-memory holds only some of them. One lane, first come, first served;"
+              + " the same arrivals and loads, of what one warm run after another gave just before."
+              + " Requests carry a deadline --live-margin ahead of the objective, and are"
+              + " judged by the objective, from the time at which they were meant to leave. What"
+              + " the server refuses is not admitted; another failure would end the program.",
           "Simulated: one lane, first come, first served, one link; residency is decided by the"
               + " server's classes. A run takes what its plan says, so estimates err only by what"
               + " remapping and pages under way cost, 0.6 ms at most, and --margin covers that; on a"

@@ -14,7 +14,6 @@ import io.pipelane.switcher.simulator.SimulatedModel;
 import io.pipelane.switcher.simulator.Simulator;
 import io.pipelane.switcher.simulator.SimulatorSettings;
 import io.pipelane.switcher.simulator.TracedUse;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -31,8 +30,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "slo",
     description = {
-      "Answers in time against the load that is offered to thousands of models, in the simulator;",
-      "no device is needed."
+      "Answers in time against the load that is offered to thousands of models in the simulator, and",
+      "to some small ones live, in this process, on the CPU."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)
@@ -42,7 +41,6 @@ public final class SloCommand implements Callable<Integer> {
   private static final long PAGE_BYTES = 16 << 20;
   private static final double NANOS_PER_SECOND = 1e9;
   private static final double NANOS_PER_MILLI = 1e6;
-  private static final double PERCENT = 100;
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ReportOptions files = new ReportOptions();
@@ -84,12 +82,43 @@ public final class SloCommand implements Callable<Integer> {
   @Option(names = "--seed", paramLabel = "N", description = "Of the traces (${DEFAULT-VALUE}).")
   private long seed = 1;
 
+  @Option(names = "--live-models", paramLabel = "N", description = "Live (${DEFAULT-VALUE}).")
+  private int liveModels = 40;
+
+  @Option(
+      names = "--live-memory",
+      paramLabel = "SIZE",
+      description = "For their weights, live (${DEFAULT-VALUE}).")
+  private String liveMemory = "16MiB";
+
+  @Option(
+      names = "--live-margin",
+      paramLabel = "MS",
+      description = {
+        "By which requests are planned to be early, live, where runs vary (${DEFAULT-VALUE})."
+      })
+  private double liveMargin = 10;
+
+  @Option(
+      names = "--live-seconds",
+      paramLabel = "S",
+      description = "Of each load, live (${DEFAULT-VALUE}).")
+  private double liveSeconds = 16;
+
+  @Option(names = "--simulated-only", description = "Leave the CPU out.")
+  private boolean simulatedOnly;
+
   @Override
-  public Integer call() throws IOException {
+  public Integer call() throws Exception {
     boolean isFine = models >= 1 && models <= 100_000 && objective > margin && margin >= 0;
     if (!isFine || seconds < 1 || seconds > 86_400 || loads.stream().anyMatch(x -> !(x > 0))) {
       throw new IllegalArgumentException(
           "--models is 1 to 100000, --seconds 1 to 86400, --load above 0, --objective above --margin");
+    }
+    boolean isLiveFine = liveModels >= 1 && liveModels <= 1_000 && liveMargin >= 0;
+    if (!isLiveFine || objective <= liveMargin || !(liveSeconds >= 0.1 && liveSeconds <= 3_600)) {
+      throw new IllegalArgumentException(
+          "--live-models is 1 to 1000, --live-seconds 0.1 to 3600, --objective above --live-margin");
     }
     Mix mix = Mix.of("variants", RecordedPlans.h200().structures(), models);
     double meanNanos =
@@ -102,9 +131,12 @@ public final class SloCommand implements Callable<Integer> {
       Replay replay = simulator(mix.models()).replay(trace);
       int first = firstAfter(trace, seconds / 4.0);
       double counted = seconds - seconds / 4.0;
-      tell(String.format(Locale.ROOT, "load %.1f", load), replay.after(first), counted, results);
+      String row = String.format(Locale.ROOT, "load %.1f", load);
+      answers(replay.after(first), counted).tell(row, objective, results);
+      results.add(row, SloColumns.STALL, replay.after(first).meanStallNanos() / NANOS_PER_MILLI);
     }
-    files.publish(spec, results, "", Map.of());
+    String runtime = simulatedOnly ? "" : live(results);
+    files.publish(spec, results, runtime, Map.of());
     return 0;
   }
 
@@ -124,19 +156,23 @@ public final class SloCommand implements Callable<Integer> {
     return first;
   }
 
-  private void tell(String row, Replay replay, double counted, Results results) {
-    long[] answered =
-        Arrays.stream(replay.latencyNanos()).filter(nanos -> nanos != Replay.REFUSED).toArray();
-    long due = Math.round(objective * NANOS_PER_MILLI);
-    double inTime = Arrays.stream(answered).filter(nanos -> nanos <= due).count();
-    double offered = replay.latencyNanos().length;
-    results.add(row, SloColumns.OFFERED, offered / counted);
-    results.add(row, SloColumns.ADMITTED, PERCENT * answered.length / Math.max(1, offered));
-    results.add(row, SloColumns.ATTAINMENT, PERCENT * inTime / Math.max(1, answered.length));
-    results.add(row, SloColumns.GOODPUT, inTime / counted);
-    results.add(row, SloColumns.P50, Replay.quantile(answered, 0.5) / NANOS_PER_MILLI);
-    results.add(row, SloColumns.P99, Replay.quantile(answered, 0.99) / NANOS_PER_MILLI);
-    results.add(row, SloColumns.MOST, Replay.quantile(answered, 1) / NANOS_PER_MILLI);
-    results.add(row, SloColumns.STALL, replay.meanStallNanos() / NANOS_PER_MILLI);
+  private Answers answers(Replay replay, double counted) {
+    return new Answers(
+        Arrays.stream(replay.latencyNanos())
+            .mapToDouble(nanos -> nanos == Replay.REFUSED ? Double.NaN : nanos / NANOS_PER_MILLI)
+            .toArray(),
+        counted);
+  }
+
+  private String live(Results results) throws Exception {
+    try (LiveVariants variants = LiveVariants.start(files.work(), liveModels, liveMemory)) {
+      for (double load : loads) {
+        Duration length = Duration.ofNanos(Math.round(liveSeconds * NANOS_PER_SECOND));
+        variants
+            .offer(load, length, objective - liveMargin, seed)
+            .tell(String.format(Locale.ROOT, "live, load %.1f", load), objective, results);
+      }
+      return variants.runtimeVersion();
+    }
   }
 }

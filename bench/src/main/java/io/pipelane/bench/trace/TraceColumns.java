@@ -9,6 +9,10 @@ final class TraceColumns {
   static final Column QUEUEING = new Column("queueing_min", "queueing min", 1);
   static final Column COMPLETION = new Column("completion_min", "mean JCT min", 1);
   static final Column COMPLETION_95 = new Column("completion_95_min", "95 % JCT min", 1);
+  static final Column LIVE_MAKESPAN = new Column("makespan_s", "makespan s", 2);
+  static final Column LIVE_QUEUEING = new Column("queueing_s", "to first answer s", 2);
+  static final Column LIVE_COMPLETION = new Column("completion_s", "mean JCT s", 2);
+  static final Column LIVE_COMPLETION_95 = new Column("completion_95_s", "95 % JCT s", 2);
   static final Column TO_MAKESPAN = new Column("makespan_to_fifo", "makespan/fifo's", 3);
   static final Column TO_QUEUEING = new Column("fifo_to_queueing", "fifo's queueing/queueing", 2);
   static final Column TO_COMPLETION = new Column("fifo_to_completion", "fifo's JCT/JCT", 2);
@@ -21,13 +25,17 @@ final class TraceColumns {
           QUEUEING,
           COMPLETION,
           COMPLETION_95,
+          LIVE_MAKESPAN,
+          LIVE_QUEUEING,
+          LIVE_COMPLETION,
+          LIVE_COMPLETION_95,
           TO_MAKESPAN,
           TO_QUEUEING,
           TO_COMPLETION,
           LEAST,
           MOST);
 
-  static final String TITLE = "A trace of jobs under several policies, simulated";
+  static final String TITLE = "A trace of jobs under several policies";
 
   static final List<String> NOTES =
       List.of(
@@ -47,6 +55,12 @@ final class TraceColumns {
               + " Iterations of several lanes run beside each other as far as a model's part of an"
               + " iteration that does not grow with the batch leaves the device idle, which is more"
               + " than a device would really leave.",
+          "live: --live-jobs jobs of four of the demo's models, each with a copy of its own, on the CPU"
+              + " device, in this process, weights on the device; --live-iterations each, which all wait"
+              + " in the server's queue from the job's coming on. The server's queue orders"
+              + " iterations, not jobs: its srtf takes the job of the shortest iterations first, and that"
+              + " is the shortest job here, as all have as many. Queueing is to the first answer. pack"
+              + " has --live-lanes lanes, the others one, no ageing, nothing is batched.",
           "A job whose persistent memory had to go loads it again, at --link; a change of jobs costs"
               + " --change besides.");
 

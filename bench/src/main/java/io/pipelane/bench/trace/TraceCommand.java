@@ -24,8 +24,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "trace",
     description = {
-      "Makespan, queueing and completion times of a trace of training jobs under Salus' policies,",
-      "in the simulator; no device is needed."
+      "Makespan, queueing and completion times of a trace of training jobs under Salus' policies in",
+      "the simulator, and of a short trace of small models live, in this process, on the CPU."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)
@@ -61,6 +61,36 @@ public final class TraceCommand implements Callable<Integer> {
   @Option(names = "--seed", paramLabel = "N", description = "Of the first one (${DEFAULT-VALUE}).")
   private long seed = 1;
 
+  @Option(names = "--live-jobs", paramLabel = "N", description = "Live (${DEFAULT-VALUE}).")
+  private int liveJobs = 24;
+
+  @Option(
+      names = "--live-iterations",
+      paramLabel = "N",
+      description = "Of each job, live (${DEFAULT-VALUE}).")
+  private int liveIterations = 40;
+
+  @Option(
+      names = "--live-window",
+      paramLabel = "S",
+      description = "Within which the jobs come, live (${DEFAULT-VALUE}).")
+  private double liveWindow = 1;
+
+  @Option(
+      names = "--live-lanes",
+      paramLabel = "N",
+      description = "Of pack, live (${DEFAULT-VALUE}).")
+  private int liveLanes = 2;
+
+  @Option(
+      names = "--live-rounds",
+      paramLabel = "N",
+      description = "With jobs of other seeds, live (${DEFAULT-VALUE}).")
+  private int liveRounds = 2;
+
+  @Option(names = "--simulated-only", description = "Leave the CPU out.")
+  private boolean simulatedOnly;
+
   @Option(
       names = "--svg",
       paramLabel = "FILE",
@@ -74,9 +104,16 @@ public final class TraceCommand implements Callable<Integer> {
   private @Nullable Path snapshot;
 
   @Override
-  public Integer call() throws IOException {
+  public Integer call() throws Exception {
     if (traces < 1 || traces > 1_000) {
       throw new IllegalArgumentException("--traces must be between 1 and 1000: " + traces);
+    }
+    boolean isLiveFine = liveJobs >= 1 && liveJobs <= 1_000 && liveRounds >= 1;
+    boolean isShort = liveIterations >= 1 && liveIterations <= 10_000 && liveRounds <= 1_000;
+    if (!isLiveFine || !isShort || !(liveWindow > 0 && liveWindow <= 3_600)) {
+      throw new IllegalArgumentException(
+          "--live-jobs and --live-rounds are 1 to 1000, --live-iterations 1 to 10000, --live-window"
+              + " above 0");
     }
     Workloads workloads = Workloads.read();
     JobTrace trace = new JobTrace(jobs, mean, spread, window);
@@ -89,7 +126,13 @@ public final class TraceCommand implements Callable<Integer> {
       }
     }
     rounds.finish();
-    files.publish(spec, results, "", Map.of());
+    String runtime = "";
+    for (int round = 0; round < (simulatedOnly ? 0 : liveRounds); round++) {
+      runtime =
+          LiveTrace.write(files.work(), liveJobs, liveIterations, liveWindow, seed + round)
+              .tell(TraceRounds.POLICIES, liveLanes, results);
+    }
+    files.publish(spec, results, runtime, Map.of());
     return 0;
   }
 

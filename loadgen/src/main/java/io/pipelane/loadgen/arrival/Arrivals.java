@@ -42,10 +42,11 @@ public interface Arrivals {
             case ArrivalPattern.Constant constant ->
                 new EqualIntervals(start, constant.requestsPerSecond());
             case ArrivalPattern.Poisson poisson ->
-                RandomIntervals.exponential(start, poisson.requestsPerSecond(), random);
+                DrawnIntervals.exponential(start, poisson.requestsPerSecond(), random);
             case ArrivalPattern.Gamma gamma ->
-                RandomIntervals.gamma(start, gamma.requestsPerSecond(), gamma.variation(), random);
+                DrawnIntervals.gamma(start, gamma.requestsPerSecond(), gamma.variation(), random);
             case ArrivalPattern.Bursts bursts -> new BurstIntervals(start, bursts, random);
+            case ArrivalPattern.Listed listed -> DrawnIntervals.listed(start, listed.intervals());
             case ArrivalPattern.Replay replay -> new ReplayedTrace(start, replay.trace());
           };
     };

@@ -1,6 +1,7 @@
 package io.pipelane.loadgen.compare;
 
 import io.pipelane.loadgen.experiment.Experiment;
+import io.pipelane.loadgen.experiment.Experiment.Failure;
 import io.pipelane.loadgen.experiment.MeasuredRun;
 import io.pipelane.loadgen.experiment.Measurement;
 import io.pipelane.loadgen.experiment.Step;
@@ -10,30 +11,61 @@ import java.util.List;
 
 /** Servers under the same loads, one server after another, in rounds: A B A B ... */
 public final class Comparison {
-  private Comparison() {}
+  private final List<Server> servers;
+
+  private Comparison(List<Measurement> servers) {
+    this.servers = servers.stream().map(Server::new).toList();
+  }
+
+  /** One of the servers, and what has been measured of it. */
+  private static final class Server {
+    private final Measurement measurement;
+    private final List<Step> steps = new ArrayList<>();
+    private final List<MeasuredRun> runs = new ArrayList<>();
+    private final List<Failure> failures = new ArrayList<>();
+
+    Server(Measurement measurement) {
+      this.measurement = measurement;
+    }
+
+    void measure(LoadMode mode, int round) throws InterruptedException {
+      try {
+        runs.add(measurement.run(mode, round));
+      } catch (RuntimeException e) {
+        failures.add(Failure.of(mode, round, e));
+      }
+    }
+
+    void end(LoadMode mode) {
+      if (!runs.isEmpty()) {
+        steps.add(new Step(mode, runs));
+        runs.clear();
+      }
+    }
+  }
 
   /**
-   * Measures.
+   * Measures. A server that cannot be measured in a round has lost that round only; the others'
+   * rounds, and its own other ones, are measured all the same.
    *
    * @param servers one measurement for each
-   * @return what came of each server; the rounds are the runs
+   * @return what came of each server; the rounds are the runs, and one's seed says which round it
+   *     was. A load of which no round was measured has no step
    */
   public static List<Experiment> run(List<Measurement> servers, List<LoadMode> modes, int rounds)
       throws InterruptedException {
-    List<List<Step>> steps = new ArrayList<>();
-    servers.forEach(_ -> steps.add(new ArrayList<>()));
+    return new Comparison(servers).run(modes, rounds);
+  }
+
+  private List<Experiment> run(List<LoadMode> modes, int rounds) throws InterruptedException {
     for (LoadMode mode : modes) {
-      List<List<MeasuredRun>> runs = new ArrayList<>();
-      servers.forEach(_ -> runs.add(new ArrayList<>()));
       for (int round = 0; round < rounds; round++) {
-        for (int server = 0; server < servers.size(); server++) {
-          runs.get(server).add(servers.get(server).run(mode, round));
+        for (Server server : servers) {
+          server.measure(mode, round);
         }
       }
-      for (int server = 0; server < servers.size(); server++) {
-        steps.get(server).add(new Step(mode, runs.get(server)));
-      }
+      servers.forEach(server -> server.end(mode));
     }
-    return steps.stream().map(own -> new Experiment(own)).toList();
+    return servers.stream().map(own -> new Experiment(own.steps, own.failures)).toList();
   }
 }

@@ -10,6 +10,7 @@ import io.pipelane.loadgen.result.Progress;
 import io.pipelane.loadgen.result.Warmth;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.Response;
+import io.pipelane.loadgen.settings.Span;
 import io.pipelane.loadgen.settings.Window;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -33,7 +34,8 @@ public final class LoadRun {
    * of the two may have become available: at a timer, an answer, a new connection. Models are drawn
    * in sending order, which is the order of arrival.
    *
-   * Load goes on from window to window. After the last one, which the recorder may call before all
+   * Warm-up and windows last for a time, by a timer, or until so many requests have come to an end,
+   * by the last one's end. Load goes on from window to window. After the last one, which the recorder may call before all
    * are used, no more is sent; the run ends when nothing is in flight and no arrival of the windows
    * is left, at the latest one response timeout later.
    */
@@ -54,9 +56,10 @@ public final class LoadRun {
 
   private @Nullable Arrivals arrivals;
   private long start;
-  private long windowStart;
-  private long windowEnd;
+  private long windowStart = Long.MAX_VALUE;
+  private long windowEnd = Long.MAX_VALUE;
   private int windowsEnded;
+  private long ended;
   private boolean timerArmed;
   private int inFlight;
   private long sent;
@@ -125,7 +128,9 @@ public final class LoadRun {
 
   void refused(String reason) {
     if (arrivals != null) {
-      recorder.connectFailed(timeline.nanoTime(), reason);
+      long now = timeline.nanoTime();
+      recorder.connectFailed(now, reason);
+      ended(now);
     } else {
       report.completeExceptionally(
           new StatusException(
@@ -154,6 +159,7 @@ public final class LoadRun {
     } else {
       recorder.reconnecting();
     }
+    ended(now);
     pump();
     finishWhenDrained();
   }
@@ -162,6 +168,7 @@ public final class LoadRun {
     inFlight--;
     recorder.failed(model, client.intended(), kind, message);
     recorder.reconnecting();
+    ended(timeline.nanoTime());
     finishWhenDrained();
   }
 
@@ -175,18 +182,54 @@ public final class LoadRun {
   }
 
   private void begin() {
-    Window window = test.window();
     start = timeline.nanoTime();
-    windowStart = start + window.warmup().toNanos();
-    long windowNanos = window.duration().toNanos();
-    windowEnd = windowStart + windowNanos * window.maximumWindows();
-    recorder.begin(windowStart, windowNanos);
     arrivals = Arrivals.of(test.mode(), start, arrivalsRandom);
-    at(windowStart, () -> recorder.beginWindow(cpu.get()));
-    at(windowStart + windowNanos, this::endWindow);
+    if (test.window().warmup() instanceof Span.Time time) {
+      beginWindows(start + time.duration().toNanos());
+    }
     sweep();
     probe(start);
     pump();
+  }
+
+  private void beginWindows(long from) {
+    Window window = test.window();
+    windowStart = from;
+    if (from > timeline.nanoTime()) {
+      at(from, () -> recorder.beginWindow(cpu.get()));
+    } else {
+      recorder.beginWindow(cpu.get());
+    }
+    switch (window.length()) {
+      case Span.Time time -> {
+        long windowNanos = time.duration().toNanos();
+        recorder.begin(windowStart, windowNanos);
+        windowEnd = windowStart + windowNanos * window.maximumWindows();
+        at(windowStart + windowNanos, () -> endWindow(windowStart + windowNanos));
+      }
+      case Span.Requests _ -> recorder.begin(windowStart, 0);
+    }
+  }
+
+  /** A request, or an attempt to connect, has come to an end: a warm-up or a window may with it. */
+  private void ended(long now) {
+    Span span = now < windowStart ? test.window().warmup() : test.window().length();
+    if (windowsAreOver() || !(span instanceof Span.Requests requests)) {
+      return;
+    }
+    ended++;
+    if (ended >= requests.count()) {
+      ended = 0;
+      if (now < windowStart) {
+        beginWindows(now);
+      } else {
+        endWindow(now);
+      }
+    }
+  }
+
+  private boolean windowsAreOver() {
+    return report.isDone() || timeline.nanoTime() >= windowEnd;
   }
 
   private void pump() {
@@ -226,23 +269,25 @@ public final class LoadRun {
     }
   }
 
-  private void endWindow() {
+  private void endWindow(long boundary) {
     Window window = test.window();
     ClientCpu used = cpu.get();
     windowsEnded++;
-    long boundary = windowStart + windowsEnded * window.duration().toNanos();
-    if (recorder.endWindow(used) || boundary >= windowEnd) {
+    if (recorder.endWindow(boundary, used) || windowsEnded == window.maximumWindows()) {
       windowEnd = boundary;
       at(windowEnd + window.responseTimeout().toNanos(), this::giveUp);
       finishWhenDrained();
     } else {
       recorder.beginWindow(used);
-      at(boundary + window.duration().toNanos(), this::endWindow);
+      if (window.length() instanceof Span.Time time) {
+        long next = boundary + time.duration().toNanos();
+        at(next, () -> endWindow(next));
+      }
     }
   }
 
   private void finishWhenDrained() {
-    if (arrivals == null || inFlight > 0) {
+    if (arrivals == null || inFlight > 0 || report.isDone()) {
       return;
     }
     long now = timeline.nanoTime();

@@ -1,10 +1,11 @@
 package io.pipelane.loadgen.experiment;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.settings.LoadMode;
-import java.io.Serial;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -12,88 +13,129 @@ import org.jspecify.annotations.Nullable;
 /**
  * What came of a plan.
  *
+ * @param failures runs that could not be measured; what is measured besides them is kept
  * @param highest the highest load that held the limit, where it was searched for; 0 for none
  * @param isGenerators whether the search ended at a load that the generator itself held up, so that
  *     the server may bear more
  */
-public record Experiment(List<Step> steps, OptionalDouble highest, boolean isGenerators) {
+public record Experiment(
+    List<Step> steps, List<Failure> failures, OptionalDouble highest, boolean isGenerators) {
   public Experiment {
     steps = List.copyOf(steps);
+    failures = List.copyOf(failures);
   }
 
   /** Loads that were measured without a search. */
-  public Experiment(List<Step> steps) {
-    this(steps, OptionalDouble.empty(), false);
+  public Experiment(List<Step> steps, List<Failure> failures) {
+    this(steps, failures, OptionalDouble.empty(), false);
   }
 
-  /** What was measured before something went wrong, one load at least. */
-  public static final class UnfinishedException extends RuntimeException {
-    @Serial private static final long serialVersionUID = 1L;
-    private final transient Experiment measured;
-    private final RuntimeException failure;
+  /** The highest load that held the limit; empty where none did, or none was searched for. */
+  public Optional<LoadMode> highestMode() {
+    return steps.stream()
+        .map(Step::mode)
+        .filter(mode -> highest.isPresent() && mode.load() == highest.getAsDouble())
+        .findFirst();
+  }
 
-    UnfinishedException(Experiment measured, RuntimeException failure) {
-      super(failure);
-      this.measured = measured;
-      this.failure = failure;
+  /**
+   * A run that could not be measured, as when the server has gone.
+   *
+   * @param run counted from 0
+   */
+  public record Failure(LoadMode mode, int run, String reason) {
+    /** What a run failed with. */
+    public static Failure of(LoadMode mode, int run, RuntimeException failure) {
+      String message = failure.getMessage();
+      return new Failure(
+          mode,
+          run,
+          failure instanceof StatusException && message != null ? message : failure.toString());
     }
 
-    /** The loads that were measured to their end. */
-    public Experiment measured() {
-      return measured;
-    }
-
-    /** What went wrong. */
-    public RuntimeException failure() {
-      return failure;
+    /** A line for people. */
+    @Override
+    public String toString() {
+      return "run %d of %s could not be measured: %s"
+          .formatted(run + 1, mode.description(), reason);
     }
   }
 
-  /** Measures a load behind others, which are not lost with it. */
-  private static Step next(List<Step> steps, LoadMode mode, Measurement measurement)
-      throws InterruptedException {
-    try {
-      return measurement.measure(mode);
-    } catch (RuntimeException e) {
-      throw steps.isEmpty() ? e : new UnfinishedException(new Experiment(steps), e);
-    }
-  }
-
-  /** Carries out a plan. */
+  /**
+   * Carries out a plan. It ends at the first run that cannot be measured.
+   *
+   * @throws RuntimeException what that was, when nothing has been measured before
+   */
   public static Experiment run(LoadPlan plan, Measurement measurement) throws InterruptedException {
+    Progress progress = new Progress(measurement);
     return switch (plan) {
-      case LoadPlan.Sweep sweep -> sweep(sweep, measurement);
-      case LoadPlan.Search search -> search(search, measurement);
+      case LoadPlan.Sweep sweep -> sweep(sweep, progress);
+      case LoadPlan.Search search -> search(search, progress);
     };
   }
 
-  private static Experiment sweep(LoadPlan.Sweep sweep, Measurement measurement)
-      throws InterruptedException {
-    List<Step> steps = new ArrayList<>();
-    for (var mode : sweep.modes()) {
-      Step step = next(steps, mode, measurement);
+  /** What has been measured so far. */
+  private static final class Progress {
+    private final Measurement measurement;
+    private final List<Step> steps = new ArrayList<>();
+    private final List<Failure> failures = new ArrayList<>();
+
+    Progress(Measurement measurement) {
+      this.measurement = measurement;
+    }
+
+    /** Measures one load in all its runs; null when one of them failed. */
+    @Nullable Step measure(LoadMode mode) throws InterruptedException {
+      List<MeasuredRun> runs = new ArrayList<>();
+      for (int run = 0; run < measurement.runs() && failures.isEmpty(); run++) {
+        try {
+          runs.add(measurement.run(mode, run));
+        } catch (RuntimeException e) {
+          if (steps.isEmpty() && runs.isEmpty()) {
+            throw e;
+          }
+          failures.add(Failure.of(mode, run, e));
+        }
+      }
+      if (runs.isEmpty()) {
+        return null;
+      }
+      Step step = new Step(mode, runs);
       steps.add(step);
-      if (sweep.limit() != null && !sweep.limit().holds(step)) {
+      return failures.isEmpty() ? step : null;
+    }
+
+    Experiment experiment() {
+      return new Experiment(steps, failures);
+    }
+  }
+
+  private static Experiment sweep(LoadPlan.Sweep sweep, Progress progress)
+      throws InterruptedException {
+    for (LoadMode mode : sweep.modes()) {
+      Step step = progress.measure(mode);
+      if (step == null || (sweep.limit() != null && !sweep.limit().holds(step))) {
         break;
       }
     }
-    return new Experiment(steps);
+    return progress.experiment();
   }
 
-  private static Experiment search(LoadPlan.Search plan, Measurement measurement)
+  private static Experiment search(LoadPlan.Search plan, Progress progress)
       throws InterruptedException {
-    List<Step> steps = new ArrayList<>();
     TreeMap<Double, Step> byLoad = new TreeMap<>();
     RateSearch search = new RateSearch(plan.range());
     for (OptionalDouble load = search.next(); load.isPresent(); load = search.next()) {
-      Step step = next(steps, plan.mode().apply(load.getAsDouble()), measurement);
-      steps.add(step);
+      Step step = progress.measure(plan.mode().apply(load.getAsDouble()));
+      if (step == null) {
+        return progress.experiment();
+      }
       byLoad.put(load.getAsDouble(), step);
       search.tried(load.getAsDouble(), plan.limit().holds(step));
     }
     double highest = search.highest();
     Map.@Nullable Entry<Double, Step> refused = byLoad.higherEntry(highest);
     boolean isGenerators = refused != null && refused.getValue().isBottlenecked();
-    return new Experiment(steps, OptionalDouble.of(highest), isGenerators);
+    return new Experiment(progress.steps, List.of(), OptionalDouble.of(highest), isGenerators);
   }
 }

@@ -1,5 +1,7 @@
 package io.pipelane.loadgen.experiment;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.Progress;
@@ -8,9 +10,8 @@ import io.pipelane.loadgen.server.ServerClient;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelRequests;
-import java.util.ArrayList;
+import io.pipelane.loadgen.settings.Span;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 
 /** Measures loads of one scenario, each in several runs. One thread at a time. */
@@ -28,16 +29,17 @@ public final class Measurement {
     this.observer = observer;
   }
 
-  /** Measures one load in as many runs as the scenario wants. */
-  public Step measure(LoadMode mode) throws InterruptedException {
-    List<MeasuredRun> runs = new ArrayList<>();
-    for (int run = 0; run < scenario.runs(); run++) {
-      runs.add(run(mode, run));
-    }
-    return new Step(mode, runs);
+  /** How often each load is to be measured. */
+  int runs() {
+    return scenario.runs();
   }
 
-  /** Measures one load once. */
+  /**
+   * Measures one load once.
+   *
+   * @param run counted from 0
+   * @throws StatusException {@link Status#UNAVAILABLE} when the server cannot be connected to
+   */
   public MeasuredRun run(LoadMode mode, int run) throws InterruptedException {
     LoadTest test = scenario.test(mode, run);
     observer.begins(test, run);
@@ -51,7 +53,7 @@ public final class Measurement {
   /** What the server counts from the end of the warm-up on, as nearly as it can be asked. */
   private final class Counting {
     private Map<String, ModelStatistics> before = statistics();
-    private boolean warm = scenario.window().warmup().isZero();
+    private boolean warm = scenario.window().warmup().equals(Span.Time.NONE);
 
     Counting() throws InterruptedException {}
 

@@ -45,7 +45,11 @@ public final class Recorder {
     this.rule = stability == null ? null : new StabilityRule(stability);
   }
 
-  /** The first window begins at a time, and each of them lasts so long. */
+  /**
+   * The first window begins at a time.
+   *
+   * @param windowNanos how long each of them lasts; 0 when it lasts until {@link #endWindow}
+   */
   public void begin(long start, long windowNanos) {
     windows.begin(start, windowNanos);
     slices.begin(start);
@@ -59,12 +63,16 @@ public final class Recorder {
   /**
    * A window has ended, with so much CPU time used so far.
    *
+   * @param boundary to the next one
    * @return whether the figures have settled, so that no further window is needed
    */
-  public boolean endWindow(ClientCpu used) {
+  public boolean endWindow(long boundary, ClientCpu used) {
+    int number = cpuAtEnd.size();
     cpuAtEnd.add(used);
-    WindowTally ended = windows.get(cpuAtEnd.size() - 1);
-    stable = rule != null && ended != null && rule.accept(ended.completedNanos);
+    windows.end(boundary);
+    WindowTally ended = windows.get(number);
+    long windowNanos = boundary - windows.startOf(number);
+    stable = rule != null && ended != null && rule.accept(ended.completedNanos, windowNanos);
     return stable;
   }
 

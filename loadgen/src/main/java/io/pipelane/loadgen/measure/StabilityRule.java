@@ -20,16 +20,17 @@ final class StabilityRule {
   }
 
   /**
-   * Takes the answers that came in a window.
+   * Takes the answers that came in a window, which lasted so long.
    *
    * @return whether the last three windows agree
    */
-  boolean accept(Histogram completedNanos) {
+  boolean accept(Histogram completedNanos, long windowNanos) {
     double latency =
         stability.percentile() > 0
             ? completedNanos.getValueAtPercentile(stability.percentile())
             : completedNanos.getMean();
-    last.add(new Figures(completedNanos.getTotalCount(), latency));
+    double perSecond = completedNanos.getTotalCount() * 1e9 / Math.max(1, windowNanos);
+    last.add(new Figures(perSecond, latency));
     if (last.size() > Stability.WINDOWS) {
       last.remove();
     }

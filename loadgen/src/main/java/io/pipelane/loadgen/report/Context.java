@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param name that tells it from others side by side
  * @param arguments of the command line
  * @param flags every option with its value, given or not
+ * @param files SHA-256 of the files that were read, by path
  * @param objective the response time that answers should come within; null without one
  * @param classes of models that are looked at together
  * @param rowsPerRequest on the average
@@ -23,6 +24,7 @@ public record Context(
     Instant started,
     List<String> arguments,
     Map<String, @Nullable Object> flags,
+    Map<String, String> files,
     long seed,
     URI url,
     ServerDescription server,
@@ -33,5 +35,6 @@ public record Context(
     double rowsPerRequest) {
   public Context {
     arguments = List.copyOf(arguments);
+    files = Map.copyOf(files);
   }
 }

@@ -28,28 +28,38 @@ public final class CsvReport {
       List.of("queue", "compute_input", "compute_infer", "compute_output");
   private static final List<Double> PERCENTILES = List.of(50.0, 90.0, 95.0, 99.0);
 
-  private CsvReport() {}
+  private static final String VERBOSE_COLUMNS = ",Avg latency,request/response,response wait";
+
+  private final double rowsPerRequest;
+  private final boolean verbose;
 
   /**
-   * Writes an experiment.
+   * A form of the table.
    *
    * @param rowsPerRequest an inference is a row
+   * @param verbose whether mean latencies have columns of their own
    */
-  public static void write(Path file, Experiment experiment, double rowsPerRequest)
-      throws IOException {
+  public CsvReport(double rowsPerRequest, boolean verbose) {
+    this.rowsPerRequest = rowsPerRequest;
+    this.verbose = verbose;
+  }
+
+  /** Writes an experiment. */
+  public void write(Path file, Experiment experiment) throws IOException {
     try (PrintWriter out = new PrintWriter(Files.newBufferedWriter(file))) {
       boolean closed = experiment.steps().getFirst().mode() instanceof LoadMode.Closed;
-      out.println((closed ? "Concurrency," : "Request Rate,") + COLUMNS);
+      out.println(
+          (closed ? "Concurrency," : "Request Rate,") + COLUMNS + (verbose ? VERBOSE_COLUMNS : ""));
       experiment.steps().stream()
           .sorted(Comparator.comparingDouble(step -> step.answersPerSecond().mean()))
-          .forEach(step -> out.println(line(step, rowsPerRequest)));
+          .forEach(step -> out.println(line(step)));
       if (out.checkError()) {
         throw new IOException("cannot write " + file);
       }
     }
   }
 
-  private static String line(Step step, double rowsPerRequest) {
+  private String line(Step step) {
     StringBuilder line = new StringBuilder();
     switch (step.mode()) {
       case LoadMode.Closed closed -> line.append(closed.concurrency());
@@ -69,6 +79,9 @@ public final class CsvReport {
     line.append(",0");
     for (double percentile : PERCENTILES) {
       line.append(',').append(micros(step.responseNanos(percentile).mean()));
+    }
+    if (verbose) {
+      line.append(',').append(micros(mean)).append(",0,").append(micros(mean));
     }
     return line.toString();
   }

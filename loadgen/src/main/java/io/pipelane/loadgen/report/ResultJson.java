@@ -10,6 +10,7 @@ import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.TreeMap;
 
 /**
  * An experiment as JSON for programs and for {@link HtmlReport}: times in microseconds, spans in
@@ -34,6 +35,9 @@ public final class ResultJson {
     root.put("started", context.started().toString());
     root.set("arguments", json.valueToTree(context.arguments()));
     root.set("flags", json.valueToTree(context.flags()));
+    var files = root.putArray("files");
+    new TreeMap<>(context.files())
+        .forEach((path, digest) -> files.addObject().put("path", path).put("sha256", digest));
     root.put("seed", context.seed());
     root.putObject("server")
         .put("url", context.url().toString())
@@ -54,6 +58,15 @@ public final class ResultJson {
       root.put("objective_us", context.objective().toNanos() / 1e3);
     }
     experiment.highest().ifPresent(highest -> root.put("highest_load", highest));
+    experiment.highestMode().ifPresent(mode -> root.put("highest_load_name", mode.description()));
+    var failures = root.putArray("failures");
+    for (Experiment.Failure failure : experiment.failures()) {
+      failures
+          .addObject()
+          .put("load", failure.mode().description())
+          .put("run", failure.run() + 1)
+          .put("reason", failure.reason());
+    }
     RunJson runs = new RunJson(json, context.objective(), context.classes());
     var steps = root.putArray("steps");
     for (Step step : experiment.steps()) {

@@ -3,7 +3,6 @@ package io.pipelane.loadgen.report;
 import io.pipelane.loadgen.experiment.Estimate;
 import io.pipelane.loadgen.experiment.Experiment;
 import io.pipelane.loadgen.experiment.Step;
-import io.pipelane.loadgen.settings.LoadMode;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
@@ -18,36 +17,26 @@ public final class SummaryTable {
 
   /** Prints an experiment and flushes. */
   public static void print(PrintWriter out, Experiment experiment) {
-    out.printf("%n%-24s %20s", "load", "answers/s");
+    out.printf("%n%-28s %20s", "load", "answers/s");
     for (double percentile : PERCENTILES) {
       out.printf(" %20s", LatencySummary.name(percentile) + " ms");
     }
     out.printf(" %7s%n", "errors");
     for (Step step : experiment.steps()) {
-      out.printf("%-24s %20s", load(step.mode()), figure(step.answersPerSecond(), 1));
+      out.printf("%-28s %20s", step.mode().label(), figure(step.answersPerSecond(), 1));
       for (double percentile : PERCENTILES) {
         out.printf(" %20s", figure(step.responseNanos(percentile), 1e6));
       }
       out.printf(" %7d%s%n", step.errorCount(), remark(step));
     }
-    experiment.highest().ifPresent(highest -> printHighest(out, highest));
-    out.flush();
-  }
-
-  private static void printHighest(PrintWriter out, double highest) {
-    if (highest > 0) {
-      out.printf(Locale.ROOT, "the highest load that holds the limit: %.1f%n", highest);
-    } else {
-      out.println("not even the lowest load holds the limit");
+    if (experiment.highest().isPresent()) {
+      out.println(
+          experiment
+              .highestMode()
+              .map(mode -> "the highest load that holds the limit: " + mode.label())
+              .orElse("not even the lowest load holds the limit"));
     }
-  }
-
-  private static String load(LoadMode mode) {
-    return switch (mode) {
-      case LoadMode.Closed closed -> "concurrency " + closed.concurrency();
-      case LoadMode.Open open ->
-          String.format(Locale.ROOT, "%.1f requests/s", open.arrivals().requestsPerSecond());
-    };
+    out.flush();
   }
 
   private static String figure(Estimate estimate, double divisor) {

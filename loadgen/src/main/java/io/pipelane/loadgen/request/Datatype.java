@@ -33,6 +33,14 @@ enum Datatype {
     return width;
   }
 
+  /** Whether elements may be fractions, infinite, or no numbers at all. */
+  boolean isFloating() {
+    return switch (this) {
+      case FP16, BF16, FP32, FP64 -> true;
+      case BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, BYTES -> false;
+    };
+  }
+
   static Datatype of(TensorMetadata tensor) {
     return Arrays.stream(values())
         .filter(type -> type.name().equals(tensor.datatype()))

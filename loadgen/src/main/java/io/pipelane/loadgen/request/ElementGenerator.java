@@ -4,17 +4,18 @@ import io.pipelane.loadgen.request.InputSettings.Values;
 import java.nio.ByteBuffer;
 import java.util.Locale;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /** Fills tensors of the protocol's binary form: row-major, little-endian. */
 final class ElementGenerator {
-  private static final int STRING_BYTES = 8;
-
   private final InputSettings settings;
   private final RandomGenerator random;
+  private final byte @Nullable [] text;
 
   ElementGenerator(InputSettings settings, RandomGenerator random) {
     this.settings = settings;
     this.random = random;
+    this.text = settings.strings().bytes();
   }
 
   /** Bytes that {@link #fill} writes for a number of elements. */
@@ -34,7 +35,7 @@ final class ElementGenerator {
       } else if (isMask) {
         write(to, type, 1, 1);
       } else {
-        write(to, type, integer(type), isFloating(type) ? random.nextGaussian() : 0);
+        write(to, type, integer(type), type.isFloating() ? random.nextGaussian() : 0);
       }
     }
   }
@@ -51,9 +52,10 @@ final class ElementGenerator {
       case FP32 -> to.putFloat((float) real);
       case FP64 -> to.putDouble(real);
       case BYTES -> {
-        to.putInt(stringBytes());
-        for (int i = 0; i < stringBytes(); i++) {
-          to.put((byte) ('a' + random.nextInt(26)));
+        int length = stringBytes();
+        to.putInt(length);
+        for (int i = 0; i < length; i++) {
+          to.put(text == null ? (byte) ('a' + random.nextInt(26)) : text[i]);
         }
       }
     }
@@ -84,13 +86,9 @@ final class ElementGenerator {
   }
 
   private int stringBytes() {
-    return settings.values() == Values.ZERO ? 0 : STRING_BYTES;
-  }
-
-  private static boolean isFloating(Datatype type) {
-    return switch (type) {
-      case FP16, BF16, FP32, FP64 -> true;
-      case BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, BYTES -> false;
-    };
+    if (settings.values() == Values.ZERO) {
+      return 0;
+    }
+    return text == null ? settings.strings().length() : text.length;
   }
 }

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.request;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.FilesRead;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -31,11 +32,14 @@ final class ExampleFiles {
   private final Map<String, List<Long>> shapes;
   private final PictureExamples pictures;
   private final TextExamples texts;
+  private final FilesRead read;
 
   /**
    * @param shapes of inputs whose files do not say it
+   * @param read is told of every file that is read
    */
-  ExampleFiles(InputFiles files, Map<String, List<Long>> shapes) {
+  ExampleFiles(InputFiles files, Map<String, List<Long>> shapes, FilesRead read) {
+    this.read = read;
     this.files = files;
     this.shapes = shapes;
     this.pictures = new PictureExamples(shapes, files.pixels());
@@ -71,7 +75,7 @@ final class ExampleFiles {
       if (Files.isRegularFile(path)) {
         return isPiece(path)
             ? readAll(model, List.of(path))
-            : new ExampleJson(shapes).read(model, Files.readAllBytes(path));
+            : new ExampleJson(shapes).read(model, bytes(path));
       }
     } catch (IOException e) {
       throw new StatusException(
@@ -100,18 +104,29 @@ final class ExampleFiles {
   private List<Example> readAll(ModelMetadata model, List<Path> pieces) throws IOException {
     List<Example> examples = new ArrayList<>();
     for (Path piece : pieces) {
+      read.note(piece);
       if (PictureExamples.isPicture(piece)) {
         examples.add(pictures.read(model, piece));
       } else {
-        Path tokenizer = files.tokenizer();
-        examples.addAll(
-            texts.read(
-                model,
-                piece,
-                tokenizer == null ? piece.resolveSibling("tokenizer.json") : tokenizer));
+        examples.addAll(texts.read(model, piece, tokenizer(piece)));
       }
     }
     return examples;
+  }
+
+  /** The tokenizer of a text; noted where it is there, as not every model needs one. */
+  private Path tokenizer(Path text) throws IOException {
+    Path named = files.tokenizer();
+    Path tokenizer = named == null ? text.resolveSibling("tokenizer.json") : named;
+    if (Files.isRegularFile(tokenizer)) {
+      read.note(tokenizer);
+    }
+    return tokenizer;
+  }
+
+  private byte[] bytes(Path file) throws IOException {
+    read.note(file);
+    return Files.readAllBytes(file);
   }
 
   private Example readFolder(ModelMetadata model, Path folder) throws IOException {
@@ -135,9 +150,8 @@ final class ExampleFiles {
 
   /** A file in a folder. The server chose its name, and must not get at others by it. */
   private static Path within(Path folder, String name) {
-    Path root = folder.toAbsolutePath().normalize();
-    Path file = root.resolve(name).normalize();
-    if (!file.startsWith(root)) {
+    Path file = folder.resolve(name).normalize();
+    if (!file.toAbsolutePath().normalize().startsWith(folder.toAbsolutePath().normalize())) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
           "--input-data: the server's name \"" + name + "\" leads out of " + folder);
@@ -149,14 +163,14 @@ final class ExampleFiles {
       throws IOException {
     Path numpy = within(folder, tensor.name() + ".npy");
     if (Files.isRegularFile(numpy)) {
-      TensorValue value = NumpyFile.read(tensor.name(), Files.readAllBytes(numpy));
+      TensorValue value = NumpyFile.read(tensor.name(), bytes(numpy));
       return Optional.of(InputShapes.requireFit(model.name(), tensor, value));
     }
     for (String name : List.of(tensor.name(), tensor.name() + ".bin")) {
       Path raw = within(folder, name);
       if (Files.isRegularFile(raw)) {
         List<Long> shape = InputShapes.concrete(shapes, model.name(), tensor, 0);
-        ByteBuffer data = ByteBuffer.wrap(Files.readAllBytes(raw)).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer data = ByteBuffer.wrap(bytes(raw)).order(ByteOrder.LITTLE_ENDIAN);
         TensorValue value = new TensorValue(tensor.name(), Datatype.of(tensor), shape, data);
         return Optional.of(InputShapes.requireFit(model.name(), tensor, value));
       }

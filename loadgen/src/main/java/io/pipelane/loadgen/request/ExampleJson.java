@@ -1,7 +1,8 @@
 package io.pipelane.loadgen.request;
 
+import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
@@ -19,6 +20,10 @@ import org.jspecify.annotations.Nullable;
  * [...], "shape": [...]}}, or {@code {"b64": "..."}} with the bytes.
  */
 final class ExampleJson {
+  /** As Python's json module writes numbers: NaN and Infinity without quotes. */
+  private static final JsonMapper JSON =
+      JsonMapper.builder().enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS).build();
+
   private final Map<String, List<Long>> shapes;
 
   ExampleJson(Map<String, List<Long>> shapes) {
@@ -27,7 +32,7 @@ final class ExampleJson {
 
   List<Example> read(ModelMetadata model, byte[] file) {
     try {
-      JsonNode root = new ObjectMapper().readTree(file);
+      JsonNode root = JSON.readTree(file);
       List<Example> examples = new ArrayList<>();
       JsonNode data = root.path("data");
       JsonNode validation = root.path("validation_data");

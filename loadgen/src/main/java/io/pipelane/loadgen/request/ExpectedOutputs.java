@@ -11,7 +11,8 @@ import java.util.Optional;
 
 /**
  * Compares answers with what they should be. Numbers may differ by a share of their size, {@code |a
- * - b| / |b|} over the whole tensor; strings must be equal.
+ * - b| / |b|} over the whole tensor; strings must be equal. What is expected to be no number is no
+ * number, and an infinity the same one; they count for neither size nor difference.
  */
 final class ExpectedOutputs implements ResponseCheck {
   private final List<List<List<TensorValue>>> expected;
@@ -51,15 +52,9 @@ final class ExpectedOutputs implements ResponseCheck {
         if (got == null) {
           return Optional.of("output \"" + output.name() + "\" is missing");
         }
-        double distance = distance(output.type(), got, output.data());
-        if (!(distance <= tolerance)) {
-          return Optional.of(
-              String.format(
-                  Locale.ROOT,
-                  "output \"%s\" is off by %.2e of its size, %.2e is allowed",
-                  output.name(),
-                  distance,
-                  tolerance));
+        Optional<String> difference = difference(output, got);
+        if (difference.isPresent()) {
+          return difference.map(how -> "output \"" + output.name() + "\" " + how);
         }
       }
       return Optional.empty();
@@ -68,23 +63,35 @@ final class ExpectedOutputs implements ResponseCheck {
     }
   }
 
-  /** The distance as a share of what was expected; infinite when sizes differ. */
-  static double distance(Datatype type, ByteBuffer got, ByteBuffer wanted) {
-    if (got.remaining() != wanted.remaining()) {
-      return Double.POSITIVE_INFINITY;
+  /** What is wrong with an output, if anything is. */
+  private Optional<String> difference(TensorValue output, ByteBuffer got) {
+    ByteBuffer wanted = output.data();
+    if (output.type() == Datatype.BYTES) {
+      return got.equals(wanted) ? Optional.empty() : Optional.of("has other strings");
     }
-    if (type == Datatype.BYTES) {
-      return got.equals(wanted) ? 0 : Double.POSITIVE_INFINITY;
+    if (got.remaining() != wanted.remaining()) {
+      return Optional.of(
+          "has %d bytes, %d are expected".formatted(got.remaining(), wanted.remaining()));
     }
     double difference = 0;
     double size = 0;
-    while (wanted.hasRemaining()) {
-      double expected = number(type, wanted);
-      double error = number(type, got) - expected;
-      difference += error * error;
-      size += expected * expected;
+    for (int element = 0; wanted.hasRemaining(); element++) {
+      double expected = number(output.type(), wanted);
+      double value = number(output.type(), got);
+      if (Double.isFinite(expected) && Double.isFinite(value)) {
+        difference += (value - expected) * (value - expected);
+        size += expected * expected;
+      } else if (Double.compare(value, expected) != 0) {
+        return Optional.of(
+            "is %s at element %d, %s is expected".formatted(value, element, expected));
+      }
     }
-    return difference == 0 ? 0 : Math.sqrt(difference / size);
+    double distance = difference == 0 ? 0 : Math.sqrt(difference / size);
+    return distance <= tolerance
+        ? Optional.empty()
+        : Optional.of(
+            String.format(
+                Locale.ROOT, "is off by %.2e of its size, %.2e is allowed", distance, tolerance));
   }
 
   private static double number(Datatype type, ByteBuffer from) {

@@ -19,9 +19,11 @@ import java.util.Map;
 final class GrpcMessages {
   private GrpcMessages() {}
 
-  static PreparedRequest request(ModelMetadata model, List<TensorValue> inputs) {
+  static PreparedRequest request(
+      ModelMetadata model, List<TensorValue> inputs, List<RequestParameter> parameters) {
     ModelInferRequest.Builder request =
         ModelInferRequest.newBuilder().setModelName(model.name()).setModelVersion(model.version());
+    parameters.forEach(parameter -> request.putParameters(parameter.name(), parameter.message()));
     for (TensorValue input : inputs) {
       request
           .addInputs(

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param batch size of the first dimension where it is open; 0 leaves it to the shapes
  * @param intMinimum the least of random integers
  * @param intMaximum the greatest of random integers
+ * @param binaryOutputs whether outputs are asked for as bytes, over HTTP
+ * @param parameters that every request carries
  */
 public record InputSettings(
     Values values,
@@ -22,6 +24,9 @@ public record InputSettings(
     int batch,
     long intMinimum,
     long intMaximum,
+    Strings strings,
+    boolean binaryOutputs,
+    List<RequestParameter> parameters,
     long seed) {
   /** What the elements are. */
   public enum Values {
@@ -35,7 +40,7 @@ public record InputSettings(
 
   /** How requests are written. */
   public enum Format {
-    /** The binary tensor extension, for outputs as well. */
+    /** The binary tensor extension. */
     BINARY,
     JSON,
     /** A gRPC message with the tensors as raw contents. */
@@ -46,6 +51,7 @@ public record InputSettings(
 
   public InputSettings {
     shapes = Map.copyOf(shapes);
+    parameters = List.copyOf(parameters);
     if (intMinimum > intMaximum) {
       throw new IllegalArgumentException(
           "int-range must not be empty: " + intMinimum + ".." + intMaximum);
@@ -53,6 +59,30 @@ public record InputSettings(
     if (batch < 0 || batch > 65_536) {
       throw new IllegalArgumentException("batch must be between 1 and 65536: " + batch);
     }
+  }
+
+  /** Strings as usual, outputs in the form of the inputs, no parameters. */
+  public InputSettings(
+      Values values,
+      @Nullable InputFiles files,
+      Format format,
+      Map<String, List<Long>> shapes,
+      int batch,
+      long intMinimum,
+      long intMaximum,
+      long seed) {
+    this(
+        values,
+        files,
+        format,
+        shapes,
+        batch,
+        intMinimum,
+        intMaximum,
+        Strings.USUAL,
+        format == Format.BINARY,
+        List.of(),
+        seed);
   }
 
   /** Random values in binary form, integers from 0 to 99, open dimensions 1. */

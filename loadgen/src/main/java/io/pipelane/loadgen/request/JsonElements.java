@@ -43,7 +43,8 @@ final class JsonElements {
   }
 
   /**
-   * Reads elements, flat or nested.
+   * Reads elements, flat or nested. What JSON has no number for may stand as {@code null}, which is
+   * no number, and as {@code "NaN"}, {@code "Infinity"} and {@code "-Infinity"}.
    *
    * @throws IllegalArgumentException when there are other things than numbers, or strings for
    *     {@link Datatype#BYTES}
@@ -74,6 +75,10 @@ final class JsonElements {
   }
 
   private static void put(ByteBuffer to, Datatype type, JsonNode element) {
+    if (type.isFloating() && !element.isNumber()) {
+      putReal(to, type, special(element));
+      return;
+    }
     if (!element.isNumber() && !element.isBoolean()) {
       throw new IllegalArgumentException(element + " is not a number");
     }
@@ -83,11 +88,28 @@ final class JsonElements {
       case UINT16, INT16 -> to.putShort((short) element.asInt());
       case UINT32, INT32 -> to.putInt((int) element.asLong());
       case UINT64, INT64 -> to.putLong(element.bigIntegerValue().longValue());
-      case FP16 -> to.putShort(Float.floatToFloat16((float) element.asDouble()));
-      case BF16 -> to.putShort((short) (Float.floatToIntBits((float) element.asDouble()) >>> 16));
-      case FP32 -> to.putFloat((float) element.asDouble());
-      case FP64 -> to.putDouble(element.asDouble());
+      case FP16, BF16, FP32, FP64 -> putReal(to, type, element.asDouble());
       case BYTES -> throw new IllegalArgumentException("strings are no numbers");
     }
+  }
+
+  private static void putReal(ByteBuffer to, Datatype type, double real) {
+    switch (type) {
+      case FP16 -> to.putShort(Float.floatToFloat16((float) real));
+      case BF16 -> to.putShort((short) (Float.floatToIntBits((float) real) >>> 16));
+      case FP32 -> to.putFloat((float) real);
+      case FP64 -> to.putDouble(real);
+      case BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, BYTES ->
+          throw new IllegalArgumentException(type + " holds no real numbers");
+    }
+  }
+
+  private static double special(JsonNode element) {
+    return switch (element.isNull() ? "NaN" : element.asText()) {
+      case "NaN" -> Double.NaN;
+      case "Infinity" -> Double.POSITIVE_INFINITY;
+      case "-Infinity" -> Double.NEGATIVE_INFINITY;
+      default -> throw new IllegalArgumentException(element + " is not a number");
+    };
   }
 }

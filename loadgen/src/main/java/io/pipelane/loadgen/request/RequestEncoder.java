@@ -11,6 +11,16 @@ import java.util.List;
 /** Writes inference requests as the protocol's JSON, or with the tensors as bytes behind it. */
 final class RequestEncoder {
   private final JsonFactory json = new JsonFactory();
+  private final boolean binaryOutputs;
+  private final List<RequestParameter> parameters;
+
+  /**
+   * @param binaryOutputs whether answers are to have their tensors as bytes
+   */
+  RequestEncoder(boolean binaryOutputs, List<RequestParameter> parameters) {
+    this.binaryOutputs = binaryOutputs;
+    this.parameters = parameters;
+  }
 
   PreparedRequest json(List<TensorValue> inputs) {
     return PreparedRequest.json(header(inputs, false).toByteArray());
@@ -31,10 +41,8 @@ final class RequestEncoder {
     ByteArrayOutputStream body = new ByteArrayOutputStream();
     try (JsonGenerator out = json.createGenerator(body)) {
       out.writeStartObject();
-      if (binary) {
-        out.writeObjectFieldStart("parameters");
-        out.writeBooleanField("binary_data_output", true);
-        out.writeEndObject();
+      if (binaryOutputs || !parameters.isEmpty()) {
+        writeParameters(out);
       }
       out.writeArrayFieldStart("inputs");
       for (TensorValue input : inputs) {
@@ -46,6 +54,17 @@ final class RequestEncoder {
       throw new UncheckedIOException(e);
     }
     return body;
+  }
+
+  private void writeParameters(JsonGenerator out) throws IOException {
+    out.writeObjectFieldStart("parameters");
+    if (binaryOutputs) {
+      out.writeBooleanField(RequestParameter.BINARY_OUTPUT, true);
+    }
+    for (RequestParameter parameter : parameters) {
+      parameter.write(out);
+    }
+    out.writeEndObject();
   }
 
   private static void writeInput(JsonGenerator out, TensorValue input, boolean binary)

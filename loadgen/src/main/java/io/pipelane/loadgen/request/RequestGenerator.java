@@ -3,6 +3,7 @@ package io.pipelane.loadgen.request;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.FilesRead;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;
 import io.pipelane.loadgen.settings.ResponseCheck;
@@ -18,15 +19,27 @@ public final class RequestGenerator {
   private static final ByteSize MAXIMUM_BODY = ByteSize.ofMebibytes(256);
   private static final ByteSize MAXIMUM_TOTAL = ByteSize.ofMebibytes(1024);
 
-  private final RequestEncoder encoder = new RequestEncoder();
+  private final RequestEncoder encoder;
   private final InputSettings settings;
+  private final FilesRead read;
   private final SplittableRandom random;
   private final List<List<List<TensorValue>>> expected = new ArrayList<>();
   private long totalBytes;
 
   /** A generator whose requests depend on the settings and the order of models only. */
   public RequestGenerator(InputSettings settings) {
+    this(settings, new FilesRead());
+  }
+
+  /**
+   * A generator that also tells which files it reads.
+   *
+   * @param read is told of every file that the settings' examples are read from
+   */
+  public RequestGenerator(InputSettings settings, FilesRead read) {
     this.settings = settings;
+    this.read = read;
+    this.encoder = new RequestEncoder(settings.binaryOutputs(), settings.parameters());
     this.random = new SplittableRandom(settings.seed());
   }
 
@@ -87,7 +100,7 @@ public final class RequestGenerator {
   /** Those that are made up are made one by one. */
   private Stream<Example> examples(ModelMetadata model, List<Integer> batches) {
     if (settings.files() != null) {
-      return new ExampleFiles(settings.files(), settings.shapes()).read(model).stream();
+      return new ExampleFiles(settings.files(), settings.shapes(), read).read(model).stream();
     }
     ElementGenerator elements = new ElementGenerator(settings, random.split());
     return batches.stream().map(batch -> made(model, elements, batch));
@@ -109,7 +122,7 @@ public final class RequestGenerator {
     return switch (settings.format()) {
       case BINARY -> encoder.binary(example.inputs());
       case JSON -> encoder.json(example.inputs());
-      case GRPC -> GrpcMessages.request(model, example.inputs());
+      case GRPC -> GrpcMessages.request(model, example.inputs(), settings.parameters());
       case DJL -> NumpyArchive.request(example.inputs());
     };
   }

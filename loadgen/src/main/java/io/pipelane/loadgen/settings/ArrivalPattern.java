@@ -1,6 +1,7 @@
 package io.pipelane.loadgen.settings;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 
 /** How the requests of an open loop are spread over time. */
@@ -10,6 +11,19 @@ public sealed interface ArrivalPattern {
 
   /** Requests per second, on the average of a long time. */
   double requestsPerSecond();
+
+  /**
+   * The rate as options, sweeps and searches count it, in requests per second: {@link
+   * #requestsPerSecond} but for bursts.
+   */
+  default double askedRate() {
+    return requestsPerSecond();
+  }
+
+  /** That rate in words, like {@code 100.0 requests/s}. */
+  default String label() {
+    return String.format(Locale.ROOT, "%.1f requests/s", askedRate());
+  }
 
   /** In words, like {@code 100.0 requests/s (poisson)}. */
   String description();
@@ -77,6 +91,16 @@ public sealed interface ArrivalPattern {
     }
 
     @Override
+    public double askedRate() {
+      return requestsPerSecondWithin;
+    }
+
+    @Override
+    public String label() {
+      return String.format(Locale.ROOT, "%.1f requests/s in bursts", requestsPerSecondWithin);
+    }
+
+    @Override
     public String description() {
       return rate(
           requestsPerSecondWithin, "bursts of " + on.toMillis() + " ms every " + cycleMillis());
@@ -84,6 +108,38 @@ public sealed interface ArrivalPattern {
 
     private String cycleMillis() {
       return on.plus(off).toMillis() + " ms";
+    }
+  }
+
+  /** At intervals that are listed, from the first one again behind the last one. */
+  record Listed(List<Duration> intervals) implements ArrivalPattern {
+    /** The most intervals of a list. */
+    public static final int MAXIMUM_INTERVALS = 1_000_000;
+
+    public Listed {
+      intervals = List.copyOf(intervals);
+      if (intervals.isEmpty() || intervals.size() > MAXIMUM_INTERVALS) {
+        throw new IllegalArgumentException(
+            "between 1 and "
+                + MAXIMUM_INTERVALS
+                + " intervals between requests can be listed: "
+                + intervals.size());
+      }
+      requireRate(mean(intervals));
+    }
+
+    @Override
+    public double requestsPerSecond() {
+      return mean(intervals);
+    }
+
+    @Override
+    public String description() {
+      return rate(requestsPerSecond(), intervals.size() + " listed intervals");
+    }
+
+    private static double mean(List<Duration> intervals) {
+      return intervals.size() * 1e9 / intervals.stream().mapToLong(Duration::toNanos).sum();
     }
   }
 

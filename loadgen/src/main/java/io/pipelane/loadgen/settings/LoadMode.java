@@ -8,6 +8,12 @@ public sealed interface LoadMode {
   /** Connections that are kept open; each carries one request at a time. */
   int connections();
 
+  /** How much load it is as options, sweeps and searches count it. */
+  double load();
+
+  /** That in a few words, like {@code concurrency 4}. */
+  String label();
+
   /** In words, for people. */
   String description();
 
@@ -23,6 +29,16 @@ public sealed interface LoadMode {
     }
 
     @Override
+    public double load() {
+      return concurrency;
+    }
+
+    @Override
+    public String label() {
+      return "concurrency " + concurrency;
+    }
+
+    @Override
     public String description() {
       return "closed loop, " + connectionsText(concurrency);
     }
@@ -35,6 +51,16 @@ public sealed interface LoadMode {
   record Open(ArrivalPattern arrivals, int connections) implements LoadMode {
     public Open {
       requirePositive("connections", connections);
+    }
+
+    @Override
+    public double load() {
+      return arrivals.askedRate();
+    }
+
+    @Override
+    public String label() {
+      return arrivals.label();
     }
 
     @Override

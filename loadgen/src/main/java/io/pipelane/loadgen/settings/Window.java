@@ -7,15 +7,16 @@ import org.jspecify.annotations.Nullable;
  * How long a test lasts.
  *
  * @param warmup requests meant to leave in this time, at the beginning, are not measured
- * @param duration of the measured window; sending ends with it
+ * @param length of the measured window; sending ends with it
  * @param requestLimit measured requests after which sending ends earlier
  * @param responseTimeout a request unanswered for so long counts as an error, and its connection is
  *     closed
- * @param stability makes {@code duration} that of one of several windows; without it there is one
+ * @param stability makes {@code length} that of one of several windows; without it there is one,
+ *     which lasts for a time
  */
 public record Window(
-    Duration warmup,
-    Duration duration,
+    Span warmup,
+    Span length,
     long requestLimit,
     Duration responseTimeout,
     @Nullable Stability stability) {
@@ -25,13 +26,33 @@ public record Window(
   private static final Duration RESPONSE_TIMEOUT = Duration.ofSeconds(30);
 
   public Window {
-    requireWithin("warmup", warmup, Duration.ZERO);
-    requireWithin("duration", duration, Duration.ofMillis(1));
+    if (warmup instanceof Span.Time time) {
+      requireWithin("warmup", time.duration(), Duration.ZERO);
+    }
+    switch (length) {
+      case Span.Time time -> requireWithin("duration", time.duration(), Duration.ofMillis(1));
+      case Span.Requests requests -> {
+        if (stability == null) {
+          throw new IllegalArgumentException(
+              "a single window lasts for a time, not for " + requests);
+        }
+      }
+    }
     requireWithin("timeout", responseTimeout, Duration.ofMillis(1));
     if (requestLimit < 1) {
       throw new IllegalArgumentException(
           "the number of requests must be positive: " + requestLimit);
     }
+  }
+
+  /** Windows that last for a time, behind a warm-up that does. */
+  public Window(
+      Duration warmup,
+      Duration duration,
+      long requestLimit,
+      Duration responseTimeout,
+      @Nullable Stability stability) {
+    this(new Span.Time(warmup), new Span.Time(duration), requestLimit, responseTimeout, stability);
   }
 
   /** One window of a given length. */

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.trace;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.FilesRead;
 import io.pipelane.loadgen.settings.Trace;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -29,13 +30,15 @@ public final class TraceFile {
   /**
    * Reads a trace, sorted by time.
    *
+   * @param read is told of the file
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when the file cannot be read, or a line
    *     of it is none of a trace; the message has the line's number
    */
-  public static List<TracedRequest> read(Path file) {
+  public static List<TracedRequest> read(Path file, FilesRead read) {
     List<TracedRequest> requests = new ArrayList<>();
     Map<String, String> names = new HashMap<>();
     try (BufferedReader lines = Files.newBufferedReader(file)) {
+      read.note(file);
       int number = 0;
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         number++;

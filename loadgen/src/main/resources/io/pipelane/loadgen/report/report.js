@@ -18,9 +18,12 @@ let load = loads[loads.length - 1], runIndex = 0;
 const objective = () => results.every(r => r.objective_us === results[0].objective_us)
   && results[0].objective_us ? ms(results[0].objective_us) : undefined;
 
-/** The step of a result for a load of another: the same, or else the one at the same place. */
+/** Whether the results have loads in common, so that what one lacks was not measured. */
+const common = loads.some(l => results.every(r => r.steps.some(s => s.load === l)));
+
+/** The step of a result for a load of another: the same; without common loads the one at the same place. */
 function alike(result, name, position) {
-  return result.steps.find(s => s.load === name) || result.steps[position];
+  return result.steps.find(s => s.load === name) || (common ? undefined : result.steps[position]);
 }
 
 const shown = () => results.map((result, index) => {
@@ -101,9 +104,9 @@ function summary() {
   const base = results.length > 1;
   const keys = base ? ["p50", "p99"] : ["p50", "p90", "p99", "p99.9"];
   const rows = results.flatMap((result, index) => result.steps.map((step, position) => {
-    const s = step.summary, reference = (alike(results[0], step.load, position) || step).summary;
+    const s = step.summary, reference = alike(results[0], step.load, position)?.summary;
     const errors = step.runs.reduce((sum, run) => sum + run.total.errors, 0);
-    const ratio = key => number(s[key].mean / reference[key].mean, 2) + " ×";
+    const ratio = key => reference ? number(s[key].mean / reference[key].mean, 2) + " ×" : "–";
     const cells = [named(index, results.length > 1 ? result.name : step.load)];
     if (base) cells.push(step.load);
     cells.push(interval(s.answers_per_second, 1), ...keys.map(key => interval(s[key + "_us"], 1000)),
@@ -119,6 +122,14 @@ function summary() {
   return table([base ? "<result" : "<load", ...(base ? ["<load"] : []), "answers/s",
     ...keys.map(key => key + " ms"), "errors", ...(slo ? ["in time", "goodput/s"] : []),
     ...(base ? ["answers", "p50", "p99"] : []), "verdict"], rows);
+}
+
+/** What searches have found, a line for each result that is one. */
+function found() {
+  return results.filter(r => r.highest_load !== undefined).map(r => node("p", {class: "found"},
+    (results.length > 1 ? r.name + ": " : "") + (r.highest_load > 0
+      ? "The highest load that holds the limit: " + r.highest_load_name + "."
+      : "Not even the lowest load holds the limit.")));
 }
 
 /** What servers tell of where a request's time went, by what the protocol calls it. */
@@ -166,6 +177,8 @@ function notes() {
   const made = [];
   for (const result of results) {
     const who = results.length > 1 ? result.name + ": " : "";
+    for (const failure of result.failures || []) made.push(node("div", {class: "note bad"},
+      `${who}${failure.load}: run ${failure.run} could not be measured: ${failure.reason}`));
     for (const step of result.steps) step.runs.forEach((run, i) => {
       const where = (result.steps.length > 1 ? step.load + ": " : "")
         + (step.runs.length > 1 ? `run ${i + 1}: ` : "");
@@ -240,7 +253,8 @@ function draw() {
     node("p", {}, results.length > 1 ? "Ratios are to the first one." : results[0].steps[0].load
       + (several ? " and other loads" : "")),
     ...notes(), controls, tiles(),
-    section("Summary", "Response times count from when a request was meant to leave.", summary()),
+    section("Summary", "Response times count from when a request was meant to leave.",
+      node("div", {}, ...found(), summary())),
     several ? section("Throughput against latency", null, sweep()) : "",
     section("Latency by percentile",
       "Service time counts from when a request did leave; what lies between is waiting for a connection.",

@@ -7,6 +7,8 @@ import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.Trace;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -50,6 +52,21 @@ class ArrivalsTest {
     }
 
     assertEquals(100, last / 1e9, 5, "seed " + SEED);
+  }
+
+  @Test
+  void listed_allTaken_beginsAgain() {
+    Arrivals arrivals =
+        arrivals(
+            new ArrivalPattern.Listed(
+                List.of(Duration.ofNanos(3000), Duration.ZERO, Duration.ofNanos(40_000))));
+    List<Long> times = new ArrayList<>();
+    for (int i = 0; i < 7; i++) {
+      times.add(arrivals.peek(0) - START);
+      arrivals.take();
+    }
+
+    assertEquals(List.of(3000L, 3000L, 43_000L, 46_000L, 46_000L, 86_000L, 89_000L), times);
   }
 
   @Test

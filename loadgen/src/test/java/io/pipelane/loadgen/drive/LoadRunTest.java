@@ -21,6 +21,7 @@ import io.pipelane.loadgen.settings.ModelChoice;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;
 import io.pipelane.loadgen.settings.ResponseCheck;
+import io.pipelane.loadgen.settings.Span;
 import io.pipelane.loadgen.settings.Stability;
 import io.pipelane.loadgen.settings.Trace;
 import io.pipelane.loadgen.settings.Window;
@@ -259,6 +260,66 @@ class LoadRunTest {
     assertEquals(Duration.ofSeconds(3), report.window());
   }
 
+  /** Windows of 50 answers, of which the first take five times as long. */
+  @Test
+  void shouldEndWindowsByNumberWhenTheyHaveOne() {
+    LoadReport report =
+        run(
+            new LoadMode.Closed(1),
+            counted(Span.Time.NONE, 50, 10),
+            request -> VirtualServer.ok(request < 100 ? 10 * MILLI : 2 * MILLI));
+
+    assertEquals(new StabilityReport(true, 5), report.stability());
+    assertEquals(150, report.total().answered());
+    assertEquals(Duration.ofMillis(300), report.window());
+    assertEquals(500, report.total().perSecond(), 4);
+    assertMillis(2, report.total().responseNanos().getMaxValue());
+  }
+
+  @Test
+  void shouldSayThatItIsUnstableWhenWindowsByNumberTakeLongerAndLonger() {
+    LoadReport report =
+        run(
+            new LoadMode.Closed(2),
+            counted(Span.Time.NONE, 20, 4),
+            request -> VirtualServer.ok(MILLI + request * MILLI));
+
+    assertEquals(new StabilityReport(false, 4), report.stability());
+    assertEquals(60.0, (double) report.total().answered(), 2);
+  }
+
+  /** Without that a server that has gone would be waited for till the end of time. */
+  @Test
+  void shouldEndWindowsByNumberAlsoWhenNothingIsAnswered() {
+    LoadReport report =
+        run(open(100, 4), counted(new Span.Requests(5), 10, 3), _ -> new VirtualServer.Loss(MILLI));
+
+    assertEquals(new StabilityReport(false, 3), report.stability());
+    assertEquals(0, report.total().answered());
+    assertEquals(30.0, (double) report.total().errorCount(), 1);
+  }
+
+  @Test
+  void shouldBeginToMeasureBehindANumberOfRequests() {
+    Window window =
+        new Window(
+            new Span.Requests(100),
+            new Span.Time(Duration.ofSeconds(2)),
+            Long.MAX_VALUE,
+            Duration.ofSeconds(30),
+            null);
+
+    LoadReport report =
+        run(
+            new LoadMode.Closed(1),
+            window,
+            request -> VirtualServer.ok(request < 100 ? 900 * MILLI : MILLI));
+
+    assertEquals(Duration.ofSeconds(2), report.window());
+    assertEquals(2000, report.total().answered());
+    assertMillis(1, report.total().responseNanos().getMaxValue());
+  }
+
   @Test
   void shouldNeverAskTheSameModelTwiceInASwitchStorm() {
     VirtualServer server = new VirtualServer(timeline, _ -> VirtualServer.ok(1));
@@ -291,6 +352,15 @@ class LoadRunTest {
     assertEquals(List.of(1, 0, 2, 1), server.modelsAsked);
     assertEquals(4, report.total().answered());
     assertEquals(0, report.sends().late());
+  }
+
+  private static Window counted(Span warmup, long requests, int maximumWindows) {
+    return new Window(
+        warmup,
+        new Span.Requests(requests),
+        Long.MAX_VALUE,
+        Duration.ofSeconds(30),
+        new Stability(0.1, maximumWindows, 0));
   }
 
   private static Window stable(int maximumWindows) {

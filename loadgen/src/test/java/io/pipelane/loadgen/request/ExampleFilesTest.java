@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.FilesRead;
 import io.pipelane.loadgen.request.InputSettings.Format;
 import io.pipelane.loadgen.request.InputSettings.Values;
 import io.pipelane.loadgen.settings.ModelRequests;
@@ -49,7 +50,8 @@ class ExampleFilesTest {
          "validation_data": [{"y": [1, 2]}]}
         """);
 
-    List<Example> examples = new ExampleFiles(InputFiles.at(file), Map.of()).read(MODEL);
+    List<Example> examples =
+        new ExampleFiles(InputFiles.at(file), Map.of(), new FilesRead()).read(MODEL);
 
     assertEquals(List.of(2L, 2L), examples.get(0).inputs().get(0).shape());
     ByteBuffer bytes = examples.get(1).inputs().get(0).data();
@@ -69,7 +71,7 @@ class ExampleFilesTest {
       ModelMetadata model =
           new ModelMetadata(
               "m", List.of(new TensorMetadata(name, "UINT8", List.of(2L))), List.of());
-      ExampleFiles files = new ExampleFiles(InputFiles.at(inputs), Map.of());
+      ExampleFiles files = new ExampleFiles(InputFiles.at(inputs), Map.of(), new FilesRead());
 
       StatusException refused = assertThrows(StatusException.class, () -> files.read(model));
 
@@ -85,7 +87,8 @@ class ExampleFilesTest {
         folder.resolve("ids"),
         ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN).putLong(5).putLong(6).array());
 
-    Example example = new ExampleFiles(InputFiles.at(folder), Map.of()).read(MODEL).getFirst();
+    Example example =
+        new ExampleFiles(InputFiles.at(folder), Map.of(), new FilesRead()).read(MODEL).getFirst();
 
     assertEquals(x, example.inputs().get(0));
     assertEquals(6, example.inputs().get(1).data().getLong(8));
@@ -130,7 +133,7 @@ class ExampleFilesTest {
     StatusException refused =
         assertThrows(
             StatusException.class,
-            () -> new ExampleFiles(InputFiles.at(file), Map.of()).read(MODEL));
+            () -> new ExampleFiles(InputFiles.at(file), Map.of(), new FilesRead()).read(MODEL));
 
     assertTrue(refused.toString().contains("--input-data"), refused.toString());
   }
@@ -157,6 +160,54 @@ class ExampleFilesTest {
             json("{\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"data\":[3,4]}]}")));
     assertEquals(Optional.of("output \"y\" is missing"), check.complaint(json("{\"outputs\":[]}")));
     assertTrue(check.complaint(json("oops")).orElse("").contains("cannot be read"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"y\": [NaN, -Infinity]}",
+        "{\"y\": [\"NaN\", \"-Infinity\"]}",
+        "{\"y\": {\"b64\": \"AADAfwAAgP8=\"}}",
+      })
+  void check_noNumbersAndInfinities_equalOnlyThemselves(String expected) throws Exception {
+    Path file = folder.resolve("m.json");
+    Files.writeString(
+        file,
+        "{\"data\": [{\"x\": [1, 2], \"ids\": [1, 2]}], \"validation_data\": [%s]}"
+            .formatted(expected));
+    RequestGenerator generator = new RequestGenerator(settings(Format.BINARY));
+    generator.generate(MODEL);
+    ResponseCheck check = generator.check(1e-2);
+
+    assertEquals(Optional.empty(), check.complaint(binary(Float.NaN, Float.NEGATIVE_INFINITY)));
+    assertEquals(
+        Optional.of("output \"y\" is Infinity at element 1, -Infinity is expected"),
+        check.complaint(binary(Float.NaN, Float.POSITIVE_INFINITY)));
+    assertEquals(
+        Optional.of("output \"y\" is 3.0 at element 0, NaN is expected"),
+        check.complaint(binary(3, Float.NEGATIVE_INFINITY)));
+    assertEquals(
+        Optional.of("output \"y\" is NaN at element 1, -Infinity is expected"),
+        check.complaint(
+            json("{\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"data\":[null,null]}]}")));
+  }
+
+  @Test
+  void check_noNumberWhereOneIsExpected_isAComplaint() throws Exception {
+    Path file = folder.resolve("m.json");
+    Files.writeString(
+        file,
+        "{\"data\": [{\"x\": [1, 2], \"ids\": [1, 2]}], \"validation_data\": [{\"y\": [0, 4]}]}");
+    RequestGenerator generator = new RequestGenerator(settings(Format.BINARY));
+    generator.generate(MODEL);
+    ResponseCheck check = generator.check(1e9);
+
+    assertEquals(
+        Optional.of("output \"y\" is NaN at element 1, 4.0 is expected"),
+        check.complaint(binary(0, Float.NaN)));
+    assertEquals(
+        Optional.of("output \"y\" is Infinity at element 0, 0.0 is expected"),
+        check.complaint(binary(Float.POSITIVE_INFINITY, 4)));
   }
 
   @Test

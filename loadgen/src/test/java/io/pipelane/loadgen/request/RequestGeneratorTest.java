@@ -12,6 +12,7 @@ import io.pipelane.loadgen.settings.PreparedRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,8 @@ class RequestGeneratorTest {
               new TensorMetadata("token_type_ids", "INT64", List.of(-1L, -1L)),
               new TensorMetadata("bias", "FP32", List.of(-1L))),
           List.of());
+  private static final ModelMetadata TEXTS =
+      new ModelMetadata("texts", List.of(new TensorMetadata("t", "BYTES", List.of(3L))), List.of());
   private static final Map<String, List<Long>> SHAPES =
       Map.of(
           "input_ids", List.of(1L, 3L),
@@ -73,6 +76,49 @@ class RequestGeneratorTest {
       assertEquals(0, tensors.getLong());
     }
     assertEquals(4, tensors.remaining());
+  }
+
+  @Test
+  void generate_parameters_travelInEveryForm() throws Exception {
+    List<RequestParameter> parameters =
+        List.of(
+            new RequestParameter("n", RequestParameter.Type.INT, "-7"),
+            new RequestParameter("on", RequestParameter.Type.BOOL, "true"),
+            new RequestParameter("who", RequestParameter.Type.STRING, "a:b"));
+    for (Format format : List.of(Format.BINARY, Format.JSON)) {
+      PreparedRequest request = generate(strings(format, Strings.USUAL, parameters), TEXTS);
+      String body = new String(bytes(request), StandardCharsets.ISO_8859_1);
+      assertTrue(
+          body.startsWith(
+              "{\"parameters\":{\"binary_data_output\":true,\"n\":-7,\"on\":true,\"who\":\"a:b\"}"),
+          body);
+    }
+    ModelInferRequest message =
+        ModelInferRequest.parseFrom(
+            generate(strings(Format.GRPC, Strings.USUAL, parameters), TEXTS).body());
+    assertEquals(-7, message.getParametersOrThrow("n").getInt64Param());
+    assertTrue(message.getParametersOrThrow("on").getBoolParam());
+    assertEquals("a:b", message.getParametersOrThrow("who").getStringParam());
+  }
+
+  @Test
+  void generate_strings_lengthOrText() throws Exception {
+    JsonNode random =
+        new ObjectMapper()
+            .readTree(
+                bytes(generate(strings(Format.JSON, new Strings(5, null), List.of()), TEXTS)));
+    assertTrue(random.at("/inputs/0/data/2").asText().matches("[a-z]{5}"), random::toString);
+    JsonNode given =
+        new ObjectMapper()
+            .readTree(
+                bytes(generate(strings(Format.JSON, new Strings(5, "größer"), List.of()), TEXTS)));
+    assertEquals("[\"größer\",\"größer\",\"größer\"]", given.at("/inputs/0/data").toString());
+  }
+
+  private static InputSettings strings(
+      Format format, Strings strings, List<RequestParameter> parameters) {
+    return new InputSettings(
+        Values.RANDOM, null, format, Map.of(), 0, 0, 9, strings, true, parameters, 1);
   }
 
   @Test
@@ -130,7 +176,7 @@ class RequestGeneratorTest {
     JsonNode json = new ObjectMapper().readTree(Arrays.copyOf(body, jsonBytes));
 
     assertEquals(body.length - jsonBytes, json.at("/inputs/0/parameters/binary_data_size").asInt());
-    assertEquals(5 * (type == Datatype.BYTES ? 12 : type.width()), body.length - jsonBytes);
+    assertEquals(5 * (type == Datatype.BYTES ? 4 + 128 : type.width()), body.length - jsonBytes);
   }
 
   private static InputSettings settings(Values values, Format format) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.FilesRead;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -83,7 +84,7 @@ class TextExamplesTest {
   }
 
   private List<Example> read(ModelMetadata model, Map<String, List<Long>> shapes) {
-    return new ExampleFiles(InputFiles.at(folder), shapes).read(model);
+    return new ExampleFiles(InputFiles.at(folder), shapes, new FilesRead()).read(model);
   }
 
   private static ModelMetadata encoder(String type, long length) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.FilesRead;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -28,7 +29,7 @@ class TraceFileTest {
   void read_headerCommentsAndDisorder_sortedRequests() throws Exception {
     Files.writeString(file, "# a comment\ntime,model,batch\n2.5,b,4\n\n0.25, a \n2.5,b,1\n");
 
-    List<TracedRequest> requests = TraceFile.read(file);
+    List<TracedRequest> requests = TraceFile.read(file, new FilesRead());
 
     assertEquals(
         List.of(
@@ -50,14 +51,15 @@ class TraceFileTest {
 
     TraceFile.write(file, requests);
 
-    assertEquals(requests, TraceFile.read(file));
+    assertEquals(requests, TraceFile.read(file, new FilesRead()));
   }
 
   @Test
   void read_noText_refused() throws Exception {
     Files.write(file, new byte[] {'0', ',', (byte) 0xff, '\n'});
 
-    StatusException refused = assertThrows(StatusException.class, () -> TraceFile.read(file));
+    StatusException refused =
+        assertThrows(StatusException.class, () -> TraceFile.read(file, new FilesRead()));
 
     assertTrue(refused.toString().contains("cannot read the trace"), refused.toString());
   }
@@ -76,7 +78,8 @@ class TraceFileTest {
   void read_badLine_refusedWithItsNumber(String line, String message) throws Exception {
     Files.writeString(file, "0,a\n" + line + "\n");
 
-    StatusException refused = assertThrows(StatusException.class, () -> TraceFile.read(file));
+    StatusException refused =
+        assertThrows(StatusException.class, () -> TraceFile.read(file, new FilesRead()));
 
     assertTrue(refused.toString().contains(message), refused.toString());
   }

@@ -1,0 +1,104 @@
+package io.pipelane.bench.local;
+
+import io.pipelane.config.StatusException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/** Jobs of many iterations, all of which wait in a server's queue from the job's coming on. */
+public final class LocalJobs {
+  private static final double NANOS_PER_SECOND = 1e9;
+
+  private final List<Wanted> wanted;
+  private final List<Course> courses;
+  private final CountDownLatch ended;
+  private final AtomicReference<@Nullable StatusException> failure = new AtomicReference<>();
+
+  /**
+   * A job.
+   *
+   * @param caller asks its model, which no other job has
+   * @param arrivalNanos when it comes, from the beginning
+   */
+  public record Wanted(OpenCaller caller, long arrivalNanos, int iterations) {}
+
+  /**
+   * What became of a job, in seconds from the beginning.
+   *
+   * @param served when its first iteration had ended
+   * @param ended when its last one had
+   */
+  public record Ended(double arrived, double served, double ended) {}
+
+  /** Written by lanes' threads under its own lock, read when all have ended. */
+  private static final class Course {
+    private long firstNanos = Long.MAX_VALUE;
+    private long lastNanos;
+
+    synchronized void answered(long nanos) {
+      firstNanos = Math.min(firstNanos, nanos);
+      lastNanos = Math.max(lastNanos, nanos);
+    }
+
+    synchronized Ended ended(long arrivalNanos) {
+      return new Ended(
+          arrivalNanos / NANOS_PER_SECOND,
+          firstNanos / NANOS_PER_SECOND,
+          lastNanos / NANOS_PER_SECOND);
+    }
+  }
+
+  private LocalJobs(List<Wanted> wanted) {
+    this.wanted = wanted;
+    this.courses = wanted.stream().map(_ -> new Course()).toList();
+    this.ended = new CountDownLatch(wanted.stream().mapToInt(Wanted::iterations).sum());
+  }
+
+  /**
+   * Has jobs come at their times, and waits for their ends.
+   *
+   * @param wanted in the order of their coming
+   * @return what became of each, in the same order
+   * @throws IllegalStateException when an iteration failed
+   */
+  public static List<Ended> run(List<Wanted> wanted) throws InterruptedException {
+    return new LocalJobs(List.copyOf(wanted)).run();
+  }
+
+  private List<Ended> run() throws InterruptedException {
+    long begin = System.nanoTime();
+    for (int job = 0; job < wanted.size(); job++) {
+      Wanted next = wanted.get(job);
+      long due = begin + next.arrivalNanos();
+      for (long early = due - System.nanoTime(); early > 0; early = due - System.nanoTime()) {
+        LockSupport.parkNanos(early);
+      }
+      Course course = courses.get(job);
+      for (int iteration = 0; iteration < next.iterations(); iteration++) {
+        next.caller().ask(OptionalLong.empty(), error -> note(course, begin, error));
+      }
+    }
+    ended.await();
+    StatusException failed = failure.get();
+    if (failed != null) {
+      throw new IllegalStateException("an iteration failed", failed);
+    }
+    List<Ended> ends = new ArrayList<>();
+    for (int job = 0; job < wanted.size(); job++) {
+      ends.add(courses.get(job).ended(wanted.get(job).arrivalNanos()));
+    }
+    return ends;
+  }
+
+  private void note(Course course, long begin, Optional<StatusException> error) {
+    error.ifPresentOrElse(
+        failed -> failure.compareAndSet(null, failed),
+        () -> course.answered(System.nanoTime() - begin));
+    ended.countDown();
+  }
+}

@@ -1,0 +1,35 @@
+package io.pipelane.loadgen.settings;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** How long a part of a test lasts. */
+public sealed interface Span {
+  /** So much time. */
+  record Time(Duration duration) implements Span {
+    /** None at all. */
+    public static final Time NONE = new Time(Duration.ZERO);
+
+    @Override
+    public String toString() {
+      return String.format(Locale.ROOT, "%.1f s", duration.toNanos() / 1e9);
+    }
+  }
+
+  /**
+   * Until so many requests have come to an end, well or not; an attempt to connect that fails
+   * counts as one, so that the part ends also where the server has gone.
+   */
+  record Requests(long count) implements Span {
+    public Requests {
+      if (count < 1) {
+        throw new IllegalArgumentException("the number of requests must be positive: " + count);
+      }
+    }
+
+    @Override
+    public String toString() {
+      return count + " requests";
+    }
+  }
+}
