@@ -186,6 +186,8 @@ public final class ServingDevices implements InferenceService {
               switcher.paddedRows(),
               switcher.estimateError(),
               switcher.preemptions(),
+              switcher.shortRuns(),
+              switcher.sequences(),
               switcher.sharing().overview()));
     }
     return states;
