@@ -10,6 +10,7 @@ import io.pipelane.bench.generator.GeneratorCommand;
 import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.groups.GroupsCommand;
 import io.pipelane.bench.http.HttpCommand;
+import io.pipelane.bench.levers.LeversCommand;
 import io.pipelane.bench.memory.MemoryCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.overhead.OverheadCommand;
@@ -46,6 +47,7 @@ import picocli.CommandLine.Spec;
       GroupingCommand.class,
       GroupsCommand.class,
       HttpCommand.class,
+      LeversCommand.class,
       MemoryCommand.class,
       NoopCommand.class,
       OverheadCommand.class,

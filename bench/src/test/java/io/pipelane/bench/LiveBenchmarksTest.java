@@ -94,6 +94,29 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void levers_areTurnedOffInTurnLiveAndSimulated() throws Exception {
+    JsonNode cases =
+        program
+            .run(
+                "levers",
+                "--model=ppocr-cls,vae",
+                "--copies=2",
+                "--rate=200",
+                "--lever=PIPELINE,READING_IN_PLACE")
+            .at("/cases");
+
+    assertEquals("live: everything on", cases.at("/0/case").asText());
+    assertEquals("live: nothing read in place", cases.at("/2/case").asText());
+    assertEquals("H200: everything on", cases.at("/3/case").asText());
+    assertEquals(5, cases.size());
+    assertTrue(cases.at("/4/stall_to_everything/median").asDouble() > 1, cases.toString());
+    for (JsonNode result : cases) {
+      assertEquals(0, result.at("/failed/median").asInt(), result.toString());
+      assertTrue(result.at("/moved_mb_a_request/median").asDouble() > 0, result.toString());
+    }
+  }
+
+  @Test
   void memory_tellsKindsApartAndDrawsASwitch() throws Exception {
     Path drawing = folder.resolve("switch.svg");
     Path distribution = folder.resolve("distribution.svg");

@@ -14,6 +14,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
@@ -47,13 +48,14 @@ public final class OpenCaller {
   /**
    * Submits a request.
    *
-   * @param end told once, perhaps on a lane's thread, whether there was an answer
+   * @param end told once, perhaps on a lane's thread, where the answer's time went; nothing where
+   *     there was no answer
    */
-  public void ask(Consumer<Boolean> end) {
+  public void ask(Consumer<Optional<InferenceTimings>> end) {
     try {
       service.submit(request, new Answer(end));
     } catch (StatusException e) {
-      end.accept(false);
+      end.accept(Optional.empty());
     }
   }
 
@@ -67,9 +69,9 @@ public final class OpenCaller {
   }
 
   private final class Answer implements ResultHandler {
-    private final Consumer<Boolean> end;
+    private final Consumer<Optional<InferenceTimings>> end;
 
-    Answer(Consumer<Boolean> end) {
+    Answer(Consumer<Optional<InferenceTimings>> end) {
       this.end = end;
     }
 
@@ -80,12 +82,12 @@ public final class OpenCaller {
 
     @Override
     public void completed(InferenceTimings timings) {
-      end.accept(true);
+      end.accept(Optional.of(timings));
     }
 
     @Override
     public void failed(StatusException error) {
-      end.accept(false);
+      end.accept(Optional.empty());
     }
   }
 }

@@ -1,6 +1,7 @@
 package io.pipelane.bench.policies;
 
 import io.pipelane.bench.model.BenchCase;
+import io.pipelane.switcher.simulator.TracedUse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -17,9 +18,6 @@ record PolicyMix(List<Part> parts) {
 
   /** A case and its share of the requests. */
   record Part(BenchCase benchCase, double share, boolean isLong) {}
-
-  /** A request, when it leaves and for which part. */
-  record Arrival(long nanos, int part) {}
 
   /**
    * A mix of the demo's models: short texts and small pictures, and a few large pictures.
@@ -51,17 +49,17 @@ record PolicyMix(List<Part> parts) {
   }
 
   /**
-   * Requests that come independently of each other (Poisson).
+   * Requests that come independently of each other (Poisson), each for a part by its place.
    *
    * @param perSecond of all parts together
    * @param lengthNanos of the whole
    */
-  List<Arrival> arrivals(double perSecond, long lengthNanos, long seed) {
+  List<TracedUse> arrivals(double perSecond, long lengthNanos, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    List<Arrival> arrivals = new ArrayList<>();
+    List<TracedUse> arrivals = new ArrayList<>();
     double nanos = 0;
     while (nanos < lengthNanos) {
-      arrivals.add(new Arrival((long) nanos, part(random.nextDouble())));
+      arrivals.add(new TracedUse((long) nanos, part(random.nextDouble())));
       nanos += random.nextExponential() / perSecond * 1e9;
     }
     return arrivals;

@@ -41,7 +41,7 @@ final class OnlineLoad {
       int request = i;
       caller.ask(
           answered -> {
-            millis[request] = answered ? (System.nanoTime() - due) / 1e6 : Double.NaN;
+            millis[request] = answered.isPresent() ? (System.nanoTime() - due) / 1e6 : Double.NaN;
             ended.countDown();
           });
     }

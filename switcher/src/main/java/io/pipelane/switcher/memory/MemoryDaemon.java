@@ -107,7 +107,7 @@ public final class MemoryDaemon implements AutoCloseable {
             holdings,
             Math.toIntExact(capacityBytes / pages.pageBytes()),
             stalls.pageNanos(),
-            config.halfLife());
+            config);
     this.fetchAhead =
         new FetchAhead(
             pages, device.copies(), memory, hostWeights, idleMoves, staged, this::signal);
