@@ -11,6 +11,7 @@ import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.groups.GroupsCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.levers.LeversCommand;
+import io.pipelane.bench.loads.LoadsCommand;
 import io.pipelane.bench.memory.MemoryCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.overhead.OverheadCommand;
@@ -48,6 +49,7 @@ import picocli.CommandLine.Spec;
       GroupsCommand.class,
       HttpCommand.class,
       LeversCommand.class,
+      LoadsCommand.class,
       MemoryCommand.class,
       NoopCommand.class,
       OverheadCommand.class,

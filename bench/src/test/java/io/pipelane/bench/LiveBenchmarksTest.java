@@ -117,6 +117,20 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void loads_happenWhileTheResidentModelIsAsked() throws Exception {
+    JsonNode cases = program.run("loads", "--resident=ppocr-cls", "--other=vae").at("/cases");
+
+    assertEquals("quiet", cases.at("/0/case").asText());
+    assertEquals(1, cases.at("/0/p99_to_quiet/median").asDouble());
+    assertEquals(0, cases.at("/0/moved_mb_per_s/median").asDouble());
+    assertEquals(4, cases.size());
+    for (JsonNode result : cases) {
+      assertEquals(0, result.at("/failed/median").asInt(), result.toString());
+    }
+    assertTrue(cases.at("/2/loads_per_s/median").asDouble() > 0, cases.toString());
+  }
+
+  @Test
   void memory_tellsKindsApartAndDrawsASwitch() throws Exception {
     Path drawing = folder.resolve("switch.svg");
     Path distribution = folder.resolve("distribution.svg");

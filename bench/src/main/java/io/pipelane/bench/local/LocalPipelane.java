@@ -179,6 +179,11 @@ public final class LocalPipelane implements AutoCloseable {
     server.switcher().warmUp(new ModelVersion(model, 1));
   }
 
+  /** Says that a model will be asked soon; its weights come in while nobody waits for the link. */
+  public void wish(String model) {
+    server.switcher().wish(new ModelVersion(model, 1), Optional.empty());
+  }
+
   /** Who holds what of the device's memory, now. */
   public MemoryOverview memory() {
     return server.switcher().memory();

@@ -39,8 +39,8 @@ public final class OpenLoad {
   @SuppressWarnings("ArrayRecordComponent")
   public record Answered(double[] latencyMillis, double[] stallMillis) {
     /** How many were refused or failed. */
-    public long failed() {
-      return Arrays.stream(latencyMillis).filter(Double::isNaN).count();
+    public int failed() {
+      return (int) Arrays.stream(latencyMillis).filter(Double::isNaN).count();
     }
   }
 

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.time.Duration;
 import java.util.List;
@@ -21,7 +23,7 @@ class IdlePrefetchTest {
       return new ResidencySettings(
           new ResidencyConfig(policy(), Duration.ofMinutes(2), true, idlePrefetch()),
           SegmentProfiles.inMemory(),
-          Optional.empty());
+          Optional.of(new PipelineCosts(LinkModel.line(0, 1e9), 0, 0)));
     }
 
     /** Pages that come by themselves. */
