@@ -67,10 +67,15 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Holdings holdings;
   private final Stalls stalls;
   private final StagedPage staged;
+  private final Pacing pacing;
   private final FetchAhead fetchAhead;
   private final OfflineQuota quota;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
+
+  /** Leases that are open. */
+  private int runs;
+
   private volatile Runnable linkListener = () -> {};
 
   /**
@@ -108,9 +113,10 @@ public final class MemoryDaemon implements AutoCloseable {
             Math.toIntExact(capacityBytes / pages.pageBytes()),
             stalls.pageNanos(),
             config);
+    this.pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
-            pages, device.copies(), memory, hostWeights, idleMoves, staged, this::signal);
+            pages, device.copies(), memory, hostWeights, idleMoves, staged, pacing, this::signal);
   }
 
   /**
@@ -228,6 +234,7 @@ public final class MemoryDaemon implements AutoCloseable {
         makeReady(residency, priority, beforeWaiting);
       }
       residency.leases++;
+      runs++;
       return new Lease(this, residency, nanoClock);
     } finally {
       lock.unlock();
@@ -279,9 +286,12 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   void release(Residency residency) {
+    boolean linkIsFree;
     lock.lock();
     try {
       residency.leases--;
+      runs--;
+      linkIsFree = runs == 0 && pacing.restNanos(nanoClock.getAsLong()) > 0;
       memory.settle(residency);
       stalls.refresh(residency, holdings);
       if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
@@ -290,6 +300,9 @@ public final class MemoryDaemon implements AutoCloseable {
       changed.signalAll();
     } finally {
       lock.unlock();
+    }
+    if (linkIsFree) {
+      linkListener.run();
     }
   }
 
@@ -324,6 +337,7 @@ public final class MemoryDaemon implements AutoCloseable {
     plan.ifPresent(IdleMoves.Planning::solve); // Takes its time, and needs no lock.
     lock.lock();
     try {
+      pacing.begin();
       long now = nanoClock.getAsLong();
       plan.ifPresent(solved -> fetchAhead.follow(solved, now));
       if (!line.isEmpty()) {
@@ -331,7 +345,20 @@ public final class MemoryDaemon implements AutoCloseable {
       }
       List<Residency> upcoming =
           queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
-      return fetchAhead.next(upcoming, now);
+      return fetchAhead.next(upcoming, runs, now);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * How long what {@link #fetchAhead} has held back for the sake of runs will be; 0 when nothing
+   * was. The link's listener is told when the runs have ended.
+   */
+  public long restNanos() {
+    lock.lock();
+    try {
+      return pacing.restNanos(nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }
