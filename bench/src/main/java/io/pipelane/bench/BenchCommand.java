@@ -23,6 +23,7 @@ import io.pipelane.bench.sharing.SharingCommand;
 import io.pipelane.bench.slo.SloCommand;
 import io.pipelane.bench.stall.StallCommand;
 import io.pipelane.bench.switching.SwitchCommand;
+import io.pipelane.bench.tiers.TiersCommand;
 import io.pipelane.bench.trace.TraceCommand;
 import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
@@ -61,6 +62,7 @@ import picocli.CommandLine.Spec;
       SloCommand.class,
       StallCommand.class,
       SwitchCommand.class,
+      TiersCommand.class,
       TraceCommand.class,
       WorkersCommand.class
     })

@@ -131,6 +131,16 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void tiers_bringsAModelInFromDisk() throws Exception {
+    JsonNode cases = program.run("tiers", "--model=ppocr-v4-rec", "--threads=2").at("/cases");
+
+    JsonNode rec = cases.at("/0");
+    assertEquals(2, rec.at("/transfer_to_direct/rounds").size());
+    assertTrue(rec.at("/transfer_to_direct/median").asDouble() > 0, rec.toString());
+    assertTrue(rec.at("/direct_mb_per_s/median").asDouble() > 0, rec.toString());
+  }
+
+  @Test
   void memory_tellsKindsApartAndDrawsASwitch() throws Exception {
     Path drawing = folder.resolve("switch.svg");
     Path distribution = folder.resolve("distribution.svg");
