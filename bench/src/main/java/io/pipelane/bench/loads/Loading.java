@@ -40,14 +40,14 @@ final class Loading implements AutoCloseable {
 
   private void repeat() {
     try {
-      while (!closed) {
+      do {
         switch (scene) {
           case QUIET -> {}
           case AHEAD -> ahead();
           case RUNS -> forRuns();
           case SERVICE -> inService();
         }
-      }
+      } while (!closed);
     } catch (Exception e) {
       failure = e;
     }
@@ -62,7 +62,7 @@ final class Loading implements AutoCloseable {
 
   private void forRuns() {
     for (String model : models) {
-      if (!closed) {
+      if (!closed || loads == 0) {
         server.evict(model);
         server.warmUp(model);
         loads++;
@@ -115,7 +115,7 @@ final class Loading implements AutoCloseable {
   }
 
   /**
-   * Ends with the load under way.
+   * Ends with the load under way, and has all models on the device again.
    *
    * @throws IllegalStateException when one failed
    */
@@ -130,5 +130,6 @@ final class Loading implements AutoCloseable {
     if (failed != null) {
       throw new IllegalStateException("a load failed", failed);
     }
+    models.forEach(server::warmUp);
   }
 }

@@ -13,6 +13,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -43,7 +44,8 @@ final class LoadsRounds {
   /** Measures every scene once. */
   void measure(Duration length, long seed, Results results) throws InterruptedException {
     Samples quiet = new Samples();
-    List<TracedUse> requests = Traffic.ZIPF.requests(1, perSecond, length, seed);
+    List<TracedUse> requests = new ArrayList<>(List.of(new TracedUse(0, 0)));
+    requests.addAll(Traffic.ZIPF.requests(1, perSecond, length, seed));
     for (Scene scene : Scene.values()) {
       TransferCounters before = server.transfers();
       long begin = System.nanoTime();
