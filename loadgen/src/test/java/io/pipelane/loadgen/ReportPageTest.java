@@ -208,7 +208,7 @@ class ReportPageTest {
     for (int run = 0; run < 2; run++) {
       ratio *= answersPerSecond(lost, run) / answersPerSecond(whole, run + 1);
     }
-    String mean = String.format(Locale.ROOT, "%.2f × (", Math.sqrt(ratio));
+    String mean = String.format(Locale.ROOT, "%.2f ×0", Math.sqrt(ratio));
     assertTrue(section(first, "Summary").path("text").asText().contains(mean), mean + first);
   }
 

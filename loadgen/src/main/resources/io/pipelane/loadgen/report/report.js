@@ -117,8 +117,9 @@ function multiple(step, reference, figure) {
     .map(([n, run]) => figure(run.total) / figure(others.get(n).total));
   if (!ratios.length) return "–";
   const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
-  const spread = ` (${number(Math.min(...ratios), 2)} to ${number(Math.max(...ratios), 2)})`;
-  return number(mean, 2) + " ×" + (ratios.length > 1 && isFinite(mean) ? spread : "");
+  if (ratios.length < 2 || !isFinite(mean) || step === reference) return number(mean, 2) + " ×";
+  return node("span", {}, number(mean, 2) + " ×", node("small", {class: "spread"},
+    `${number(Math.min(...ratios), 2)} to ${number(Math.max(...ratios), 2)}`));
 }
 
 function summary() {
@@ -273,7 +274,7 @@ function draw() {
   document.title = title;
   const several = results.some(r => r.steps.length > 1);
   root.replaceChildren(node("h1", {}, title),
-    node("p", {}, results.length > 1 ? "Ratios are to the first one: geometric mean of the runs that both have, smallest to largest." : results[0].steps[0].load
+    node("p", {}, results.length > 1 ? "Ratios are to the first one: geometric mean of the runs that both have, below it smallest to largest." : results[0].steps[0].load
       + (several ? " and other loads" : "")),
     ...notes(), controls, tiles(),
     section("Summary", "Response times count from when a request was meant to leave.",
