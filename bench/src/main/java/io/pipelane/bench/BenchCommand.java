@@ -10,6 +10,8 @@ import io.pipelane.bench.generator.GeneratorCommand;
 import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.groups.GroupsCommand;
 import io.pipelane.bench.http.HttpCommand;
+import io.pipelane.bench.levers.LeversCommand;
+import io.pipelane.bench.loads.LoadsCommand;
 import io.pipelane.bench.memory.MemoryCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.overhead.OverheadCommand;
@@ -21,6 +23,7 @@ import io.pipelane.bench.sharing.SharingCommand;
 import io.pipelane.bench.slo.SloCommand;
 import io.pipelane.bench.stall.StallCommand;
 import io.pipelane.bench.switching.SwitchCommand;
+import io.pipelane.bench.tiers.TiersCommand;
 import io.pipelane.bench.trace.TraceCommand;
 import io.pipelane.bench.workers.WorkersCommand;
 import io.pipelane.loadgen.Subcommand;
@@ -46,6 +49,8 @@ import picocli.CommandLine.Spec;
       GroupingCommand.class,
       GroupsCommand.class,
       HttpCommand.class,
+      LeversCommand.class,
+      LoadsCommand.class,
       MemoryCommand.class,
       NoopCommand.class,
       OverheadCommand.class,
@@ -57,6 +62,7 @@ import picocli.CommandLine.Spec;
       SloCommand.class,
       StallCommand.class,
       SwitchCommand.class,
+      TiersCommand.class,
       TraceCommand.class,
       WorkersCommand.class
     })

@@ -95,6 +95,53 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void levers_areTurnedOffInTurnLiveAndSimulated() throws Exception {
+    JsonNode cases =
+        program
+            .run(
+                "levers",
+                "--model=ppocr-cls,vae",
+                "--copies=2",
+                "--rate=200",
+                "--lever=PIPELINE,READING_IN_PLACE")
+            .at("/cases");
+
+    assertEquals("live: everything on", cases.at("/0/case").asText());
+    assertEquals("live: nothing read in place", cases.at("/2/case").asText());
+    assertEquals("H200: everything on", cases.at("/3/case").asText());
+    assertEquals(5, cases.size());
+    assertTrue(cases.at("/4/stall_to_everything/median").asDouble() > 1, cases.toString());
+    for (JsonNode result : cases) {
+      assertEquals(0, result.at("/failed/median").asInt(), result.toString());
+      assertTrue(result.at("/moved_mb_a_request/median").asDouble() > 0, result.toString());
+    }
+  }
+
+  @Test
+  void loads_happenWhileTheResidentModelIsAsked() throws Exception {
+    JsonNode cases = program.run("loads", "--resident=ppocr-cls", "--other=vae").at("/cases");
+
+    assertEquals("quiet", cases.at("/0/case").asText());
+    assertEquals(1, cases.at("/0/p99_to_quiet/median").asDouble());
+    assertEquals(0, cases.at("/0/moved_mb_per_s/median").asDouble());
+    assertEquals(4, cases.size());
+    for (JsonNode result : cases) {
+      assertEquals(0, result.at("/failed/median").asInt(), result.toString());
+    }
+    assertTrue(cases.at("/2/loads_per_s/median").asDouble() > 0, cases.toString());
+  }
+
+  @Test
+  void tiers_bringsAModelInFromDisk() throws Exception {
+    JsonNode cases = program.run("tiers", "--model=ppocr-v4-rec", "--threads=2").at("/cases");
+
+    JsonNode rec = cases.at("/0");
+    assertEquals(2, rec.at("/transfer_to_direct/rounds").size());
+    assertTrue(rec.at("/transfer_to_direct/median").asDouble() > 0, rec.toString());
+    assertTrue(rec.at("/direct_mb_per_s/median").asDouble() > 0, rec.toString());
+  }
+
+  @Test
   void memory_tellsKindsApartAndDrawsASwitch() throws Exception {
     Path drawing = folder.resolve("switch.svg");
     Path distribution = folder.resolve("distribution.svg");

@@ -21,7 +21,13 @@ public record ResidencyConfig(
             about =
                 "Whether weights are brought in ahead of requests while nobody waits for the link",
             standard = "true")
-        boolean prefetch) {
+        boolean prefetch,
+    @Key(
+            about =
+                "Whether that goes on when no request waits, for models that come often enough to be"
+                    + " worth it; off, it is for waiting requests and for loads",
+            standard = "true")
+        boolean idlePrefetch) {
 
   /** Who gives way when memory is wanted. */
   public enum Policy {

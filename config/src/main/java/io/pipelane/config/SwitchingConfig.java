@@ -4,13 +4,27 @@ package io.pipelane.config;
 public record SwitchingConfig(
     @Key(
             about =
-                "What is moved by one copy: optimal goes by measured times, equal by bytes alone",
+                "What is moved by one copy: optimal goes by measured times, equal by bytes alone;"
+                    + " segment is every segment by itself, whole all that is missing",
             standard = "optimal")
-        Grouping grouping) {
+        Grouping grouping,
+    @Key(
+            about =
+                "Whether a processor reads embedding tables where they lie in host memory instead of"
+                    + " copying them; read when models are imported",
+            standard = "true")
+        boolean readInPlace,
+    @Key(
+            about =
+                "Whether models that differ in their weights alone share sessions and addresses",
+            standard = "true")
+        boolean shareStructures) {
 
   /** What decides which weights are moved by one copy. */
   public enum Grouping {
     OPTIMAL,
-    EQUAL
+    EQUAL,
+    SEGMENT,
+    WHOLE
   }
 }

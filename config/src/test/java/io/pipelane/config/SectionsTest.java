@@ -209,19 +209,22 @@ class SectionsTest {
   @Test
   void residency_defaults() {
     assertEquals(
-        new ResidencyConfig(ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), true),
+        new ResidencyConfig(
+            ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), true, true),
         DEFAULTS.residency());
   }
 
   @Test
   void residency_everyValueChanged() {
     assertEquals(
-        new ResidencyConfig(ResidencyConfig.Policy.GREEDY_DUAL_SIZE, Duration.ofSeconds(30), false),
+        new ResidencyConfig(
+            ResidencyConfig.Policy.GREEDY_DUAL_SIZE, Duration.ofSeconds(30), false, false),
         changed(
                 Map.of(
                     "residency.policy", "greedy-dual-size",
                     "residency.half-life", "30s",
-                    "residency.prefetch", "false"))
+                    "residency.prefetch", "false",
+                    "residency.idle-prefetch", "false"))
             .residency());
   }
 
@@ -410,14 +413,20 @@ class SectionsTest {
 
   @Test
   void switching_defaults() {
-    assertEquals(new SwitchingConfig(SwitchingConfig.Grouping.OPTIMAL), DEFAULTS.switching());
+    assertEquals(
+        new SwitchingConfig(SwitchingConfig.Grouping.OPTIMAL, true, true), DEFAULTS.switching());
   }
 
   @Test
   void switching_everyValueChanged() {
     assertEquals(
-        new SwitchingConfig(SwitchingConfig.Grouping.EQUAL),
-        changed(Map.of("switching.grouping", "equal")).switching());
+        new SwitchingConfig(SwitchingConfig.Grouping.WHOLE, false, false),
+        changed(
+                Map.of(
+                    "switching.grouping", "whole",
+                    "switching.read-in-place", "false",
+                    "switching.share-structures", "false"))
+            .switching());
   }
 
   @Test

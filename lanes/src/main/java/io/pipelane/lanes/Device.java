@@ -44,6 +44,11 @@ public interface Device extends AutoCloseable {
   /** The queue of copies from the host; copies are carried out in the order they are given. */
   CopyEngine copies();
 
+  /** Whether copies take processors and memory bandwidth from what runs, as on the processor. */
+  default boolean copiesSlowRuns() {
+    return false;
+  }
+
   /** Memory that outlives an iteration: session constants. */
   PersistentMemory persistent();
 

@@ -43,6 +43,12 @@ public record ImportedModel(
     return new ImportedModel(version, plan, gatedModel, weights, batches, tenant);
   }
 
+  /** The same with a structure that no other model has. */
+  public ImportedModel unshared() {
+    Plan own = plan.withStructure(plan.structureHash() + "." + version);
+    return new ImportedModel(version, own, gatedModel, weights, buckets, tenant);
+  }
+
   /** The same with an owner. */
   public ImportedModel ofTenant(String owner) {
     return new ImportedModel(version, plan, gatedModel, weights, buckets, owner);

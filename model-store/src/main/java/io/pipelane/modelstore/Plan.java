@@ -101,6 +101,27 @@ public record Plan(
         notes);
   }
 
+  /** The same of a structure that goes by another name. */
+  public Plan withStructure(String name) {
+    return new Plan(
+        name,
+        inputs,
+        outputs,
+        weights,
+        repacked,
+        inPlace,
+        segments,
+        weightBytes,
+        weightChecksum,
+        constantBytes,
+        batchPadding,
+        batching,
+        channelsLast,
+        broughtToHost,
+        repeats,
+        notes);
+  }
+
   /** The size of the file of weights that are read in place. */
   public long inPlaceBytes() {
     return inPlace.isEmpty() ? 0 : inPlace.getLast().end();

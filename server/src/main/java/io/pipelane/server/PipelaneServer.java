@@ -346,7 +346,7 @@ public final class PipelaneServer implements AutoCloseable {
               new CutSettings(
                   settings.leastSegmentForCpu().bytes(),
                   settings.segmentsForCpu(),
-                  !config.workers().usesProcesses(false));
+                  config.switching().readInPlace() && !config.workers().usesProcesses(false));
           case GPU ->
               new CutSettings(settings.leastSegmentForGpu().bytes(), settings.segmentsForGpu());
         };

@@ -349,6 +349,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return sequences.count();
   }
 
+  /** Runs that were made by the threads that brought the requests. */
+  public long shortRuns() {
+    return shortRuns.count();
+  }
+
   /** What has been interrupted so far. */
   public Preemptions preemptions() {
     return threads.preemptions();

@@ -167,6 +167,7 @@ class ShortRunsTest {
     Run here = new Run();
     assertSame(InferenceService.Ticket.ENDED, on.submit(request(model), here));
     assertTrue(here.wasHere());
+    assertTrue(on.shortRuns() > 0);
     assertArrayEquals(expected, here.call.await());
     assertEquals(1, here.call.answers());
   }

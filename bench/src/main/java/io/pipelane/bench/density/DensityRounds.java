@@ -112,7 +112,8 @@ final class DensityRounds {
   }
 
   private static ResidencyConfig residency(Policy policy, boolean prefetch) {
-    return new ResidencyConfig(policy, PipelaneConfig.defaults().residency().halfLife(), prefetch);
+    return new ResidencyConfig(
+        policy, PipelaneConfig.defaults().residency().halfLife(), prefetch, true);
   }
 
   private Plan plan() {

@@ -1,10 +1,9 @@
 package io.pipelane.bench.local;
 
+import io.pipelane.bench.local.OpenCaller.End;
 import io.pipelane.config.StatusException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -80,7 +79,7 @@ public final class LocalJobs {
       }
       Course course = courses.get(job);
       for (int iteration = 0; iteration < next.iterations(); iteration++) {
-        next.caller().ask(OptionalLong.empty(), error -> note(course, begin, error));
+        next.caller().ask(end -> note(course, begin, end));
       }
     }
     ended.await();
@@ -95,10 +94,11 @@ public final class LocalJobs {
     return ends;
   }
 
-  private void note(Course course, long begin, Optional<StatusException> error) {
-    error.ifPresentOrElse(
-        failed -> failure.compareAndSet(null, failed),
-        () -> course.answered(System.nanoTime() - begin));
+  private void note(Course course, long begin, End end) {
+    switch (end) {
+      case End.Answered _ -> course.answered(System.nanoTime() - begin);
+      case End.Failed(StatusException error) -> failure.compareAndSet(null, error);
+    }
     ended.countDown();
   }
 }

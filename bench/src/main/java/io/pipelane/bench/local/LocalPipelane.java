@@ -4,11 +4,15 @@ import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.process.Readiness;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.lanes.calibration.Calibration;
+import io.pipelane.lanes.calibration.CalibrationFile;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.device.DeviceList;
+import io.pipelane.server.device.Processor;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
@@ -84,6 +88,22 @@ public final class LocalPipelane implements AutoCloseable {
     return start(repository, work, settings);
   }
 
+  /**
+   * Measures the processor's link as {@code pipelane devices} does, for servers of this
+   * configuration, unless that was done before.
+   *
+   * @param configuration values by key
+   */
+  public static void calibrate(Path work, Map<String, String> configuration) throws IOException {
+    Map<String, String> values = new HashMap<>(configuration);
+    values.put("repository.cache", work.resolve("cache").toString());
+    PipelaneConfig config = PipelaneConfig.of(values);
+    Calibration _ =
+        new DeviceList(config, System::nanoTime)
+            .cpu(Processor.description())
+            .calibration(new CalibrationFile(config.repository().cache()));
+  }
+
   private static Path copyLibrary(Path work) throws IOException {
     Path library = OrtLibrary.locate(Optional.empty(), work.resolve("cache"));
     Path folder = Files.createDirectories(work.resolve("library"));
@@ -121,7 +141,12 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** A caller that does not wait for answers. */
   public OpenCaller openCaller(AskedModel asked) {
-    return openCaller(asked.model(), inputs(asked));
+    return openCaller(asked, asked.model());
+  }
+
+  /** A caller that asks the same of a model of another name. */
+  public OpenCaller openCaller(AskedModel asked, String name) {
+    return openCaller(name, asked.inputs().apply(server.catalog().resolve(name, null).inputs()));
   }
 
   /** A caller that does not wait for answers. */
@@ -152,6 +177,11 @@ public final class LocalPipelane implements AutoCloseable {
   /** Brings a model's weights onto the device; blocks until they are there. */
   public void warmUp(String model) {
     server.switcher().warmUp(new ModelVersion(model, 1));
+  }
+
+  /** Says that a model will be asked soon; its weights come in while nobody waits for the link. */
+  public void wish(String model) {
+    server.switcher().wish(new ModelVersion(model, 1), Optional.empty());
   }
 
   /** Who holds what of the device's memory, now. */

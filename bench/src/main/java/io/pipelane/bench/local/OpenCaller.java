@@ -14,7 +14,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -46,28 +45,37 @@ public final class OpenCaller {
     request = new InferenceRequest(model, tensors, outputs);
   }
 
-  /**
-   * Submits a request.
-   *
-   * @param end told once, perhaps on a lane's thread, whether there was an answer
-   */
-  public void ask(Consumer<Boolean> end) {
-    ask(OptionalLong.empty(), error -> end.accept(error.isEmpty()));
+  /** What became of a request. */
+  public sealed interface End {
+    /** It has an answer, whose time went where the timings say. */
+    record Answered(InferenceTimings timings) implements End {}
+
+    /** It was refused, or failed. */
+    record Failed(StatusException error) implements End {}
   }
 
   /**
    * Submits a request.
    *
-   * @param deadlineNanos by {@link System#nanoTime}, when its answer is due
-   * @param end told once, perhaps on a lane's thread, why there is no answer, if there is none
+   * @param end told once, perhaps on a lane's thread
    */
-  public void ask(OptionalLong deadlineNanos, Consumer<Optional<StatusException>> end) {
+  public void ask(Consumer<End> end) {
+    ask(OptionalLong.empty(), end);
+  }
+
+  /**
+   * Submits a request that is refused when its answer cannot be there in time.
+   *
+   * @param deadlineNanos by {@link System#nanoTime}, when its answer is due
+   * @param end told once, perhaps on a lane's thread
+   */
+  public void ask(OptionalLong deadlineNanos, Consumer<End> end) {
     InferenceRequest asked =
         new InferenceRequest(request.model(), request.inputs(), request.outputs(), deadlineNanos);
     try {
       service.submit(asked, new Answer(end));
     } catch (StatusException e) {
-      end.accept(Optional.of(e));
+      end.accept(new End.Failed(e));
     }
   }
 
@@ -81,9 +89,9 @@ public final class OpenCaller {
   }
 
   private final class Answer implements ResultHandler {
-    private final Consumer<Optional<StatusException>> end;
+    private final Consumer<End> end;
 
-    Answer(Consumer<Optional<StatusException>> end) {
+    Answer(Consumer<End> end) {
       this.end = end;
     }
 
@@ -94,12 +102,12 @@ public final class OpenCaller {
 
     @Override
     public void completed(InferenceTimings timings) {
-      end.accept(Optional.empty());
+      end.accept(new End.Answered(timings));
     }
 
     @Override
     public void failed(StatusException error) {
-      end.accept(Optional.of(error));
+      end.accept(new End.Failed(error));
     }
   }
 }

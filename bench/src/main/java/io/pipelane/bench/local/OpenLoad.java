@@ -1,9 +1,11 @@
 package io.pipelane.bench.local;
 
+import io.pipelane.bench.local.OpenCaller.End;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.simulator.TracedUse;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
@@ -12,64 +14,71 @@ import org.jspecify.annotations.Nullable;
 
 /** Sends requests at their times, whether earlier ones have been answered or not. */
 public final class OpenLoad {
+  private static final double NANOS_PER_MILLI = 1e6;
+
   private final List<OpenCaller> callers;
-  private final double[] millis;
+  private final List<TracedUse> requests;
+  private final double[] latencyMillis;
+  private final double[] stallMillis;
   private final CountDownLatch ended;
-  private final List<Arrival> arrivals;
   private final AtomicReference<@Nullable StatusException> failure = new AtomicReference<>();
 
   /**
-   * A request.
+   * A load that has not begun.
    *
-   * @param nanos when it leaves, from the beginning
-   * @param caller whose it is
+   * @param callers by model
+   * @param requests in the order of their times
    */
-  public record Arrival(long nanos, int caller) {}
-
-  /** A load that has not begun. */
-  public OpenLoad(List<OpenCaller> callers, List<Arrival> arrivals) {
+  public OpenLoad(List<OpenCaller> callers, List<TracedUse> requests) {
     this.callers = callers;
-    this.arrivals = arrivals;
-    this.millis = new double[arrivals.size()];
-    this.ended = new CountDownLatch(arrivals.size());
+    this.requests = requests;
+    this.latencyMillis = new double[requests.size()];
+    this.stallMillis = new double[requests.size()];
+    this.ended = new CountDownLatch(requests.size());
   }
 
   /**
-   * Sends all and waits for their ends.
+   * What became of requests, in their order; NaN for one that was refused or failed.
    *
-   * @return by request, milliseconds from the time at which it was meant to leave to its answer;
-   *     NaN for one that was refused or failed
+   * @param latencyMillis from the time at which it was meant to leave to its answer
+   * @param stallMillis what its run waited for weights
    */
-  public double[] run() throws InterruptedException {
+  @SuppressWarnings("ArrayRecordComponent")
+  public record Answered(double[] latencyMillis, double[] stallMillis) {
+    /** How many were refused or failed. */
+    public int failed() {
+      return (int) Arrays.stream(latencyMillis).filter(Double::isNaN).count();
+    }
+  }
+
+  /** Sends all and waits for their ends; once. */
+  public Answered run() throws InterruptedException {
     return run(OptionalLong.empty());
   }
 
   /**
-   * Sends all and waits for their ends.
+   * Sends all and waits for their ends; once.
    *
    * @param objectiveNanos from the time at which a request was meant to leave to the one by which
    *     its answer is due; it is refused when it cannot be there by then
-   * @return as {@link #run()}
    */
-  public double[] run(OptionalLong objectiveNanos) throws InterruptedException {
+  public Answered run(OptionalLong objectiveNanos) throws InterruptedException {
     long begin = System.nanoTime();
-    for (int i = 0; i < arrivals.size(); i++) {
-      Arrival arrival = arrivals.get(i);
-      long due = begin + arrival.nanos();
-      long early = due - System.nanoTime();
-      while (early > 0) {
+    for (int i = 0; i < requests.size(); i++) {
+      TracedUse request = requests.get(i);
+      long due = begin + request.nanos();
+      for (long early = due - System.nanoTime(); early > 0; early = due - System.nanoTime()) {
         LockSupport.parkNanos(early);
-        early = due - System.nanoTime();
       }
-      int request = i;
+      int place = i;
       OptionalLong deadline =
           objectiveNanos.isPresent()
               ? OptionalLong.of(due + objectiveNanos.getAsLong())
               : OptionalLong.empty();
-      callers.get(arrival.caller()).ask(deadline, error -> note(request, due, error));
+      callers.get(request.model()).ask(deadline, end -> note(place, due, end));
     }
     ended.await();
-    return millis;
+    return new Answered(latencyMillis, stallMillis);
   }
 
   /**
@@ -86,11 +95,20 @@ public final class OpenLoad {
   }
 
   /** Each place is written once, by whoever ends the request. */
-  private void note(int request, long due, Optional<StatusException> error) {
-    millis[request] = error.isPresent() ? Double.NaN : (System.nanoTime() - due) / 1e6;
-    error
-        .filter(e -> e.status() != Status.UNAVAILABLE && e.status() != Status.DEADLINE_EXCEEDED)
-        .ifPresent(e -> failure.compareAndSet(null, e));
+  private void note(int request, long due, End end) {
+    latencyMillis[request] = Double.NaN;
+    stallMillis[request] = Double.NaN;
+    switch (end) {
+      case End.Answered(var timings) -> {
+        latencyMillis[request] = (System.nanoTime() - due) / NANOS_PER_MILLI;
+        stallMillis[request] = timings.stallNanos() / NANOS_PER_MILLI;
+      }
+      case End.Failed(StatusException error) -> {
+        if (error.status() != Status.UNAVAILABLE && error.status() != Status.DEADLINE_EXCEEDED) {
+          failure.compareAndSet(null, error);
+        }
+      }
+    }
     ended.countDown();
   }
 }

@@ -162,7 +162,7 @@ final class LivePacked {
       copies
           .get(i % copies.size())
           .ask(
-              answered -> {
+              _ -> {
                 millis[number] = (System.nanoTime() - due) / NANOS_PER_MILLI;
                 ended.countDown();
               });

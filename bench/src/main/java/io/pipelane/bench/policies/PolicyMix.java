@@ -1,7 +1,7 @@
 package io.pipelane.bench.policies;
 
-import io.pipelane.bench.local.OpenLoad.Arrival;
 import io.pipelane.bench.model.BenchCase;
+import io.pipelane.switcher.simulator.TracedUse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -49,17 +49,17 @@ record PolicyMix(List<Part> parts) {
   }
 
   /**
-   * Requests that come independently of each other (Poisson); their callers are the parts.
+   * Requests that come independently of each other (Poisson), each for a part by its place.
    *
    * @param perSecond of all parts together
    * @param lengthNanos of the whole
    */
-  List<Arrival> arrivals(double perSecond, long lengthNanos, long seed) {
+  List<TracedUse> arrivals(double perSecond, long lengthNanos, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    List<Arrival> arrivals = new ArrayList<>();
+    List<TracedUse> arrivals = new ArrayList<>();
     double nanos = 0;
     while (nanos < lengthNanos) {
-      arrivals.add(new Arrival((long) nanos, part(random.nextDouble())));
+      arrivals.add(new TracedUse((long) nanos, part(random.nextDouble())));
       nanos += random.nextExponential() / perSecond * 1e9;
     }
     return arrivals;

@@ -3,7 +3,6 @@ package io.pipelane.bench.policies;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OpenCaller;
 import io.pipelane.bench.local.OpenLoad;
-import io.pipelane.bench.local.OpenLoad.Arrival;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
@@ -15,6 +14,7 @@ import io.pipelane.config.SchedulingConfig;
 import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.schedule.QueueSimulator;
+import io.pipelane.switcher.simulator.TracedUse;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,8 +68,9 @@ final class PolicyRounds {
         runtimeVersion = server.runtimeVersion();
         warm(server);
         double perSecond = load * perSecondAndLane;
-        List<Arrival> arrivals = mix.arrivals(perSecond, length.toNanos(), seed + round);
-        Latencies latencies = latencies(arrivals, new OpenLoad(callers(server), arrivals).run());
+        List<TracedUse> arrivals = mix.arrivals(perSecond, length.toNanos(), seed + round);
+        Latencies latencies =
+            latencies(arrivals, new OpenLoad(callers(server), arrivals).run().latencyMillis());
         fifo = fifo == null ? latencies : fifo;
         add(results, policy.toString(), latencies, fifo);
         results.add(
@@ -87,7 +88,7 @@ final class PolicyRounds {
   void simulate(int lanes, double load, Duration simulated, Results results) {
     Latencies fifo = null;
     double perSecond = load * perSecondAndLane;
-    List<Arrival> arrivals = mix.arrivals(perSecond, simulated.toNanos(), seed);
+    List<TracedUse> arrivals = mix.arrivals(perSecond, simulated.toNanos(), seed);
     List<QueueSimulator.Arrival> requests = arrivals.stream().map(this::simulated).toList();
     for (Policy policy : policies) {
       SchedulingConfig config =
@@ -101,9 +102,9 @@ final class PolicyRounds {
     }
   }
 
-  private QueueSimulator.Arrival simulated(Arrival arrival) {
-    String model = mix.parts().get(arrival.caller()).benchCase().model();
-    long runNanos = Math.round(aloneMillis[arrival.caller()] * 1e6);
+  private QueueSimulator.Arrival simulated(TracedUse arrival) {
+    String model = mix.parts().get(arrival.model()).benchCase().model();
+    long runNanos = Math.round(aloneMillis[arrival.model()] * 1e6);
     return new QueueSimulator.Arrival(arrival.nanos(), new ModelVersion(model, 1), runNanos);
   }
 
@@ -131,7 +132,7 @@ final class PolicyRounds {
         .toList();
   }
 
-  private Latencies latencies(List<Arrival> arrivals, double[] millis) {
+  private Latencies latencies(List<TracedUse> arrivals, double[] millis) {
     Latencies latencies = new Latencies(new Samples(), new Samples(), new Samples(), 0);
     int failed = 0;
     for (int i = 0; i < millis.length; i++) {
@@ -139,7 +140,7 @@ final class PolicyRounds {
         failed++;
       } else {
         latencies.all.add(millis[i]);
-        boolean isLong = mix.parts().get(arrivals.get(i).caller()).isLong();
+        boolean isLong = mix.parts().get(arrivals.get(i).model()).isLong();
         (isLong ? latencies.longOnes : latencies.shortOnes).add(millis[i]);
       }
     }

@@ -29,7 +29,7 @@ public record Mix(String label, List<SimulatedModel> models) {
   }
 
   /** Room for a share of all weights, and for the largest model at least. */
-  long memoryBytes(double share, long pageBytes) {
+  public long memoryBytes(double share, long pageBytes) {
     long largest = models.stream().mapToLong(m -> m.plan().weightBytes()).max().orElse(0);
     return Math.max(Math.round(share * bytes()), Math.ceilDiv(largest, pageBytes) * pageBytes);
   }

@@ -30,7 +30,7 @@ record SimulatedDevice(long pageBytes, int lanes, Duration halfLife) {
       long memoryBytes,
       ResidencyConfig.Policy policy,
       boolean prefetch) {
-    ResidencyConfig residency = new ResidencyConfig(policy, halfLife, prefetch);
+    ResidencyConfig residency = new ResidencyConfig(policy, halfLife, prefetch, true);
     SimulatorSettings settings =
         new SimulatorSettings(memoryBytes, pageBytes, lanes, GROUPS, residency);
     return Outcome.of(new Simulator(settings, mix.models(), copied -> {}).replay(requests));

@@ -1,6 +1,7 @@
 package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.local.OpenCaller;
+import io.pipelane.bench.local.OpenCaller.End;
 import io.pipelane.bench.measure.Samples;
 import java.util.Arrays;
 import java.util.List;
@@ -40,8 +41,9 @@ final class OnlineLoad {
       }
       int request = i;
       caller.ask(
-          answered -> {
-            millis[request] = answered ? (System.nanoTime() - due) / 1e6 : Double.NaN;
+          end -> {
+            boolean isAnswered = end instanceof End.Answered;
+            millis[request] = isAnswered ? (System.nanoTime() - due) / 1e6 : Double.NaN;
             ended.countDown();
           });
     }

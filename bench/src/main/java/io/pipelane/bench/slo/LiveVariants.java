@@ -3,12 +3,12 @@ package io.pipelane.bench.slo;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OpenCaller;
 import io.pipelane.bench.local.OpenLoad;
-import io.pipelane.bench.local.OpenLoad.Arrival;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.BenchCase;
 import io.pipelane.bench.model.ModelCopies;
 import io.pipelane.bench.residency.Traffic;
+import io.pipelane.switcher.simulator.TracedUse;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -103,15 +103,12 @@ final class LiveVariants implements AutoCloseable {
    */
   Answers offer(double load, Duration length, double due, long seed) throws InterruptedException {
     double perSecond = load * MILLIS_PER_SECOND / aloneMillis;
-    List<Arrival> arrivals =
-        Traffic.AZURE.requests(callers.size(), perSecond, length, seed).stream()
-            .map(use -> new Arrival(use.nanos(), use.model()))
-            .toList();
-    OpenLoad offered = new OpenLoad(callers, arrivals);
-    double[] millis = offered.run(OptionalLong.of(Math.round(due * 1e6)));
+    List<TracedUse> requests = Traffic.AZURE.requests(callers.size(), perSecond, length, seed);
+    OpenLoad offered = new OpenLoad(callers, requests);
+    double[] millis = offered.run(OptionalLong.of(Math.round(due * 1e6))).latencyMillis();
     offered.requireOnlyRefusals();
     double first = length.toNanos() / 4.0;
-    int counted = (int) arrivals.stream().filter(arrival -> arrival.nanos() >= first).count();
+    int counted = (int) requests.stream().filter(use -> use.nanos() >= first).count();
     return new Answers(
         Arrays.copyOfRange(millis, millis.length - counted, millis.length),
         (length.toNanos() - first) / 1e9);

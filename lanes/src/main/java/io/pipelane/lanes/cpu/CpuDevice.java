@@ -191,6 +191,11 @@ public final class CpuDevice implements SharedDevice {
   }
 
   @Override
+  public boolean copiesSlowRuns() {
+    return true;
+  }
+
+  @Override
   public PersistentMemory persistent() {
     return persistent;
   }

@@ -27,8 +27,10 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * the tier stays within its bound but for a load under way and for leases of entries given up
    * under them.
    *
-   * Mapping a file takes no time, so whoever wants it does it. Filling memory does, and whoever
-   * wants it may hold locks: it reads from disk, and the loader's thread fills memory for the next.
+   * Mapping a file takes no time, so whoever wants it does it, and what is on disk only is read ahead
+   * of the copies (ReadAhead); beyond the bound the mapping goes with the lease. Filling memory takes
+   * time, and whoever wants it may hold locks: it reads from disk, and the loader's thread fills
+   * memory for the next.
    */
   private static final System.Logger LOG = System.getLogger(HostTier.class.getName());
   private static final int WEIGHT_UNIT = 1 << 10;
@@ -137,11 +139,11 @@ public final class HostTier implements HostWeights, AutoCloseable {
       SharedWeights entry = present == null ? fetched(weights) : present;
       if (entry != null && entry.retain()) {
         (present == null ? misses : hits).increment();
-        return new SharedSource(entry);
+        return new SharedSource(entry, loader == null);
       }
     }
     direct.increment();
-    return FileSource.open(weights);
+    return loader == null ? new SharedSource(loaded(weights), true) : FileSource.open(weights);
   }
 
   /** Maps what is missing, or has it loaded in the background and answers null. */
@@ -159,14 +161,19 @@ public final class HostTier implements HostWeights, AutoCloseable {
     return held.get(
         weights,
         file -> {
-          try {
-            SharedWeights fresh = new SharedWeights(hostMemory.load(file));
-            heldBytes.addAndGet(fresh.memory().byteSize());
-            return fresh;
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
+          SharedWeights fresh = loaded(file);
+          heldBytes.addAndGet(fresh.memory().byteSize());
+          return fresh;
         });
+  }
+
+  /** Weights with one user, who has them now. */
+  private SharedWeights loaded(Path file) {
+    try {
+      return new SharedWeights(hostMemory.load(file));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private void loadQuietly(Path weights) {

@@ -15,15 +15,32 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.graph.InPlaceWeight;
 import java.io.IOException;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class PlanFileTest {
   @TempDir Path folder;
+
+  /** Who changes a plan's members raises the format, or the plans of older caches are refused. */
+  @Test
+  void members_areThoseOfTheImportersFormat() {
+    List<String> members =
+        Stream.of(Plan.class, Segment.class, StreamedWeight.class)
+            .flatMap(type -> Stream.of(type.getRecordComponents()))
+            .map(RecordComponent::getName)
+            .toList();
+    assertEquals(
+        "8: structureHash inputs outputs weights repacked inPlace segments weightBytes"
+            + " weightChecksum constantBytes batchPadding batching channelsLast broughtToHost"
+            + " repeats notes offset byteSize layers name type shape offset byteSize segment",
+        Importer.FORMAT + ": " + String.join(" ", members));
+  }
 
   @Test
   void read_whatWasWritten_isEqual() throws IOException {

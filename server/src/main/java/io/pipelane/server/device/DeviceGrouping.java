@@ -17,6 +17,9 @@ final class DeviceGrouping {
 
   private static final Grouping GPU_EQUAL_BYTES = new EqualBytesGrouping(32, 1 << 20);
 
+  private static final Grouping EACH_SEGMENT = new EqualBytesGrouping(Integer.MAX_VALUE, 1);
+  private static final Grouping ALL_AT_ONCE = new EqualBytesGrouping(1, Long.MAX_VALUE);
+
   private DeviceGrouping() {}
 
   /**
@@ -38,6 +41,8 @@ final class DeviceGrouping {
         };
     return switch (wanted) {
       case EQUAL -> equalBytes;
+      case SEGMENT -> EACH_SEGMENT;
+      case WHOLE -> ALL_AT_ONCE;
       case OPTIMAL ->
           costs
               .<Grouping>map(known -> new OptimalGrouping(profiles, known, equalBytes))

@@ -131,7 +131,9 @@ public final class DeviceOpening {
       places.add(place(device, hostTier));
     }
     return new OpenDevices(
-        new ServingDevices(places, hostTier), commonTarget(devices), transferMemory);
+        new ServingDevices(places, hostTier, config.switching().shareStructures()),
+        commonTarget(devices),
+        transferMemory);
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */

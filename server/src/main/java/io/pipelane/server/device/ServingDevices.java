@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 public final class ServingDevices implements InferenceService {
   private final List<Place> places;
   private final HostTier hostTier;
+  private final boolean shareStructures;
   private final DevicePlacement placement;
   private final Map<ModelVersion, Switcher> servedBy = new ConcurrentHashMap<>();
 
@@ -45,7 +46,8 @@ public final class ServingDevices implements InferenceService {
    */
   record Place(String name, Switcher switcher, @Nullable ProcessSessionFactory workers) {}
 
-  ServingDevices(List<Place> places, HostTier hostTier) {
+  ServingDevices(List<Place> places, HostTier hostTier, boolean shareStructures) {
+    this.shareStructures = shareStructures;
     this.places = List.copyOf(places);
     this.hostTier = hostTier;
     this.placement = new DevicePlacement(places.size());
@@ -68,7 +70,7 @@ public final class ServingDevices implements InferenceService {
     Switcher switcher = places.get(placement.place(version, bytes)).switcher;
     try {
       hostTier.prepare(model.weights(), bytes);
-      switcher.register(model, options);
+      switcher.register(shareStructures ? model : model.unshared(), options);
     } catch (RuntimeException | Error e) {
       placement.remove(version);
       throw e;
@@ -186,6 +188,8 @@ public final class ServingDevices implements InferenceService {
               switcher.paddedRows(),
               switcher.estimateError(),
               switcher.preemptions(),
+              switcher.shortRuns(),
+              switcher.sequences(),
               switcher.sharing().overview()));
     }
     return states;

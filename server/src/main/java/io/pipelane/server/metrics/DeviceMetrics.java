@@ -90,6 +90,11 @@ final class DeviceMetrics {
         "pipelane_padded_rows",
         "Rows that batches were filled up with to have a captured shape",
         DeviceState::paddedRows);
+    counter(
+        "pipelane_short_runs",
+        "Runs made by the threads that brought the requests",
+        DeviceState::shortRuns);
+    gauge("pipelane_sequences", "Sequences that have begun and not ended", DeviceState::sequences);
     gauge(
         "pipelane_estimate_error",
         "Median over the latest runs of how far their estimate was off, as a share",

@@ -13,6 +13,8 @@ import io.pipelane.switcher.sharing.SharingOverview;
  * @param paddedRows rows that batches were filled up with, since the start
  * @param estimateError the median of |estimate - actual| / actual over its latest runs
  * @param preemptions what its runs have given way to
+ * @param shortRuns made by the threads that brought the requests, since the start
+ * @param sequences that have begun and not ended
  * @param sharing how online and offline work share it
  */
 public record DeviceState(
@@ -22,4 +24,6 @@ public record DeviceState(
     long paddedRows,
     double estimateError,
     Preemptions preemptions,
+    long shortRuns,
+    int sequences,
     SharingOverview sharing) {}

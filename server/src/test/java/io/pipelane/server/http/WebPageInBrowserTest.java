@@ -85,6 +85,8 @@ class WebPageInBrowserTest {
         0,
         0.12,
         new Preemptions(0, 0, 0, 0),
+        0,
+        0,
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,

@@ -22,13 +22,31 @@ import io.pipelane.switcher.worker.SessionOverview;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 class MetricsTest {
   private static final ModelVersion MODEL = new ModelVersion("a \"b\"", 3);
+
+  private static final DeviceSample BUSY =
+      new DeviceSample(
+          OptionalDouble.of(0.5),
+          OptionalDouble.empty(),
+          OptionalDouble.empty(),
+          OptionalDouble.empty(),
+          OptionalDouble.empty(),
+          OptionalDouble.empty(),
+          OptionalDouble.empty(),
+          OptionalLong.empty(),
+          OptionalLong.empty());
+  private static final Pattern METRIC = Pattern.compile("\\b(nv_inference|pipelane)_[a-z_]+");
 
   private final InferenceStatistics statistics = new InferenceStatistics();
 
@@ -47,13 +65,15 @@ class MetricsTest {
         6,
         0.25,
         new Preemptions(23, 24, 1_500_000_000, 250_000_000),
+        35,
+        36,
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,
             0.75,
             1,
             "a test",
-            DeviceSample.UNKNOWN,
+            BUSY,
             new OfflineGate.Counts(31, 2.5, 1, 33, 34)));
   }
 
@@ -70,6 +90,23 @@ class MetricsTest {
 
   private static void assertLine(List<String> lines, String line) {
     assertTrue(lines.contains(line), () -> line + " is not in\n" + String.join("\n", lines));
+  }
+
+  @Test
+  void dashboard_asksOnlyForWhatIsExported() throws IOException {
+    statistics.begin(MODEL).failed(Status.CANCELLED);
+    RequestAccount answered = statistics.begin(MODEL);
+    answered.decoded(OptionalLong.of(Long.MAX_VALUE));
+    answered.ran(new InferenceTimings(5_000, 2_000_000, 9_000_000));
+    answered.answered();
+    String exported = String.join("\n", scrape());
+    Matcher names = METRIC.matcher(Files.readString(Path.of("../docs/grafana.json")));
+    int found = 0;
+    for (; names.find(); found++) {
+      String name = names.group();
+      assertTrue(exported.contains("\n" + name), name + " is not exported");
+    }
+    assertTrue(found > 30, "the dashboard asks for " + found);
   }
 
   @Test
@@ -128,6 +165,8 @@ class MetricsTest {
     assertLine(lines, "pipelane_queue_requests{device=\"cpu\"} 9.0");
     assertLine(lines, "pipelane_queue_refused_total{device=\"cpu\",reason=\"late\"} 2.0");
     assertLine(lines, "pipelane_batched_requests_total{device=\"cpu\"} 10.0");
+    assertLine(lines, "pipelane_short_runs_total{device=\"cpu\"} 35.0");
+    assertLine(lines, "pipelane_sequences{device=\"cpu\"} 36.0");
     assertLine(lines, "pipelane_padded_rows_total{device=\"cpu\"} 6.0");
     assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
     assertLine(lines, "pipelane_job_rows 30.0");

@@ -59,6 +59,8 @@ class StateSourceTest {
         0,
         0.25,
         new Preemptions(0, 0, 0, 0),
+        0,
+        0,
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,

@@ -33,7 +33,8 @@ final class FetchAhead {
    * once the model is mounted.
    *
    * Queued models come first, in their order, then wishes, then planned prefixes. Pages of the first
-   * two are not taken for each other.
+   * two are not taken for each other. The last two are held back where copies slow runs down
+   * (Pacing), but for wishes whose time is nearly over.
    */
   private final PagePool pages;
   private final CopyEngine copies;
@@ -43,11 +44,13 @@ final class FetchAhead {
   private final StagedPage staged;
   private final Runnable whenOver;
   private final Wishes wishes = new Wishes();
+  private final Pacing pacing;
   private DeviceEvent underWay = Completion.DONE;
 
   /**
    * Fetches nothing yet.
    *
+   * @param pacing of what no request waits for
    * @param whenOver called when a page has arrived, on any thread, without the daemon's lock
    */
   FetchAhead(
@@ -57,6 +60,7 @@ final class FetchAhead {
       HostWeights hostWeights,
       IdleMoves idleMoves,
       StagedPage staged,
+      Pacing pacing,
       Runnable whenOver) {
     this.pages = pages;
     this.copies = copies;
@@ -64,6 +68,7 @@ final class FetchAhead {
     this.hostWeights = hostWeights;
     this.idleMoves = idleMoves;
     this.staged = staged;
+    this.pacing = pacing;
     this.whenOver = whenOver;
   }
 
@@ -71,21 +76,29 @@ final class FetchAhead {
    * Sends for one page, if there is one to send for and the link is idle.
    *
    * @param queued models of requests that wait, the first to run first
+   * @param runs under way
    * @return whether one is on its way now
    */
-  boolean next(List<Residency> queued, long nowNanos) {
+  boolean next(List<Residency> queued, int runs, long nowNanos) {
     if (!underWay.isDone()) {
       return true;
     }
+    pacing.arrived(nowNanos);
     if (memory.copiesUnderWay.get() > 0) {
       return false;
     }
     staged.clear();
     memory.settleAll();
     List<Residency> wished = wishes.open(nowNanos);
-    return fetchFirst(queued, Set.copyOf(queued))
-        || fetchFirst(wished, union(queued, wished))
-        || fetchPlanned(Set.copyOf(queued), nowNanos);
+    boolean sent = fetchFirst(queued, Set.copyOf(queued));
+    if (!sent && (wishes.isUrgent(nowNanos) || !pacing.holdsBack(runs, nowNanos))) {
+      sent =
+          fetchFirst(wished, union(queued, wished)) || fetchPlanned(Set.copyOf(queued), nowNanos);
+    }
+    if (sent) {
+      pacing.sent(nowNanos);
+    }
+    return sent;
   }
 
   /** A plan to be solved without the daemon's lock, and followed. */

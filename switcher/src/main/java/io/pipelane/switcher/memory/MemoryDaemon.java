@@ -67,10 +67,15 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Holdings holdings;
   private final Stalls stalls;
   private final StagedPage staged;
+  private final Pacing pacing;
   private final FetchAhead fetchAhead;
   private final OfflineQuota quota;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
+
+  /** Leases that are open. */
+  private int runs;
+
   private volatile Runnable linkListener = () -> {};
 
   /**
@@ -107,10 +112,11 @@ public final class MemoryDaemon implements AutoCloseable {
             holdings,
             Math.toIntExact(capacityBytes / pages.pageBytes()),
             stalls.pageNanos(),
-            config.halfLife());
+            config);
+    this.pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
-            pages, device.copies(), memory, hostWeights, idleMoves, staged, this::signal);
+            pages, device.copies(), memory, hostWeights, idleMoves, staged, pacing, this::signal);
   }
 
   /**
@@ -227,8 +233,7 @@ public final class MemoryDaemon implements AutoCloseable {
         memory.counters.waits++;
         makeReady(residency, priority, beforeWaiting);
       }
-      residency.leases++;
-      return new Lease(this, residency, nanoClock);
+      return lease(residency);
     } finally {
       lock.unlock();
     }
@@ -253,11 +258,16 @@ public final class MemoryDaemon implements AutoCloseable {
         return null;
       }
       holdings.used(residency.holding, Priority.ONLINE, nanoClock.getAsLong());
-      residency.leases++;
-      return new Lease(this, residency, nanoClock);
+      return lease(residency);
     } finally {
       lock.unlock();
     }
+  }
+
+  private Lease lease(Residency residency) {
+    residency.leases++;
+    runs++;
+    return new Lease(this, residency, nanoClock);
   }
 
   private void makeReady(Residency residency, Priority priority, Runnable beforeWaiting) {
@@ -305,9 +315,12 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   void release(Residency residency) {
+    boolean linkIsFree;
     lock.lock();
     try {
       residency.leases--;
+      runs--;
+      linkIsFree = runs == 0 && pacing.restNanos(nanoClock.getAsLong()) > 0;
       memory.settle(residency);
       stalls.refresh(residency, holdings);
       if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
@@ -316,6 +329,9 @@ public final class MemoryDaemon implements AutoCloseable {
       changed.signalAll();
     } finally {
       lock.unlock();
+    }
+    if (linkIsFree) {
+      linkListener.run();
     }
   }
 
@@ -350,6 +366,7 @@ public final class MemoryDaemon implements AutoCloseable {
     plan.ifPresent(IdleMoves.Planning::solve); // Takes its time, and needs no lock.
     lock.lock();
     try {
+      pacing.begin();
       long now = nanoClock.getAsLong();
       plan.ifPresent(solved -> fetchAhead.follow(solved, now));
       if (!line.isEmpty()) {
@@ -357,7 +374,20 @@ public final class MemoryDaemon implements AutoCloseable {
       }
       List<Residency> upcoming =
           queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
-      return fetchAhead.next(upcoming, now);
+      return fetchAhead.next(upcoming, runs, now);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * How long what {@link #fetchAhead} has held back for the sake of runs will be; 0 when nothing
+   * was. The link's listener is told when the runs have ended.
+   */
+  public long restNanos() {
+    lock.lock();
+    try {
+      return pacing.restNanos(nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }

@@ -15,6 +15,9 @@ final class Wishes {
 
   private static final int MOST = 1_000;
 
+  /** Before this time runs go before wishes. */
+  private static final Duration URGENT = Duration.ofSeconds(5);
+
   private final List<Wish> wishes = new ArrayList<>();
 
   private record Wish(Residency residency, long deadlineNanos) {}
@@ -34,6 +37,11 @@ final class Wishes {
 
   void forget(Residency residency) {
     wishes.removeIf(wish -> wish.residency == residency);
+  }
+
+  /** Whether one of the {@link #open open} ones has to be fulfilled at once. */
+  boolean isUrgent(long nowNanos) {
+    return !wishes.isEmpty() && wishes.getFirst().deadlineNanos - nowNanos < URGENT.toNanos();
   }
 
   /** Those that are not fulfilled, and whose time is not over. */

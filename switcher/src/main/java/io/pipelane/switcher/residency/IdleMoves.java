@@ -1,5 +1,6 @@
 package io.pipelane.switcher.residency;
 
+import io.pipelane.config.ResidencyConfig;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -33,6 +34,7 @@ public final class IdleMoves {
   private final int capacityPages;
   private final double nanosPerPage;
   private final double ratesLastSeconds;
+  private final boolean plans;
   private Deque<Aim> aims = new ArrayDeque<>();
   private long plannedNanos;
   private long plannedUses = -1;
@@ -49,13 +51,15 @@ public final class IdleMoves {
    * Has planned nothing yet.
    *
    * @param nanosPerPage what copying a page takes
-   * @param ratesLast how long rates are expected to stay as they are
+   * @param config whether anything is planned, and how long rates are expected to stay as they are
    */
-  public IdleMoves(Holdings holdings, int capacityPages, double nanosPerPage, Duration ratesLast) {
+  public IdleMoves(
+      Holdings holdings, int capacityPages, double nanosPerPage, ResidencyConfig config) {
     this.holdings = holdings;
     this.capacityPages = capacityPages;
     this.nanosPerPage = nanosPerPage;
-    this.ratesLastSeconds = ratesLast.toNanos() / 1e9;
+    this.ratesLastSeconds = config.halfLife().toNanos() / 1e9;
+    this.plans = config.idlePrefetch() && holdings.policy().plansAhead();
   }
 
   /**
@@ -128,7 +132,7 @@ public final class IdleMoves {
   /** A plan to be solved and {@link #follow followed}, when the latest one is old. */
   public Optional<Planning> due(long nowNanos) {
     boolean fresh = plannedUses >= 0 && nowNanos - plannedNanos < PLAN_LASTS.toNanos();
-    if (fresh || plannedUses == holdings.uses() || !holdings.policy().plansAhead()) {
+    if (fresh || plannedUses == holdings.uses() || !plans) {
       return Optional.empty();
     }
     plannedUses = holdings.uses();

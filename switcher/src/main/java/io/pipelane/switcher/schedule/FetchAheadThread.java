@@ -69,12 +69,17 @@ public final class FetchAheadThread implements AutoCloseable {
       try {
         wishForMissed();
         boolean underWay = daemon.fetchAhead(upcoming.apply(LOOK_AHEAD));
-        LockSupport.parkNanos(this, underWay ? Long.MAX_VALUE : IDLE_NANOS);
+        LockSupport.parkNanos(this, underWay ? Long.MAX_VALUE : pauseNanos());
       } catch (RuntimeException e) { // Requests bring in what they need, and say what is wrong.
         LOG.log(Level.WARNING, "fetching weights ahead failed", e);
         LockSupport.parkNanos(this, IDLE_NANOS);
       }
     }
+  }
+
+  private long pauseNanos() {
+    long rest = daemon.restNanos();
+    return rest > 0 ? Math.min(rest, IDLE_NANOS) : IDLE_NANOS;
   }
 
   private void wishForMissed() {

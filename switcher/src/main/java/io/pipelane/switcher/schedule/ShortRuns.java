@@ -14,6 +14,7 @@ import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,7 @@ public final class ShortRuns {
   private final LongSupplier nanoClock;
   private final ThreadLocal<Boolean> running = ThreadLocal.withInitial(() -> false);
   private final AtomicInteger underWay = new AtomicInteger();
+  private final LongAdder count = new LongAdder();
   private volatile boolean closed;
 
   /**
@@ -126,6 +128,7 @@ public final class ShortRuns {
       worker.run(request, lease, lane, handler, () -> {});
       long nanos = nanoClock.getAsLong() - begin;
       estimates.ran(key, expected, 0, nanos, lease.stallNanos());
+      count.increment();
       answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos));
     } catch (NoSessionRoomException | OutOfDeviceMemoryException e) {
       online.end();
@@ -134,6 +137,11 @@ public final class ShortRuns {
       answer.fail(e);
     }
     return true;
+  }
+
+  /** Runs that were made at once, since the start; for any thread. */
+  public long count() {
+    return count.sum();
   }
 
   /**

@@ -89,7 +89,7 @@ final class SimulatedMemory {
             holdings,
             settings.capacityPages(),
             link.copyNanos(settings.pageBytes()),
-            settings.residency().halfLife());
+            settings.residency());
   }
 
   /** Notes that a run is about to begin. */

@@ -49,6 +49,20 @@ class GroupingTest {
   }
 
   @Test
+  void groups_withoutALeastSize_areTheSegments() {
+    Plan plan = FakeModels.ofBytes("m", 5, 0, 7, 1).plan();
+    List<Group> groups = new EqualBytesGrouping(Integer.MAX_VALUE, 1).groups(plan, 5);
+    assertEquals(List.of(new Group(5, 12), new Group(12, 13)), groups);
+  }
+
+  @Test
+  void groups_ofAllThatIsMissing_areOne() {
+    Plan plan = FakeModels.ofBytes("m", 5, 0, 7, 1).plan();
+    List<Group> groups = new EqualBytesGrouping(1, Long.MAX_VALUE).groups(plan, 5);
+    assertEquals(List.of(new Group(5, 13)), groups);
+  }
+
+  @Test
   void settings_thatCannotBe_areRefused() {
     assertThrows(IllegalArgumentException.class, () -> new EqualBytesGrouping(0, 1));
     assertThrows(IllegalArgumentException.class, () -> new EqualBytesGrouping(1, 0));

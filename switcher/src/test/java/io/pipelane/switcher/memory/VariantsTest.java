@@ -45,6 +45,17 @@ class VariantsTest extends DaemonTest {
   }
 
   @Test
+  void register_unshared_isAnotherStructure() {
+    ImportedModel own =
+        register(FakeModels.variant("own", "shared", 2L * PAGE, 2L * PAGE).unshared());
+    use(one);
+    use(own);
+    use(one);
+    assertEquals(0, daemon.counters().remaps());
+    assertEquals(2, device.openRanges());
+  }
+
+  @Test
   void deregister_oneOfTwo_leavesTheOtherAndItsRange() {
     use(one);
     use(two);

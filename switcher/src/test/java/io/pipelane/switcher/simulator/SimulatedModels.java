@@ -36,7 +36,7 @@ final class SimulatedModels {
         PAGE,
         1,
         new EqualBytesGrouping(1_000, 1),
-        new ResidencyConfig(policy, Duration.ofMinutes(2), prefetch));
+        new ResidencyConfig(policy, Duration.ofMinutes(2), prefetch, true));
   }
 
   /** Requests at equal intervals for one model after another. */

@@ -1,0 +1,43 @@
+package io.pipelane.bench.levers;
+
+import io.pipelane.config.PipelaneConfig;
+import java.util.Map;
+
+/** A part of switching that can be turned off, and how a server's configuration says so. */
+enum Lever {
+  NONE("everything on", "", ""),
+  MEASURED_GROUPS("groups of equal bytes", "switching.grouping", "equal"),
+  GROUPS("a copy for each segment", "switching.grouping", "segment"),
+  PIPELINE("one copy for all, then compute", "switching.grouping", "whole"),
+  PARTIAL_RESIDENCY("whole models, lru", "residency.policy", "lru"),
+  RESIDENCY("nothing stays", "residency.policy", "nothing-stays"),
+  IDLE_PREFETCH("no idle prefetch", "residency.idle-prefetch", "false"),
+  PREFETCH("no prefetch at all", "residency.prefetch", "false"),
+  READING_IN_PLACE("nothing read in place", "switching.read-in-place", "false"),
+  SHARING("no shared structures", "switching.share-structures", "false");
+
+  private final String label;
+  private final String key;
+  private final String off;
+
+  Lever(String label, String key, String off) {
+    this.label = label;
+    this.key = key;
+    this.off = off;
+  }
+
+  /** What is left without it, for people. */
+  String label() {
+    return label;
+  }
+
+  /** What turns it off, by key. */
+  Map<String, String> settings() {
+    return key.isEmpty() ? Map.of() : Map.of(key, off);
+  }
+
+  /** A configuration in which it alone is off. */
+  PipelaneConfig config() {
+    return PipelaneConfig.of(settings());
+  }
+}

@@ -1,0 +1,86 @@
+package io.pipelane.bench.levers;
+
+import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.local.OpenCaller;
+import io.pipelane.bench.local.OpenLoad;
+import io.pipelane.bench.local.OpenLoad.Answered;
+import io.pipelane.bench.report.Results;
+import io.pipelane.bench.residency.Traffic;
+import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.simulator.TracedUse;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/** Has every form of a server answer the same requests, a round at a time. */
+final class LeverRounds {
+  /** Warming up asks otherwise than what is measured. */
+  private static final long WARMING_SEED = 1_000_003;
+
+  private final List<Lever> levers;
+  private final LeverModels models;
+  private final double perSecond;
+  private final Duration warmup;
+  private final Duration length;
+
+  /** Starts a server with a lever off. */
+  interface Servers {
+    LocalPipelane start(Lever lever) throws IOException, InterruptedException;
+  }
+
+  /**
+   * Rounds that have not begun.
+   *
+   * @param levers {@link Lever#NONE} and those that are turned off
+   */
+  LeverRounds(
+      List<Lever> levers, LeverModels models, double perSecond, Duration warmup, Duration length) {
+    this.levers = levers;
+    this.models = models;
+    this.perSecond = perSecond;
+    this.warmup = warmup;
+    this.length = length;
+  }
+
+  /** Measures all levers with requests of a seed. */
+  void measure(int round, long seed, Servers servers, Results results) throws Exception {
+    List<Lever> order = round % 2 == 0 ? levers : levers.reversed();
+    Map<Lever, Figures> figures = new EnumMap<>(Lever.class);
+    for (Lever lever : order) {
+      try (LocalPipelane server = servers.start(lever)) {
+        figures.put(lever, measure(server, seed));
+      }
+    }
+    Figures.addRound(results, "live", figures);
+  }
+
+  private Figures measure(LocalPipelane server, long seed) throws InterruptedException {
+    List<OpenCaller> callers = models.callers(server);
+    warmUp(callers, seed);
+    TransferCounters before = server.transfers();
+    List<TracedUse> requests = requests(length, seed);
+    Answered answered = new OpenLoad(callers, requests).run();
+    TransferCounters after = server.transfers();
+    double megabytes = (moved(after) - moved(before)) / 1e6 / requests.size();
+    return Figures.of(answered.stallMillis(), answered.latencyMillis(), megabytes);
+  }
+
+  /** Has a server answer such requests for a while, and the Java virtual machine compile. */
+  void warmUp(LocalPipelane server) throws InterruptedException {
+    warmUp(models.callers(server), 0);
+  }
+
+  private void warmUp(List<OpenCaller> callers, long seed) throws InterruptedException {
+    new OpenLoad(callers, requests(warmup, seed + WARMING_SEED)).run();
+  }
+
+  private List<TracedUse> requests(Duration span, long seed) {
+    return Traffic.ZIPF.requests(models.count(), perSecond, span, seed);
+  }
+
+  private static long moved(TransferCounters counters) {
+    return counters.bytesLoaded() + counters.bytesFetchedAhead();
+  }
+}

@@ -1,0 +1,163 @@
+package io.pipelane.bench.levers;
+
+import io.pipelane.bench.accelerator.AcceleratorOptions;
+import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.model.AskedModel;
+import io.pipelane.bench.model.AskedModels;
+import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.Results;
+import io.pipelane.bench.residency.RecordedPlans;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench levers}: what each part of switching is worth. */
+@Command(
+    name = "levers",
+    description = {
+      "The same stream of requests for more models than fit into memory, with everything on and with",
+      "each lever of switching off in turn: stalls, bytes moved and latencies, live on the CPU and in",
+      "the simulator on plans recorded on an H200."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class LeversCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private BenchOptions options = new BenchOptions();
+
+  @Option(
+      names = "--model",
+      split = ",",
+      paramLabel = "NAME",
+      description = "Models, or beginnings of cases, the most popular first (${DEFAULT-VALUE}).")
+  private List<String> names =
+      List.of(
+          "minilm-l6-v2 16", "ppocr-v4-rec", "minilm-l6-v2-q 16", "googlenet", "bge-small-en-q 16");
+
+  @Option(
+      names = "--lever",
+      split = ",",
+      paramLabel = "NAME",
+      description =
+          "Of ${COMPLETION-CANDIDATES}, those that are turned off; all unless told otherwise.")
+  private List<Lever> turnedOff = List.of(Lever.values());
+
+  @Option(
+      names = "--copies",
+      paramLabel = "N",
+      description = "Names that each is served under (${DEFAULT-VALUE}).")
+  private int copies = 4;
+
+  @Option(
+      names = "--share",
+      paramLabel = "X",
+      description = "Of all weights that memory has room for (${DEFAULT-VALUE}).")
+  private double share = 0.25;
+
+  @Option(
+      names = "--link",
+      paramLabel = "RATE",
+      description = "Of the CPU device (${DEFAULT-VALUE}).")
+  private String link = "2GB/s";
+
+  @Option(
+      names = "--rate",
+      paramLabel = "R",
+      description = "Requests per second of all models together (${DEFAULT-VALUE}).")
+  private double perSecond = 20;
+
+  @Option(names = "--seed", paramLabel = "N", description = "Of the requests (${DEFAULT-VALUE}).")
+  private long seed = 1;
+
+  @Override
+  public Integer call() throws Exception {
+    if (!(share > 0 && share <= 1) || copies < 1 || !(perSecond > 0)) {
+      throw new IllegalArgumentException(
+          "--share must be above 0 and at most 1, --copies 1 at least, --rate above 0: %s, %d, %s"
+              .formatted(share, copies, perSecond));
+    }
+    List<Lever> levers =
+        Stream.concat(Stream.of(Lever.NONE), turnedOff.stream()).distinct().toList();
+    Path work = options.work();
+    AskedModels found = new AskedModels(work, new AcceleratorOptions(1), null);
+    List<AskedModel> asked = new ArrayList<>();
+    for (String name : names) {
+      asked.add(found.find(name));
+    }
+    String served = asked.stream().map(AskedModel::model).collect(Collectors.joining("-"));
+    Path repository = work.resolve("levers-" + copies + "-" + served);
+    LeverModels models = LeverModels.write(repository, asked, copies);
+    Map<String, String> settings = new HashMap<>();
+    settings.put("device.lanes", "1");
+    settings.put("device.page-size", "1MiB");
+    settings.put("link.bandwidth", link);
+    settings.put("queue.max-requests", "1000000");
+    Console.say(spec, "importing, and measuring the link");
+    LocalPipelane.calibrate(work, settings);
+    LeverRounds rounds =
+        new LeverRounds(levers, models, perSecond, options.warmup(), options.length());
+    settings.put("device.memory", Long.toString(memoryBytes(repository, settings, rounds)));
+    Results results = new Results(LeversColumns.TITLE, LeversColumns.ALL, LeversColumns.NOTES);
+    String[] runtimeVersion = {""};
+    for (int round = 0; round < options.rounds(); round++) {
+      int number = round + 1;
+      rounds.measure(
+          round,
+          seed + round,
+          lever -> {
+            Console.say(spec, "round " + number + ", " + lever.label());
+            LocalPipelane server = start(repository, settings, lever);
+            runtimeVersion[0] = server.runtimeVersion();
+            return server;
+          },
+          results);
+    }
+    Console.say(spec, "simulating");
+    SimulatedLevers simulated = new SimulatedLevers(RecordedPlans.h200());
+    for (int round = 0; round < options.rounds(); round++) {
+      simulated.measure(levers, seed + round, results);
+    }
+    options.publish(
+        spec,
+        results,
+        runtimeVersion[0],
+        Map.of("link", link, "memory", settings.get("device.memory") + " bytes"));
+    return 0;
+  }
+
+  private LocalPipelane start(Path repository, Map<String, String> settings, Lever lever)
+      throws IOException, InterruptedException {
+    Map<String, String> all = new HashMap<>(settings);
+    all.putAll(lever.settings());
+    return LocalPipelane.start(repository, options.work(), all);
+  }
+
+  /** Room for the share, but for the largest model at least in whatever form. */
+  private long memoryBytes(Path repository, Map<String, String> settings, LeverRounds rounds)
+      throws IOException, InterruptedException {
+    Map<String, String> plenty = new HashMap<>(settings);
+    plenty.put("device.memory", "16GiB");
+    long largest;
+    try (LocalPipelane server = start(repository, plenty, Lever.READING_IN_PLACE)) {
+      largest = server.roomForLargest();
+    }
+    try (LocalPipelane server = start(repository, plenty, Lever.NONE)) {
+      rounds.warmUp(server);
+      double all =
+          server.memory().weights().entries().stream().mapToLong(e -> e.weightBytes()).sum();
+      return Math.max(largest, Math.round(share * all));
+    }
+  }
+}

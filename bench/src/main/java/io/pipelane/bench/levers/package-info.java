@@ -1,0 +1,5 @@
+/** What each part of switching is worth: everything on, and each lever off in turn. */
+@NullMarked
+package io.pipelane.bench.levers;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,20 @@
+package io.pipelane.bench.loads;
+
+/** What others do while a resident model is asked. */
+enum Scene {
+  QUIET("quiet"),
+  AHEAD("ten load ahead of requests"),
+  RUNS("ten load for runs that wait"),
+  SERVICE("ten are put in service and load");
+
+  private final String label;
+
+  Scene(String label) {
+    this.label = label;
+  }
+
+  /** For people. */
+  String label() {
+    return label;
+  }
+}

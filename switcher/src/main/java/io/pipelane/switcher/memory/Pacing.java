@@ -1,0 +1,55 @@
+package io.pipelane.switcher.memory;
+
+/**
+ * Holds back what nobody waits for yet, on a device whose copies take processors and memory from
+ * runs: while something runs, one page in {@value #SHARE} times the time that it takes. Guarded by
+ * the daemon's lock.
+ */
+final class Pacing {
+  /** A run is slowed down to a third or so by copies beside it: all in all by an eighth or less. */
+  private static final int SHARE = 16;
+
+  private final boolean copiesSlowRuns;
+  private boolean underWay;
+  private long sentNanos;
+  private long restUntilNanos;
+  private boolean heldBack;
+
+  Pacing(boolean copiesSlowRuns) {
+    this.copiesSlowRuns = copiesSlowRuns;
+  }
+
+  /** Somebody asks for the next page; so far nothing is held back. */
+  void begin() {
+    heldBack = false;
+  }
+
+  /** A page has been sent for. */
+  void sent(long nowNanos) {
+    underWay = true;
+    sentNanos = nowNanos;
+  }
+
+  /** The page that was sent for last has come. */
+  void arrived(long nowNanos) {
+    if (underWay) {
+      underWay = false;
+      restUntilNanos = nowNanos + SHARE * (nowNanos - sentNanos);
+    }
+  }
+
+  /**
+   * Whether the next page has to wait.
+   *
+   * @param runs under way
+   */
+  boolean holdsBack(int runs, long nowNanos) {
+    heldBack = copiesSlowRuns && runs > 0 && nowNanos - restUntilNanos < 0;
+    return heldBack;
+  }
+
+  /** When to ask again for what has been held back; 0 where nothing was. */
+  long restNanos(long nowNanos) {
+    return heldBack ? Math.max(1, restUntilNanos - nowNanos) : 0;
+  }
+}

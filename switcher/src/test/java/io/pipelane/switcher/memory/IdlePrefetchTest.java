@@ -1,0 +1,69 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** A model that is asked again and again is gone though there is room, and nobody waits. */
+class IdlePrefetchTest {
+  abstract static class Evicted extends DaemonTest {
+    abstract boolean idlePrefetch();
+
+    @Override
+    ResidencySettings residency() {
+      return new ResidencySettings(
+          new ResidencyConfig(policy(), Duration.ofMinutes(2), true, idlePrefetch()),
+          SegmentProfiles.inMemory(),
+          Optional.of(new PipelineCosts(LinkModel.line(0, 1e9), 0, 0)));
+    }
+
+    /** Pages that come by themselves. */
+    long pagesFetched() {
+      ImportedModel model = registered("a", 2, 2);
+      for (int i = 0; i < 100; i++) {
+        clock.addAndGet(Duration.ofMillis(100).toNanos());
+        use(model);
+      }
+      daemon.evict(model.version(), 0);
+      while (daemon.fetchAhead(List.of())) {
+        device.completeAll();
+      }
+      return daemon.counters().pagesPlanned();
+    }
+  }
+
+  @Nested
+  class On extends Evicted {
+    @Override
+    boolean idlePrefetch() {
+      return true;
+    }
+
+    @Test
+    void fetch_bringsItIn() {
+      assertEquals(4, pagesFetched());
+    }
+  }
+
+  @Nested
+  class Off extends Evicted {
+    @Override
+    boolean idlePrefetch() {
+      return false;
+    }
+
+    @Test
+    void fetch_doesNothing() {
+      assertEquals(0, pagesFetched());
+    }
+  }
+}
