@@ -10,10 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
 
 /** Each program from its flags to its file, as short as it can be. */
 @Timeout(120)
@@ -31,6 +33,16 @@ class BenchCommandTest {
     assertTrue(
         ServiceLoader.load(Subcommand.class).stream()
             .anyMatch(provider -> provider.type() == BenchCommand.class));
+  }
+
+  @Test
+  void readme_namesEveryProgram() throws Exception {
+    Set<String> programs =
+        new TreeSet<>(new CommandLine(new BenchCommand()).getSubcommands().keySet());
+
+    String expected = "`bin/loadgen bench " + String.join("|", programs) + "`";
+    assertTrue(
+        Files.readString(Path.of("..", "README.md")).contains(expected), "missing: " + expected);
   }
 
   @Test

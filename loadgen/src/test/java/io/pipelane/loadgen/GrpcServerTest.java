@@ -135,14 +135,20 @@ class GrpcServerTest {
   }
 
   @Test
-  void grpc_nobodyListens_isReported() {
-    server.shutdownNow();
-
-    assertEquals(ExitStatus.OTHER.code(), execute("-m m --concurrency 1 --request-count 10"));
+  void grpc_nobodyListens_isReported() throws Exception {
+    try (ClosedPort nobody = new ClosedPort()) {
+      assertEquals(
+          ExitStatus.OTHER.code(),
+          execute(nobody.url().getPort(), "-m m --concurrency 1 --request-count 10"));
+    }
     assertTrue(err.toString().contains("cannot ask grpc://127.0.0.1"), err.toString());
   }
 
   private int execute(String arguments) {
+    return execute(port, arguments);
+  }
+
+  private int execute(int port, String arguments) {
     CommandLine commandLine = Loadgen.commandLine();
     commandLine.setOut(new PrintWriter(out, true));
     commandLine.setErr(new PrintWriter(err, true));

@@ -168,14 +168,12 @@ class LoadRunnerTest {
 
   @Test
   void run_nobodyListens_unavailable() throws Exception {
-    URI nobody;
-    try (ScriptedServer server = new ScriptedServer(_ -> Optional.empty())) {
-      nobody = server.url();
+    try (ClosedPort nobody = new ClosedPort()) {
+      StatusException refused =
+          assertThrows(
+              StatusException.class, () -> LoadRunner.run(test(nobody.url(), TWO_CONNECTIONS, 1)));
+      assertEquals(Status.UNAVAILABLE, refused.status());
     }
-
-    StatusException refused =
-        assertThrows(StatusException.class, () -> LoadRunner.run(test(nobody, TWO_CONNECTIONS, 1)));
-    assertEquals(Status.UNAVAILABLE, refused.status());
   }
 
   private static void await(CountDownLatch latch) {

@@ -10,7 +10,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -398,13 +397,11 @@ class LoadgenTest {
 
   @Test
   void shouldExitWithNinetyNineWhenNothingListens() throws Exception {
-    URI nobody;
-    try (ScriptedServer server = new ScriptedServer(this::serve)) {
-      nobody = server.url();
+    try (ClosedPort nobody = new ClosedPort()) {
+      assertEquals(
+          ExitStatus.OTHER.code(),
+          execute("-u", nobody.url().toString(), "-m", "m", "--concurrency", "1"));
     }
-
-    assertEquals(
-        ExitStatus.OTHER.code(), execute("-u", nobody.toString(), "-m", "m", "--concurrency", "1"));
     assertTrue(err.toString().contains("does the server run?"), err.toString());
   }
 

@@ -6,9 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pipelane.loadgen.report.HtmlReport;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
@@ -49,6 +53,17 @@ class ReportPageTest {
       () => {
         const select = document.querySelector("select");
         select.selectedIndex = 0;
+        select.dispatchEvent(new Event("change"));
+        return (%s)();
+      }"""
+          .formatted(SURVEY);
+
+  /** Chooses a run, and looks again. */
+  private static final String SURVEY_OF_A_RUN =
+      """
+      () => {
+        const select = document.querySelector("select");
+        select.value = "%%d";
         select.dispatchEvent(new Event("change"));
         return (%s)();
       }"""
@@ -162,6 +177,48 @@ class ReportPageTest {
             .asText()
             .contains("The highest load that holds the limit: open loop, 200.0 requests/s (bursts"),
         searched::toString);
+  }
+
+  @Test
+  void compare_lostRound_runsOfOneRoundAreShownTogether() throws Exception {
+    Chromium browser = browser();
+    try (ScriptedServer one = new ScriptedServer(this::serve);
+        ScriptedServer other = new ScriptedServer(this::serve)) {
+      console.run(
+          new CompareCommand(),
+          "-m a --concurrency 1 --rounds 3 --request-count 20 --warmup 0s --json %s %s %s"
+              .formatted(folder, one.url(), other.url()));
+    }
+    Path page = folder.resolve("lost.html");
+    HtmlReport report = new HtmlReport();
+    ObjectNode whole = report.read(folder.resolve("1.json"));
+    ObjectNode lost = report.read(folder.resolve("2.json"));
+    ((ArrayNode) lost.at("/steps/0/runs")).remove(0);
+    lost.withArray("failures").addObject().put("load", "l").put("run", 1).put("reason", "gone");
+    report.write(page, List.of(whole, lost));
+
+    JsonNode first = browser.ask(page, SURVEY_OF_A_RUN.formatted(1));
+    JsonNode third = browser.ask(page, SURVEY_OF_A_RUN.formatted(3));
+
+    assertEquals("[]", first.path("complaints").toString());
+    assertEquals("[3]", first.path("choices").toString());
+    assertSection(first, "Models", "rows", 1);
+    assertSection(third, "Models", "rows", 2);
+    double second = answersPerSecond(lost, 0) / answersPerSecond(whole, 1);
+    double last = answersPerSecond(lost, 1) / answersPerSecond(whole, 2);
+    String ratio =
+        String.format(
+            Locale.ROOT,
+            "%.2f ×%.2f to %.2f",
+            Math.sqrt(second * last),
+            Math.min(second, last),
+            Math.max(second, last));
+    String summary = section(first, "Summary").path("text").asText();
+    assertTrue(summary.contains(ratio), () -> ratio + " in " + summary);
+  }
+
+  private static double answersPerSecond(JsonNode result, int run) {
+    return result.at("/steps/0/runs/" + run + "/total/answers_per_second").asDouble();
   }
 
   private Chromium browser() {

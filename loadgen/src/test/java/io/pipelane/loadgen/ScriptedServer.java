@@ -21,6 +21,7 @@ import java.util.function.Function;
 /** An HTTP/1.1 server whose answers a test decides about; it can also hang up. */
 final class ScriptedServer implements AutoCloseable {
   private final ServerSocket listening;
+  private final Thread accepting;
   private final Function<Request, Optional<String>> script;
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
   final AtomicInteger accepted = new AtomicInteger();
@@ -44,7 +45,7 @@ final class ScriptedServer implements AutoCloseable {
   ScriptedServer(Function<Request, Optional<String>> script) throws IOException {
     this.script = script;
     this.listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-    Thread.ofPlatform().daemon().name("scripted-server").start(this::accept);
+    this.accepting = Thread.ofPlatform().daemon().name("scripted-server").start(this::accept);
   }
 
   static Optional<String> answer(int status, String headers, String body) {
@@ -61,14 +62,18 @@ final class ScriptedServer implements AutoCloseable {
   void stopAccepting() {
     try {
       listening.close();
+      // the port takes connections until the thread has left its accept
+      accepting.join();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 
   @Override
   public void close() throws IOException {
-    listening.close();
+    stopAccepting();
     for (Socket socket : sockets) {
       socket.close();
     }

@@ -67,7 +67,7 @@ public final class ResultJson {
           .put("run", failure.run() + 1)
           .put("reason", failure.reason());
     }
-    RunJson runs = new RunJson(json, context.objective(), context.classes());
+    RunJson runs = new RunJson(json, context);
     var steps = root.putArray("steps");
     for (Step step : experiment.steps()) {
       steps.add(step(step, runs));

@@ -27,16 +27,19 @@ final class RunJson {
   private final ObjectMapper json;
   private final @Nullable Duration objective;
   private final ModelClasses classes;
+  private final long firstSeed;
 
-  RunJson(ObjectMapper json, @Nullable Duration objective, ModelClasses classes) {
+  RunJson(ObjectMapper json, Context context) {
     this.json = json;
-    this.objective = objective;
-    this.classes = classes;
+    this.objective = context.objective();
+    this.classes = context.classes();
+    this.firstSeed = context.seed();
   }
 
   ObjectNode tree(MeasuredRun run) {
     LoadReport report = run.report();
     ObjectNode root = json.createObjectNode();
+    root.put("run", run.seed() - firstSeed + 1);
     root.put("seed", run.seed());
     root.put("window_seconds", seconds(report.window()));
     StabilityReport stability = report.stability();

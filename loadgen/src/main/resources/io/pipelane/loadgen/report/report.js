@@ -14,7 +14,7 @@ const latencyAxis = {label: "latency, ms", log: true, room: 0.04,
   tip: v => number(v) + " ms"};
 
 const loads = [...new Set(results.flatMap(r => r.steps.map(s => s.load)))];
-let load = loads[loads.length - 1], runIndex = 0;
+let load = loads[loads.length - 1], chosenRun;
 const objective = () => results.every(r => r.objective_us === results[0].objective_us)
   && results[0].objective_us ? ms(results[0].objective_us) : undefined;
 
@@ -26,11 +26,22 @@ function alike(result, name, position) {
   return result.steps.find(s => s.load === name) || (common ? undefined : result.steps[position]);
 }
 
-const shown = () => results.map((result, index) => {
+const stepsShown = () => results.map((result, index) => {
   const places = results.map(r => r.steps.findIndex(s => s.load === load));
-  const step = alike(result, load, places.find(place => place >= 0));
-  return step && {result, index, step, run: step.runs[Math.min(runIndex, step.runs.length - 1)]};
-}).filter(s => s);
+  return {result, index, step: alike(result, load, places.find(place => place >= 0))};
+}).filter(item => item.step);
+
+/** Runs by their numbers: those of servers in turn with the same number are of one round. */
+const numbered = step => new Map(step.runs.map((run, i) => [run.run ?? i + 1, run]));
+const runNumbers = () => [...new Set(stepsShown().flatMap(item => [...numbered(item.step).keys()]))]
+  .sort((a, b) => a - b);
+
+/** What is drawn of each result; of one that lacks the chosen run, nothing. */
+function shown() {
+  const numbers = runNumbers(), chosen = numbers.includes(chosenRun) ? chosenRun : numbers[0];
+  return stepsShown().map(item => ({...item, run: numbered(item.step).get(chosen)}))
+    .filter(item => item.run);
+}
 const label = (item, text) => results.length < 2 ? text
   : `${item.result.name}${item.step.load === load ? "" : ", " + item.step.load}: ${text}`;
 
@@ -99,14 +110,26 @@ function interval(estimate, divisor) {
   return number(estimate.mean / divisor) + spread;
 }
 
+/** How many times one step's figures are another's, of the runs that both have: mean, and spread. */
+function multiple(step, reference, figure) {
+  const others = numbered(reference);
+  const ratios = [...numbered(step)].filter(([n]) => others.has(n))
+    .map(([n, run]) => figure(run.total) / figure(others.get(n).total));
+  if (!ratios.length) return "–";
+  const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
+  if (ratios.length < 2 || !isFinite(mean) || step === reference) return number(mean, 2) + " ×";
+  return node("span", {}, number(mean, 2) + " ×", node("small", {class: "spread"},
+    `${number(Math.min(...ratios), 2)} to ${number(Math.max(...ratios), 2)}`));
+}
+
 function summary() {
   const slo = results.some(r => r.objective_us !== undefined);
   const base = results.length > 1;
   const keys = base ? ["p50", "p99"] : ["p50", "p90", "p99", "p99.9"];
   const rows = results.flatMap((result, index) => result.steps.map((step, position) => {
-    const s = step.summary, reference = alike(results[0], step.load, position)?.summary;
+    const s = step.summary, reference = alike(results[0], step.load, position);
     const errors = step.runs.reduce((sum, run) => sum + run.total.errors, 0);
-    const ratio = key => reference ? number(s[key].mean / reference[key].mean, 2) + " ×" : "–";
+    const ratio = figure => reference ? multiple(step, reference, figure) : "–";
     const cells = [named(index, results.length > 1 ? result.name : step.load)];
     if (base) cells.push(step.load);
     cells.push(interval(s.answers_per_second, 1), ...keys.map(key => interval(s[key + "_us"], 1000)),
@@ -114,7 +137,8 @@ function summary() {
     const mean = key => step.runs.reduce((sum, run) => sum + run.total[key], 0) / step.runs.length;
     if (slo) cells.push(...(result.objective_us === undefined ? ["–", "–"]
       : [percent(mean("attainment")), number(mean("goodput"))]));
-    if (base) cells.push(ratio("answers_per_second"), ratio("p50_us"), ratio("p99_us"));
+    if (base) cells.push(...[total => total.answers_per_second,
+      total => total.response_time_us.p50, total => total.response_time_us.p99].map(ratio));
     cells.push([s.stable ? "" : "unstable", s.generator_was_the_bottleneck ? "generator" : ""]
       .filter(t => t).join(", ") || "sound");
     return cells;
@@ -179,9 +203,9 @@ function notes() {
     const who = results.length > 1 ? result.name + ": " : "";
     for (const failure of result.failures || []) made.push(node("div", {class: "note bad"},
       `${who}${failure.load}: run ${failure.run} could not be measured: ${failure.reason}`));
-    for (const step of result.steps) step.runs.forEach((run, i) => {
+    for (const step of result.steps) numbered(step).forEach((run, n) => {
       const where = (result.steps.length > 1 ? step.load + ": " : "")
-        + (step.runs.length > 1 ? `run ${i + 1}: ` : "");
+        + (step.runs.length > 1 || n > 1 ? `run ${n}: ` : "");
       for (const text of run.bottlenecks) made.push(node("div", {class: "note bad"},
         `${who}${where}the load generator was the bottleneck: ${text}`));
       if (run.stability && !run.stability.stable) made.push(node("div", {class: "note warn"},
@@ -241,16 +265,16 @@ function choice(text, options, value, change) {
 }
 
 function draw() {
-  const runs = Math.max(...shown().map(s => s.step.runs.length), 1);
+  const runs = runNumbers();
   const controls = node("div", {class: "controls"},
     loads.length > 1 ? choice("Load", loads.map(l => [l, l]), load, v => { load = v; }) : null,
-    runs > 1 ? choice("Run", [...Array(runs).keys()].map(i => [i, String(i + 1)]), runIndex,
-      v => { runIndex = Number(v); }) : null);
+    runs.length > 1 ? choice("Run", runs.map(n => [n, String(n)]), chosenRun,
+      v => { chosenRun = Number(v); }) : null);
   const title = results.length > 1 ? "Load tests side by side" : "Load test of " + results[0].name;
   document.title = title;
   const several = results.some(r => r.steps.length > 1);
   root.replaceChildren(node("h1", {}, title),
-    node("p", {}, results.length > 1 ? "Ratios are to the first one." : results[0].steps[0].load
+    node("p", {}, results.length > 1 ? "Ratios are to the first one: geometric mean of the runs that both have, below it smallest to largest." : results[0].steps[0].load
       + (several ? " and other loads" : "")),
     ...notes(), controls, tiles(),
     section("Summary", "Response times count from when a request was meant to leave.",
