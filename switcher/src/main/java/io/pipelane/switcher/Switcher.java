@@ -392,7 +392,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   public boolean drain(Duration timeout) {
     queue.close();
     sharing.gate().close();
-    return threads.join(timeout) && shortRuns.close(timeout);
+    return shortRuns.close(timeout) && threads.join(timeout);
   }
 
   /**

@@ -151,11 +151,8 @@ public final class Lanes implements AutoCloseable {
       }
       String job = "iteration " + iterations++;
       act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes, Set.of()))));
+      // Where there is room a lane is opened, so nobody else is in it.
       Lane lane = Objects.requireNonNull(open.get(Objects.requireNonNull(assigned.get(job))));
-      if (lane.busy) { // Another's, that it may share in turns.
-        forget(job);
-        return null;
-      }
       lane.busy = true;
       return leased(lane, job, false);
     } finally {
@@ -209,19 +206,15 @@ public final class Lanes implements AutoCloseable {
     lock.lock();
     try {
       lane.busy = false;
-      forget(job);
+      assigned.remove(job);
+      Departure departure = table.finish(job);
+      departure.closed().ifPresent(id -> parked.add(close(id)));
+      departure.admitted().forEach(this::act);
+      trimParked();
+      changed.signalAll();
     } finally {
       lock.unlock();
     }
-  }
-
-  private void forget(String job) {
-    assigned.remove(job);
-    Departure departure = table.finish(job);
-    departure.closed().ifPresent(id -> parked.add(close(id)));
-    departure.admitted().forEach(this::act);
-    trimParked();
-    changed.signalAll();
   }
 
   boolean grow(Lane lane, String job, long bytes) {

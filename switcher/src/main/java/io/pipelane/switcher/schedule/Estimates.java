@@ -40,9 +40,9 @@ public final class Estimates {
     return times.usualNanos(key);
   }
 
-  /** Whether a few runs are known, and the usual one takes less than that. */
-  boolean isKnownBelow(RunKey key, long nanos) {
-    return times.leastNanos(key) > 0 && times.usualNanos(key) < nanos;
+  /** The usual time of a run, without its stall; 0 until a few have run. */
+  long knownNanos(RunKey key) {
+    return times.knownNanos(key);
   }
 
   /** The median of the latest runs' times, without stalls; 0 until a few have been seen. */

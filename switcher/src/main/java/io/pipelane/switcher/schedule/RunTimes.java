@@ -55,6 +55,12 @@ final class RunTimes {
     return known == null ? 0 : (long) known.mean;
   }
 
+  /** The usual time; 0 until a few have run, unlike {@link #usualNanos}. */
+  long knownNanos(RunKey key) {
+    @Nullable Times known = times.getIfPresent(key);
+    return known == null || known.least == 0 ? 0 : (long) known.mean;
+  }
+
   /** What it takes at least; 0 until a few have run. */
   long leastNanos(RunKey key) {
     @Nullable Times known = times.getIfPresent(key);

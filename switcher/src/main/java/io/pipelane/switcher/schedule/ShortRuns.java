@@ -87,22 +87,24 @@ public final class ShortRuns {
       return false;
     }
     RunKey key = RunKey.of(request);
-    if (!estimates.isKnownBelow(key, longestNanos) || !worker.runsAtOnce(request.model())) {
+    long expected = estimates.knownNanos(key);
+    if (expected == 0 || expected >= longestNanos || !worker.runsAtOnce(request.model())) {
       return false;
     }
     underWay.incrementAndGet();
     running.set(true);
     try {
-      return !closed && runWithoutWaiting(request, key, handler);
+      return !closed && runWithoutWaiting(request, key, expected, handler);
     } finally {
       running.set(false);
       underWay.decrementAndGet();
     }
   }
 
-  private boolean runWithoutWaiting(InferenceRequest request, RunKey key, ResultHandler handler) {
+  private boolean runWithoutWaiting(
+      InferenceRequest request, RunKey key, long expected, ResultHandler handler) {
     long begin = nanoClock.getAsLong();
-    if (request.isLate(begin + estimates.executionNanos(key))) {
+    if (request.isLate(begin + expected)) {
       return false;
     }
     try (@Nullable Lease lease = daemon.tryAcquire(request.model())) {
@@ -110,7 +112,7 @@ public final class ShortRuns {
         return false;
       }
       try (@Nullable LaneLease lane = lanes.tryEnter(estimates.ephemeralBytes(key))) {
-        return lane != null && runInLane(request, key, lease, lane, handler, begin);
+        return lane != null && runInLane(request, key, expected, lease, lane, handler, begin);
       }
     }
   }
@@ -118,11 +120,11 @@ public final class ShortRuns {
   private boolean runInLane(
       InferenceRequest request,
       RunKey key,
+      long expected,
       Lease lease,
       LaneLease lane,
       ResultHandler handler,
       long begin) {
-    long expected = estimates.executionNanos(key);
     Answer answer = new Answer(request.model(), online.begin(handler));
     try {
       worker.run(request, lease, lane, handler, () -> {});
