@@ -23,8 +23,10 @@ import org.jspecify.annotations.Nullable;
 /** One inference on its way from a decoded request to an answer. */
 final class InferRun implements ResultHandler {
   /*
-   * Threads, one after another: the event loop submits; a lane's thread places outputs and reports the end; the event loop encodes (large JSON: a codec
-   * thread) and answers. `outputs` and `stallNanos` are the lane's until it hands over to the event loop.
+   * Threads, one after another: the event loop submits; a lane's thread, or the event loop itself
+   * where the run is short, places outputs and reports the end; the event loop encodes (large JSON: a
+   * codec thread) and answers. `outputs` are written by whoever runs until it hands over to the event
+   * loop.
    *
    * References: `call` holds the inputs' buffers until the handler has been told the end, because
    * the service reads them until then, even when the client is long gone. Outputs belong to this
