@@ -300,7 +300,9 @@ class Http2Test {
   @Test
   void drain_answersWhatRuns() throws Exception {
     EchoService service = EchoService.holding();
-    HttpServer server = start(service);
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.loading.complete(null); // What is loaded before the drain begins is answered, too.
+    HttpServer server = start(Transport.AUTO, Backends.of(catalog, service));
     try (Http2Client client = new Http2Client(server.address())) {
       Http2Client.Stream stream = client.post("/v2/models/echo/infer", echo("1"));
       await(service, 1);
