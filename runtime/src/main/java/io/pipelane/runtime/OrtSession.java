@@ -19,7 +19,13 @@ import java.util.stream.Collectors;
  * an {@link IoBinding} of its own.
  */
 public final class OrtSession implements AutoCloseable {
+  /*
+   * ONNX Runtime looks whether a domain is known to the process, and adds it, without a lock: of
+   * two first sessions one would be refused. So the first is built alone, once for the process.
+   */
   private static final System.Logger LOG = System.getLogger(OrtSession.class.getName());
+  private static final Object FIRST = new Object();
+  private static volatile boolean gateDomainKnown;
 
   private final OrtEnvironment environment;
   private final ExecutionProvider provider;
@@ -81,16 +87,31 @@ public final class OrtSession implements AutoCloseable {
             entry.getValue().address());
       }
       MemorySegment out = arena.allocate(JAVA_LONG);
-      api.call(
-          OrtApi.CREATE_SESSION,
-          environment.address(),
-          arena.allocateFrom(model.toString()).address(),
-          options,
-          out.address());
+      create(environment, arena.allocateFrom(model.toString()), options, out);
       return described(environment, out.get(JAVA_LONG, 0), settings);
     } finally {
       api.invoke(OrtApi.RELEASE_SESSION_OPTIONS, options);
     }
+  }
+
+  private static void create(
+      OrtEnvironment environment, MemorySegment model, long options, MemorySegment out) {
+    if (gateDomainKnown) {
+      createAtOnce(environment, model, options, out);
+      return;
+    }
+    synchronized (FIRST) {
+      createAtOnce(environment, model, options, out);
+      gateDomainKnown = true;
+    }
+  }
+
+  private static void createAtOnce(
+      OrtEnvironment environment, MemorySegment model, long options, MemorySegment out) {
+    environment
+        .api()
+        .call(
+            OrtApi.CREATE_SESSION, environment.address(), model.address(), options, out.address());
   }
 
   /** Takes over a native session, which ends when it has something that cannot be served. */
