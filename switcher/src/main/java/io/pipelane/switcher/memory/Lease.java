@@ -86,6 +86,11 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     segmentsAhead = ahead;
   }
 
+  /** Who says when the run may compute. */
+  public RunControl control() {
+    return control;
+  }
+
   @Override
   public int segmentsAhead() {
     return segmentsAhead;

@@ -15,6 +15,12 @@ public interface RunControl {
         public Elsewhere computesElsewhere(StopWord word) {
           return () -> {};
         }
+
+        @Override
+        public void leave() {}
+
+        @Override
+        public void retake() {}
       };
 
   /** The run comes to a segment, which waits for this to return. */
@@ -26,4 +32,10 @@ public interface RunControl {
    * @param word stops it there, until what is returned is closed
    */
   Elsewhere computesElsewhere(StopWord word);
+
+  /** The run is about to wait for what a paused one may have, which goes on meanwhile. */
+  void leave();
+
+  /** It has what it waited for; returns when it may compute. */
+  void retake();
 }

@@ -168,8 +168,9 @@ final class Turn implements RunControl {
     }
   }
 
-  /** Gives the turn up, if the thread has one: it is about to wait for what others may have. */
-  void leave() {
+  /** Gives the turn up, if the thread has one. */
+  @Override
+  public void leave() {
     turns.lock.lock();
     try {
       if (held) {
@@ -198,7 +199,8 @@ final class Turn implements RunControl {
   }
 
   /** Waits for a turn, if the thread has none. */
-  void retake() {
+  @Override
+  public void retake() {
     hasMemory();
     turns.lock.lock();
     try {

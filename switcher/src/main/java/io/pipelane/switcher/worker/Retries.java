@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.memory.RunControl;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -26,6 +27,10 @@ final class Retries {
    * is quarantined. One whose run hung is known by name, and keeps nobody else waiting. A run that
    * was lost for another's sake makes no suspect, and does not count: the same may befall it a few
    * times more, as others are not stopped at once.
+   *
+   * Who has the lock may be paused for one that wants it. So whoever waits for the lock leaves its
+   * turn to others meanwhile, and takes it again once it has the lock; if it is paused then, those
+   * who have a turn have the lock already or wait for it without one.
    */
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
@@ -43,17 +48,18 @@ final class Retries {
    * Does something with a model, once more when its worker process is lost.
    *
    * @param late whether nobody waits for it any more; it is not done once more then
+   * @param control left while the work waits for others
    * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when it is lost again, or
    *     the model is quarantined
    */
-  void attempt(ModelVersion model, BooleanSupplier late, Runnable work) {
+  void attempt(ModelVersion model, BooleanSupplier late, RunControl control, Runnable work) {
     int lostForOthers = 0;
     boolean retried = false;
     while (true) {
       requireTrusted(model); // Others of its runs may have been first.
       @Nullable Blame suspicion = suspects.get(model);
       try {
-        attemptOnce(suspicion != null && suspicion != Blame.NAMED, work);
+        attemptOnce(suspicion != null && suspicion != Blame.NAMED, control, work);
         suspects.remove(model);
         return;
       } catch (StatusException e) {
@@ -77,8 +83,8 @@ final class Retries {
     }
   }
 
-  private void attemptOnce(boolean alone, Runnable work) {
-    Lock lock = alone ? aloneIfPossible() : shared();
+  private void attemptOnce(boolean alone, RunControl control, Runnable work) {
+    Lock lock = alone ? aloneIfPossible(control) : shared(control);
     try {
       work.run();
     } finally {
@@ -86,20 +92,35 @@ final class Retries {
     }
   }
 
-  private Lock shared() {
+  private Lock shared(RunControl control) {
     Lock lock = runs.readLock();
-    lock.lock();
+    if (runs.hasQueuedThreads() || !lock.tryLock()) {
+      control.leave();
+      lock.lock();
+      control.retake();
+    }
     return lock;
   }
 
   /** Waits for the runs under way, but not for long. */
-  private Lock aloneIfPossible() {
+  private Lock aloneIfPossible(RunControl control) {
     Lock lock = runs.writeLock();
+    control.leave();
+    boolean alone = hasInTime(lock);
+    if (!alone) {
+      lock = runs.readLock();
+      lock.lock();
+    }
+    control.retake();
+    return lock;
+  }
+
+  private static boolean hasInTime(Lock lock) {
     try {
-      return lock.tryLock(LONGEST_CLEARING_NANOS, TimeUnit.NANOSECONDS) ? lock : shared();
+      return lock.tryLock(LONGEST_CLEARING_NANOS, TimeUnit.NANOSECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      return shared();
+      return false;
     }
   }
 

@@ -145,6 +145,7 @@ public final class SessionWorker implements Worker {
     retries.attempt(
         request.model(),
         () -> request.isLate(nanoClock.getAsLong()),
+        lease.control(),
         () -> runOnce(model, request, lease, lane, handler, placed));
   }
 

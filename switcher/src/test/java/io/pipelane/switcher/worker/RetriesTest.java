@@ -7,9 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.StopWord;
+import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.memory.RunControl;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -39,6 +42,7 @@ class RetriesTest {
     retries.attempt(
         model,
         () -> false,
+        RunControl.NONE,
         () -> {
           if (attempts.incrementAndGet() <= until) {
             throw lost(Blame.ALONE);
@@ -97,6 +101,7 @@ class RetriesTest {
                 retries.attempt(
                     MODEL,
                     () -> false,
+                    RunControl.NONE,
                     () -> {
                       attempts.incrementAndGet();
                       throw thrown;
@@ -124,6 +129,7 @@ class RetriesTest {
     retries.attempt(
         model,
         () -> false,
+        RunControl.NONE,
         () -> {
           if (own.incrementAndGet() == 1) {
             bothLost.countDown();
@@ -141,6 +147,7 @@ class RetriesTest {
     retries.attempt(
         model,
         () -> false,
+        RunControl.NONE,
         () -> {
           attempts.incrementAndGet();
           if (left.hasNext()) {
@@ -186,6 +193,7 @@ class RetriesTest {
                 retries.attempt(
                     MODEL,
                     () -> true,
+                    RunControl.NONE,
                     () -> {
                       attempts.incrementAndGet();
                       throw lost(Blame.ALONE);
@@ -209,6 +217,7 @@ class RetriesTest {
                   retries.attempt(
                       MODEL,
                       () -> false,
+                      RunControl.NONE,
                       () -> {
                         if (own.incrementAndGet() == 1) {
                           throw lost(Blame.UNKNOWN);
@@ -222,13 +231,66 @@ class RetriesTest {
           threads.submit(
               () -> {
                 otherWaits.countDown();
-                retries.attempt(OTHER, () -> false, othersDone::incrementAndGet);
+                retries.attempt(OTHER, () -> false, RunControl.NONE, othersDone::incrementAndGet);
               });
       suspect.get(10, TimeUnit.SECONDS);
       other.get(10, TimeUnit.SECONDS);
     }
     assertEquals(0, seenBySuspect.get());
     assertEquals(1, othersDone.get());
+  }
+
+  @Test
+  void attempt_waitsForASuspectThatIsPausedForIt_leavesItsTurnMeanwhile() throws Exception {
+    CountDownLatch suspectRuns = new CountDownLatch(1);
+    LeftAndTaken other = new LeftAndTaken();
+    AtomicInteger own = new AtomicInteger();
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      Future<?> suspect =
+          threads.submit(
+              () ->
+                  retries.attempt(
+                      MODEL,
+                      () -> false,
+                      RunControl.NONE,
+                      () -> {
+                        if (own.incrementAndGet() == 1) {
+                          throw lost(Blame.UNKNOWN);
+                        }
+                        suspectRuns.countDown();
+                        await(other.left);
+                      }));
+      await(suspectRuns);
+      Future<?> waits = threads.submit(() -> retries.attempt(OTHER, () -> false, other, () -> {}));
+      suspect.get(10, TimeUnit.SECONDS);
+      waits.get(10, TimeUnit.SECONDS);
+    }
+    assertEquals(0, other.taken.getCount());
+  }
+
+  /** A turn that is left and taken again once. */
+  private static final class LeftAndTaken implements RunControl {
+    final CountDownLatch left = new CountDownLatch(1);
+    final CountDownLatch taken = new CountDownLatch(1);
+
+    @Override
+    public void leave() {
+      left.countDown();
+    }
+
+    @Override
+    public void retake() {
+      assertEquals(0, left.getCount());
+      taken.countDown();
+    }
+
+    @Override
+    public void beforeSegment(int segment) {}
+
+    @Override
+    public Elsewhere computesElsewhere(StopWord word) {
+      return () -> {};
+    }
   }
 
   private static void await(CountDownLatch latch) {
