@@ -37,8 +37,11 @@ final class Retries {
   /** Losses for which others are to blame that one request bears. */
   private static final int PATIENCE = 4;
 
-  /** How long a suspect may keep new runs waiting for those under way to end. */
-  private static final long LONGEST_CLEARING_NANOS = 1_000_000_000;
+  /**
+   * How long a suspect may keep new runs waiting for those under way to end: some starts of workers,
+   * which the suspects before it may have lost.
+   */
+  private static final long LONGEST_CLEARING_NANOS = 5_000_000_000L;
 
   private final Map<ModelVersion, Blame> suspects = new ConcurrentHashMap<>();
   private final Map<ModelVersion, String> quarantined = new ConcurrentHashMap<>();
