@@ -38,8 +38,8 @@ final class Retries {
   private static final int PATIENCE = 4;
 
   /**
-   * How long a suspect may keep new runs waiting for those under way to end: some starts of workers,
-   * which the suspects before it may have lost.
+   * How long a suspect may keep new runs waiting for those under way to end: some starts of
+   * workers, which the suspects before it may have lost.
    */
   private static final long LONGEST_CLEARING_NANOS = 5_000_000_000L;
 
