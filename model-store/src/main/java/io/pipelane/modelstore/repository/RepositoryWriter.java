@@ -15,6 +15,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
@@ -79,17 +80,40 @@ public final class RepositoryWriter {
     }
   }
 
+  /**
+   * Keeps files that came with a request to load a model, in the repository's layout.
+   *
+   * @param files by their paths in the model's folder, like {@code 1/model.onnx}
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for names that are not allowed, {@link
+   *     Status#TOO_LARGE} beyond the limit, {@link Status#UNAVAILABLE} when nothing can be written
+   */
+  public CarriedModel carry(String model, Map<String, byte[]> files) {
+    requireName(model);
+    long bytes = files.values().stream().mapToLong(file -> file.length).sum();
+    if (bytes > limit.bytes()) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "the files of %s have %d bytes, more than repository.upload-limit, %s"
+              .formatted(model, bytes, limit));
+    }
+    return CarriedModel.write(root.resolve(newName()), model, files);
+  }
+
   private String newName() {
     return DRAFT + HexFormat.of().toHexDigits(names.nextLong());
   }
 
   private Path target(ModelVersion version) {
-    if (!ModelName.isOne(version.model())) {
+    requireName(version.model());
+    return folder(version).resolve(Long.toString(version.version()));
+  }
+
+  private static void requireName(String model) {
+    if (!ModelName.isOne(model)) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
-          "\"%s\" is no name of a model: %s".formatted(version.model(), ModelName.FORM));
+          "\"%s\" is no name of a model: %s".formatted(model, ModelName.FORM));
     }
-    return folder(version).resolve(Long.toString(version.version()));
   }
 
   private Path folder(ModelVersion version) {

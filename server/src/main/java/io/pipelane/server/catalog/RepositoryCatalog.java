@@ -1,11 +1,14 @@
 package io.pipelane.server.catalog;
 
+import static java.util.stream.Collectors.joining;
+
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.modelstore.repository.CarriedModel;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
@@ -20,10 +23,12 @@ import io.pipelane.server.catalog.VersionEntry.Refused;
 import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.server.device.ServingDevices;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -41,15 +46,22 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    *
    * A queued first import finds the version as the scan left it, Importing, or else does nothing: a
    * load or an unload has been there before it.
+   *
+   * `carried` is changed under the model's `operation` lock.
    */
   private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
+
+  private static final String NO_FILES =
+      "files that come with a load are not taken here; start the server with repository.upload,"
+          + " or put them into the repository and load the model by name";
 
   private final Repository repository;
   private final Optional<RepositoryWriter> writer;
   private final Importer importer;
   private final ServingDevices devices;
   private final CatalogThreads threads;
+  private final Map<String, CarriedModel> carried = new ConcurrentHashMap<>();
   private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
   private volatile boolean scanned;
 
@@ -197,7 +209,43 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private void loadNow(String name, LoadOptions options) {
     Optional<TritonConfig> config = options.config().map(json -> TritonConfig.ofJson(json, name));
-    RepositoryScan scan = repository.scan(name, config);
+    if (options.files().isEmpty()) {
+      load(name, repository.scan(name, config), null, options.within());
+      return;
+    }
+    CarriedModel files =
+        writer
+            .orElseThrow(() -> new StatusException(Status.UNIMPLEMENTED, NO_FILES))
+            .carry(name, options.files());
+    boolean kept = false;
+    try {
+      RepositoryScan scan = files.repository().scan(name, config);
+      if (scan.registered().isEmpty()) {
+        throw new StatusException(Status.INVALID_ARGUMENT, noVersion(options, scan));
+      }
+      kept = true;
+      load(name, scan, files, options.within());
+    } finally {
+      if (!kept) {
+        files.close();
+      }
+    }
+  }
+
+  private static String noVersion(LoadOptions options, RepositoryScan scan) {
+    return "no version is among the files "
+        + options.files().keySet()
+        + "; name them like 1/model.onnx"
+        + scan.problems().stream().map(problem -> "; " + problem.reason()).collect(joining());
+  }
+
+  /**
+   * Does with a model what a scan of it says.
+   *
+   * @param files where its files lie, if they came with the load; kept until the next one
+   */
+  private void load(
+      String name, RepositoryScan scan, @Nullable CarriedModel files, Optional<Duration> within) {
     List<Registered> found = scan.registered();
     List<String> problems = scan.problems().stream().map(Problem::reason).toList();
     if (found.isEmpty() && problems.isEmpty()) {
@@ -208,11 +256,20 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model(name),
         model -> {
           update(model, name, found, problems);
+          keep(name, files);
           if (threads.isStopping()) {
             throw CatalogThreads.stopped();
           }
-          devices.wish(model.resolve(null).version(), options.within());
+          devices.wish(model.resolve(null).version(), within);
         });
+  }
+
+  /** Keeps the files of a model's last load instead of those before them. */
+  private void keep(String name, @Nullable CarriedModel files) {
+    @Nullable CarriedModel before = files == null ? carried.remove(name) : carried.put(name, files);
+    if (before != null) {
+      before.close();
+    }
   }
 
   private void update(
@@ -386,5 +443,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   public void close() {
     stop();
     threads.await();
+    carried.values().forEach(CarriedModel::close);
   }
 }

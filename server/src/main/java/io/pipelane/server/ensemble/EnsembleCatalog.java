@@ -150,7 +150,7 @@ public final class EnsembleCatalog implements ModelCatalog {
     return CompletableFuture.supplyAsync(() -> repository.ensemble(name), loads)
         .thenCompose(
             declared -> {
-              if (declared.isEmpty()) {
+              if (declared.isEmpty() || !options.files().isEmpty()) {
                 ensembles.remove(name);
                 return models.load(name, options);
               }

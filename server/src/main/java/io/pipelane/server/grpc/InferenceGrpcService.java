@@ -55,6 +55,7 @@ import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.shared.RegionSpec;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -214,13 +215,13 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
           Map<String, ModelRepositoryParameter> parameters = request.getParametersMap();
-          check(parameters);
           LoadOptions options =
-              new LoadOptions(
+              RepositoryRequests.options(
                   Optional.ofNullable(parameters.get("deadline"))
                       .map(deadline -> RepositoryRequests.deadline(deadline.getInt64Param())),
                   Optional.ofNullable(parameters.get("config"))
-                      .map(ModelRepositoryParameter::getStringParam));
+                      .map(ModelRepositoryParameter::getStringParam),
+                  files(parameters));
           return backend.catalog().load(request.getModelName(), options);
         },
         RepositoryModelLoadResponse.getDefaultInstance());
@@ -235,7 +236,6 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
-          check(request.getParametersMap());
           return backend.catalog().unload(request.getModelName());
         },
         RepositoryModelUnloadResponse.getDefaultInstance());
@@ -310,8 +310,17 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         SystemSharedMemoryUnregisterResponse.getDefaultInstance());
   }
 
-  private static void check(Map<String, ModelRepositoryParameter> parameters) {
-    parameters.keySet().forEach(RepositoryRequests::checkParameter);
+  private static Map<String, byte[]> files(Map<String, ModelRepositoryParameter> parameters) {
+    Map<String, byte[]> files = new HashMap<>();
+    parameters.forEach(
+        (name, value) -> {
+          if (name.startsWith(RepositoryRequests.FILE)) {
+            files.put(
+                name.substring(RepositoryRequests.FILE.length()),
+                value.getBytesParam().toByteArray());
+          }
+        });
+    return files;
   }
 
   private static <T> void answer(StreamObserver<T> observer, Supplier<T> answer) {

@@ -1,5 +1,6 @@
 package io.pipelane.server.protocol;
 
+import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.netty.buffer.ByteBuf;
@@ -9,12 +10,17 @@ import io.pipelane.server.catalog.LoadOptions;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 
 /** Decodes the bodies of the repository extension's calls; an empty body is a plain call. */
 public final class RepositoryRequests {
   /** A day. */
   private static final long MOST_MICROS = 86_400_000_000L;
+
+  /** What the names of parameters begin with that are files; the file's path follows. */
+  public static final String FILE = "file:";
 
   private RepositoryRequests() {}
 
@@ -49,10 +55,11 @@ public final class RepositoryRequests {
   }
 
   /**
-   * How a body asks for a model to be loaded: the parameters {@code deadline}, in microseconds, and
-   * {@code config}, a {@code ModelConfig} as JSON in a string.
+   * How a body asks for a model to be loaded: the parameters {@code deadline}, in microseconds,
+   * {@code config}, a {@code ModelConfig} as JSON in a string, and {@code file:PATH}, files of the
+   * model in base 64.
    *
-   * @throws StatusException when the body is no object, or asks for what is not served
+   * @throws StatusException when the body is no object, or a parameter is not of its form
    */
   public static LoadOptions load(ByteBuf body) {
     if (!body.isReadable()) {
@@ -95,16 +102,50 @@ public final class RepositoryRequests {
     }
     Optional<Duration> deadline = Optional.empty();
     Optional<String> config = Optional.empty();
+    Map<String, byte[]> files = new HashMap<>();
     for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
-      checkParameter(name);
       parser.nextToken();
       switch (name) {
         case "deadline" -> deadline = Optional.of(readDeadline(parser));
         case "config" -> config = Optional.of(readConfig(parser));
-        default -> parser.skipChildren();
+        default -> {
+          if (name.startsWith(FILE)) {
+            files.put(name.substring(FILE.length()), readFile(parser, name));
+          } else {
+            parser.skipChildren();
+          }
+        }
       }
     }
-    return new LoadOptions(deadline, config);
+    return options(deadline, config, files);
+  }
+
+  /**
+   * How a model is to be loaded.
+   *
+   * @param files by their paths in the model's folder
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for files without a configuration, as
+   *     the protocol has it
+   */
+  public static LoadOptions options(
+      Optional<Duration> within, Optional<String> config, Map<String, byte[]> files) {
+    if (!files.isEmpty() && config.isEmpty()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "files come with a configuration only: add the parameter config, \"{}\" for none");
+    }
+    return new LoadOptions(within, config, Map.copyOf(files));
+  }
+
+  private static byte[] readFile(JsonParser parser, String name) throws IOException {
+    if (parser.currentToken() != JsonToken.VALUE_STRING) {
+      throw Json.wrong(parser, "parameters." + Json.shorten(name), "a file in base 64");
+    }
+    try {
+      return parser.getBinaryValue();
+    } catch (JsonParseException e) {
+      throw Json.wrong(parser, "parameters." + Json.shorten(name), "a file in base 64");
+    }
   }
 
   private static String readConfig(JsonParser parser) throws IOException {
@@ -137,21 +178,5 @@ public final class RepositoryRequests {
               .formatted(MOST_MICROS, micros));
     }
     return Duration.of(micros, ChronoUnit.MICROS);
-  }
-
-  /**
-   * Checks the name of a parameter of a load or unload request.
-   *
-   * @throws StatusException {@link Status#UNIMPLEMENTED} for a file that comes along
-   */
-  public static void checkParameter(String name) {
-    if (name.startsWith("file:")) {
-      throw new StatusException(
-          Status.UNIMPLEMENTED,
-          "parameter \""
-              + Json.shorten(name)
-              + "\" is not served; put the file into the repository, by PUT"
-              + " /v2/repository/models/{model}/versions/{version} for instance, and load it by name");
-    }
   }
 }

@@ -28,6 +28,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -158,16 +159,75 @@ class RepositoryCatalogTest {
     try (PipelaneServer server = start()) {
       server.imports().join();
       String config = "{\"max_batch_size\": 8, \"model_warmup\": [{\"name\": \"w\"}]}";
-      server.catalog().load("small", new LoadOptions(Optional.empty(), Optional.of(config))).join();
+      server.catalog().load("small", withConfig(config)).join();
       ModelVersion version = server.catalog().resolve("small", null).version();
       assertEquals(8, server.catalog().declared(version).message().getMaxBatchSize());
-      Throwable refused =
-          failure(
-              server.catalog().load("small", new LoadOptions(Optional.empty(), Optional.of("{"))));
+      Throwable refused = failure(server.catalog().load("small", withConfig("{")));
       assertTrue(String.valueOf(refused.getMessage()).contains("configuration"));
       assertEquals(State.READY, entry(server, "small").state());
       server.catalog().load("small").join();
       assertEquals(0, server.catalog().declared(version).message().getMaxBatchSize());
+    }
+  }
+
+  private static LoadOptions withConfig(String config) {
+    return new LoadOptions(Optional.empty(), Optional.of(config), Map.of());
+  }
+
+  private static LoadOptions withFiles(Map<String, byte[]> files) {
+    return new LoadOptions(Optional.empty(), Optional.of("{}"), files);
+  }
+
+  @Test
+  void load_withFiles_standsUntilTheNextLoad() throws Exception {
+    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
+    Map<String, byte[]> files = Map.of("3/model.onnx", Files.readAllBytes(file));
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      catalog.load("small", withFiles(files)).join();
+      assertEquals(3, catalog.resolve("small", null).version().version());
+      assertThrows(StatusException.class, () -> catalog.resolve("small", "1"));
+      catalog.load("small", withFiles(files)).join();
+      assertEquals(1, drafts());
+      catalog.load("elsewhere", withFiles(files)).join();
+      assertEquals(3, catalog.resolve("elsewhere", null).version().version());
+      assertEquals(2, drafts());
+      catalog.load("small").join();
+      assertEquals(1, catalog.resolve("small", null).version().version());
+      assertEquals(1, drafts());
+      server.switcher().verify();
+    }
+    assertEquals(0, drafts());
+  }
+
+  @Test
+  void load_withFilesThatAreNone_leavesTheModelAsItIs() throws Exception {
+    byte[] bytes = {1, 2, 3};
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      for (String path : List.of("../1/model.onnx", "/etc/x", "..", "", "model.txt", "1\\m")) {
+        StatusException refused = failure(catalog.load("small", withFiles(Map.of(path, bytes))));
+        assertEquals(Status.INVALID_ARGUMENT, refused.status(), path);
+      }
+      catalog.load("small", withFiles(Map.of("1/model.onnx", bytes))).join();
+      assertEquals(State.READY, entry(server, "small").state());
+      assertEquals(
+          Status.INVALID_ARGUMENT,
+          failure(catalog.load("../x", withFiles(Map.of("1/m", bytes)))).status());
+      assertEquals(1, drafts());
+    }
+    try (PipelaneServer server = start()) {
+      StatusException refused =
+          failure(server.catalog().load("small", withFiles(Map.of("1/model.onnx", bytes))));
+      assertEquals(Status.UNIMPLEMENTED, refused.status());
+    }
+  }
+
+  private long drafts() throws IOException {
+    try (Stream<Path> files = Files.list(repository)) {
+      return files.filter(file -> file.getFileName().toString().startsWith(".")).count();
     }
   }
 

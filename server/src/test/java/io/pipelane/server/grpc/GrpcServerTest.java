@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -167,6 +168,10 @@ class GrpcServerTest {
       conversation.catalog.loading.complete(null);
       RepositoryModelLoadRequest load =
           RepositoryModelLoadRequest.newBuilder().setModelName("echo").build();
+      ModelRepositoryParameter file =
+          ModelRepositoryParameter.newBuilder()
+              .setBytesParam(ByteString.copyFromUtf8("abc"))
+              .build();
       assertEquals(0, client.repositoryModelLoad(load).getSerializedSize());
       assertEquals(
           Code.NOT_FOUND,
@@ -175,22 +180,25 @@ class GrpcServerTest {
                   client.repositoryModelUnload(
                       RepositoryModelUnloadRequest.newBuilder().setModelName("x").build())));
       assertEquals(
-          Code.UNIMPLEMENTED,
+          Code.INVALID_ARGUMENT,
           code(
               () ->
                   client.repositoryModelLoad(
-                      load.toBuilder()
-                          .putParameters(
-                              "file:1/model.onnx", ModelRepositoryParameter.getDefaultInstance())
-                          .build())));
+                      load.toBuilder().putParameters("file:1/model.onnx", file).build())));
       ModelRepositoryParameter config =
           ModelRepositoryParameter.newBuilder().setStringParam("{}").build();
       assertEquals(
           0,
           client
-              .repositoryModelLoad(load.toBuilder().putParameters("config", config).build())
+              .repositoryModelLoad(
+                  load.toBuilder()
+                      .putParameters("config", config)
+                      .putParameters("file:1/model.onnx", file)
+                      .build())
               .getSerializedSize());
-      assertEquals(List.of("load echo", "unload x", "load echo as {}"), conversation.catalog.calls);
+      assertEquals(
+          List.of("load echo", "unload x", "load echo as {} with 1/model.onnx 3"),
+          conversation.catalog.calls);
     }
   }
 

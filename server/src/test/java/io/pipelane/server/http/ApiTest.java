@@ -265,12 +265,23 @@ class ApiTest {
   }
 
   @Test
-  void load_withFile_isUnimplementedAndNamesTheWay() {
-    String body = "{\"parameters\":{\"config\":\"{}\",\"file:1/model.onnx\":\"AAAA\"}}";
-    Reply reply = post("/v2/repository/models/a/load", body);
-    assertEquals(501, reply.status());
-    assertTrue(reply.text().contains("PUT"), reply.text());
-    assertEquals(List.of(), catalog.calls);
+  void load_withFiles_passesThemOn() {
+    catalog.loading.complete(null);
+    String file = "\"file:1/model.onnx\":\"AAECAw==\"";
+    String body = "{\"parameters\":{\"config\":\"{}\"," + file + "}}";
+    assertEquals(200, post("/v2/repository/models/a/load", body).status());
+    assertEquals(List.of("load a as {} with 1/model.onnx 4"), catalog.calls);
+    Reply alone = post("/v2/repository/models/a/load", "{\"parameters\":{" + file + "}}");
+    assertEquals(400, alone.status());
+    assertTrue(alone.text().contains("config"), alone.text());
+    for (String wrong : List.of("7", "\"*\"", "{}")) {
+      Reply reply =
+          post(
+              "/v2/repository/models/a/load",
+              "{\"parameters\":{\"config\":\"{}\",\"file:1/m\":" + wrong + "}}");
+      assertEquals(400, reply.status());
+      assertTrue(reply.text().contains("file:1/m"), reply.text());
+    }
   }
 
   @Test

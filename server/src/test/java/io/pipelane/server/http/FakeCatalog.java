@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A catalogue of models whose outputs are their inputs, named {@code x -> y_x}. */
@@ -149,7 +150,11 @@ public final class FakeCatalog implements ModelCatalog {
         "load "
             + name
             + options.within().map(soon -> " within " + soon).orElse("")
-            + options.config().map(config -> " as " + config).orElse(""));
+            + options.config().map(config -> " as " + config).orElse("")
+            + options.files().entrySet().stream()
+                .map(file -> " with " + file.getKey() + " " + file.getValue().length)
+                .sorted()
+                .collect(Collectors.joining()));
     return loading;
   }
 
