@@ -117,6 +117,11 @@ final class CatalogModel {
     return snapshot.versions;
   }
 
+  /** Whether there is nothing to say of it. */
+  boolean isEmpty() {
+    return snapshot.versions.isEmpty() && snapshot.problem.isEmpty();
+  }
+
   String problem() {
     return snapshot.problem;
   }

@@ -98,10 +98,9 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
             .collect(
                 Collectors.groupingBy(
                     Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
-    problems.forEach(
-        (name, reasons) -> exclusively(model(name), model -> model.problem(joined(reasons))));
+    problems.forEach((name, reasons) -> exclusively(name, model -> model.problem(joined(reasons))));
     IgnoredKeys.warn(scan.registered());
-    scan.registered().forEach(found -> exclusively(model(found.version()), announce(found)));
+    scan.registered().forEach(found -> exclusively(found.version().model(), announce(found)));
     scanned = true;
     return CompletableFuture.allOf(
         scan.registered().stream()
@@ -124,10 +123,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       return;
     }
     exclusively(
-        model(found.version()),
+        found.version().model(),
         model -> {
           if (model.versions().get(found.version().version()) instanceof Importing) {
-            bringIn(model, found);
+            Optional<StatusException> _ = bringIn(model, found); // The index tells.
           }
         });
   }
@@ -178,13 +177,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   private void deleteNow(RepositoryWriter from, ModelVersion version) {
-    CatalogModel known = models.get(version.model());
-    if (known == null) {
-      from.delete(version);
-      return;
-    }
     exclusively(
-        known,
+        version.model(),
         model -> {
           if (model.versions().containsKey(version.version())) {
             takeOut(model, version);
@@ -192,7 +186,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           from.delete(version);
           model.remove(version.version());
           if (model.versions().isEmpty()) {
-            models.remove(version.model());
+            model.problem("");
           }
         });
   }
@@ -210,23 +204,22 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private void loadNow(String name, LoadOptions options) {
     Optional<TritonConfig> config = options.config().map(json -> TritonConfig.ofJson(json, name));
     if (options.files().isEmpty()) {
-      load(name, repository.scan(name, config), null, options.within());
+      exclusively(
+          name, model -> load(model, name, repository.scan(name, config), null, options.within()));
       return;
     }
     CarriedModel files =
         writer
             .orElseThrow(() -> new StatusException(Status.UNIMPLEMENTED, NO_FILES))
             .carry(name, options.files());
-    boolean kept = false;
     try {
       RepositoryScan scan = files.repository().scan(name, config);
       if (scan.registered().isEmpty()) {
         throw new StatusException(Status.INVALID_ARGUMENT, noVersion(options, scan));
       }
-      kept = true;
-      load(name, scan, files, options.within());
+      exclusively(name, model -> load(model, name, scan, files, options.within()));
     } finally {
-      if (!kept) {
+      if (!carried.containsValue(files)) {
         files.close();
       }
     }
@@ -240,28 +233,32 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   /**
-   * Does with a model what a scan of it says.
+   * Does with a model what a scan of it says; what comes of that is seen before another operation
+   * begins.
    *
    * @param files where its files lie, if they came with the load; kept until the next one
+   * @throws StatusException why a version is refused; what was in service stays so
    */
   private void load(
-      String name, RepositoryScan scan, @Nullable CarriedModel files, Optional<Duration> within) {
+      CatalogModel model,
+      String name,
+      RepositoryScan scan,
+      @Nullable CarriedModel files,
+      Optional<Duration> within) {
     List<Registered> found = scan.registered();
     List<String> problems = scan.problems().stream().map(Problem::reason).toList();
-    if (found.isEmpty() && problems.isEmpty()) {
-      known(name);
+    if (found.isEmpty() && problems.isEmpty() && model.isEmpty()) {
+      throw unknown(name);
     }
-    // What comes of this load is seen before another operation begins.
-    exclusively(
-        model(name),
-        model -> {
-          update(model, name, found, problems);
-          keep(name, files);
-          if (threads.isStopping()) {
-            throw CatalogThreads.stopped();
-          }
-          devices.wish(model.resolve(null).version(), within);
-        });
+    Optional<StatusException> refused = update(model, name, found, problems);
+    keep(name, files);
+    if (threads.isStopping()) {
+      throw CatalogThreads.stopped();
+    }
+    if (refused.isPresent()) {
+      throw refused.get();
+    }
+    devices.wish(model.resolve(null).version(), within);
   }
 
   /** Keeps the files of a model's last load instead of those before them. */
@@ -272,13 +269,23 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     }
   }
 
-  private void update(
+  /** Returns why something is refused; nothing is taken out of service then. */
+  private Optional<StatusException> update(
       CatalogModel model, String name, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
     IgnoredKeys.warn(found);
-    found.forEach(version -> bringIn(model, version));
+    Optional<StatusException> refused =
+        found.stream()
+            .map(version -> bringIn(model, version))
+            .flatMap(Optional::stream)
+            .toList()
+            .stream()
+            .findFirst();
     if (!problems.isEmpty()) {
-      return; // What cannot be read takes nothing out of service.
+      return Optional.of(new StatusException(Status.INVALID_ARGUMENT, joined(problems)));
+    }
+    if (refused.isPresent()) {
+      return refused;
     }
     List<Long> gone =
         model.versions().keySet().stream()
@@ -291,15 +298,16 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (model.versions().isEmpty()) {
       model.problem("its folder is no longer in the repository");
     }
+    return Optional.empty();
   }
 
   @Override
   public CompletableFuture<Void> unload(String name) {
-    CatalogModel known = known(name);
+    CatalogModel _ = known(name);
     return threads.operate(
         () ->
             exclusively(
-                known,
+                name,
                 model -> {
                   for (long version : model.versions().keySet()) {
                     takeOut(model, new ModelVersion(name, version));
@@ -307,17 +315,28 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                 }));
   }
 
-  private static void exclusively(CatalogModel model, Consumer<CatalogModel> action) {
-    model.operation.lock();
-    try {
-      action.accept(model);
-    } finally {
-      model.operation.unlock();
+  /** Does something with a model, which is made if need be, and forgotten if nothing is left. */
+  private void exclusively(String name, Consumer<CatalogModel> action) {
+    boolean done = false;
+    while (!done) {
+      CatalogModel model = model(name);
+      model.operation.lock();
+      try {
+        if (models.get(name) == model) { // Somebody may have deleted its last version meanwhile.
+          done = true;
+          action.accept(model);
+        }
+      } finally {
+        if (model.isEmpty()) {
+          models.remove(name, model);
+        }
+        model.operation.unlock();
+      }
     }
   }
 
-  /** Imports a version, or finds that it has been, and puts it in service. */
-  private void bringIn(CatalogModel model, Registered found) {
+  /** Imports a version, or finds that it has been, and puts it in service, unless it is refused. */
+  private Optional<StatusException> bringIn(CatalogModel model, Registered found) {
     ModelVersion version = found.version();
     VersionEntry before = model.versions().get(version.version());
     try {
@@ -343,10 +362,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       } else {
         replace(model, current, next);
       }
+      return Optional.empty();
     } catch (StatusException e) {
-      refuse(model, version, e);
+      return refuse(model, version, e);
     } catch (RuntimeException | Error e) {
-      refuse(model, version, new StatusException(Status.INTERNAL, "importing it failed: " + e, e));
+      return refuse(
+          model, version, new StatusException(Status.INTERNAL, "importing it failed: " + e, e));
     }
   }
 
@@ -389,12 +410,14 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   /** A version that is in service stays so when what would replace it is refused. */
-  private static void refuse(CatalogModel model, ModelVersion version, StatusException cause) {
+  private static Optional<StatusException> refuse(
+      CatalogModel model, ModelVersion version, StatusException cause) {
     Level level = cause.status() == Status.CANCELLED ? Level.DEBUG : Level.WARNING;
     LOG.log(level, "{0} is refused: {1}", version, cause.getMessage());
     if (!(model.versions().get(version.version()) instanceof Ready)) {
       model.put(version.version(), new Refused(cause));
     }
+    return Optional.of(cause);
   }
 
   private void takeOut(CatalogModel model, ModelVersion version) {
@@ -408,13 +431,13 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private CatalogModel known(String name) {
     CatalogModel model = models.get(name);
     if (model == null) {
-      throw new StatusException(Status.NOT_FOUND, "there is no model \"" + name + "\"");
+      throw unknown(name);
     }
     return model;
   }
 
-  private CatalogModel model(ModelVersion version) {
-    return model(version.model());
+  private static StatusException unknown(String name) {
+    return new StatusException(Status.NOT_FOUND, "there is no model \"" + name + "\"");
   }
 
   private CatalogModel model(String name) {

@@ -12,12 +12,14 @@ import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
+import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
@@ -255,8 +257,7 @@ final class Api {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body), exchange.caller());
         answer(exchange, target -> Answers.index(target, entries));
       }
-      case Route.Load(String name) ->
-          answerWhenDone(exchange, catalog.load(name, RepositoryRequests.load(body)));
+      case Route.Load(String name) -> answerWhenDone(exchange, load(name, body));
       case Route.Unload(String name) -> {
         RepositoryRequests.checkUnload(body);
         answerWhenDone(exchange, catalog.unload(name));
@@ -301,6 +302,29 @@ final class Api {
         ready ? HttpResponseStatus.OK : HttpResponseStatus.SERVICE_UNAVAILABLE;
     exchange.answer(
         Response.of(status, exchange.allocator(), target -> Answers.ready(target, ready)));
+  }
+
+  /** Files that come along are decoded on a codec thread. */
+  private CompletableFuture<Void> load(String name, ByteBuf body) {
+    if (body.readableBytes() <= CodecThreads.LARGEST_ON_LOOP) {
+      return catalog.load(name, RepositoryRequests.load(body));
+    }
+    body.retain();
+    try {
+      return CompletableFuture.supplyAsync(() -> decodedLoad(body), codecs)
+          .thenCompose(options -> catalog.load(name, options));
+    } catch (RejectedExecutionException e) {
+      body.release();
+      throw StatusException.unavailable("the server is busy decoding; try again", RETRY_AFTER_BUSY);
+    }
+  }
+
+  private static LoadOptions decodedLoad(ByteBuf body) {
+    try {
+      return RepositoryRequests.load(body);
+    } finally {
+      body.release();
+    }
   }
 
   static void answerWhenDone(Exchange exchange, CompletableFuture<Void> done) {

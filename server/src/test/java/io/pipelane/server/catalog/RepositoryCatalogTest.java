@@ -141,13 +141,13 @@ class RepositoryCatalogTest {
       server.imports().join();
       ServedModel before = server.catalog().resolve("small", null);
       TestModels.write(TestModels.chain(2, 1024, 4), file("small"));
-      server.catalog().load("small").join();
+      assertEquals(Status.INSUFFICIENT_MEMORY, failure(server.catalog().load("small")).status());
       assertEquals(before, server.catalog().resolve("small", null));
       assertTrue(
           server.switcher().memory().weights().entries().stream()
               .allMatch(entry -> entry.weightBytes() < 32 << 10));
       Files.writeString(file("small"), "no model");
-      server.catalog().load("small").join();
+      assertEquals(Status.INVALID_ARGUMENT, failure(server.catalog().load("small")).status());
       assertEquals(before, server.catalog().resolve("small", null));
       server.switcher().evict(before.version());
       server.switcher().verify();
@@ -176,6 +176,24 @@ class RepositoryCatalogTest {
 
   private static LoadOptions withFiles(Map<String, byte[]> files) {
     return new LoadOptions(Optional.empty(), Optional.of("{}"), files);
+  }
+
+  @Test
+  void load_ofARefusedNewVersion_saysSoAndKeepsTheOldInService() throws Exception {
+    Files.writeString(repository.resolve("small/config.pbtxt"), "backend: \"onnxruntime\"\n");
+    try (PipelaneServer server = start()) {
+      server.imports().join();
+      ServedModel before = server.catalog().resolve("small", null);
+      Files.createDirectories(repository.resolve("small/2"));
+      Files.writeString(repository.resolve("small/2/model.onnx"), "no model");
+      assertEquals(Status.INVALID_ARGUMENT, failure(server.catalog().load("small")).status());
+      assertEquals(before, server.catalog().resolve("small", null));
+      TestModels.write(TestModels.chain(2, 32, 5), repository.resolve("small/2/model.onnx"));
+      server.catalog().load("small").join();
+      assertEquals(2, server.catalog().resolve("small", null).version().version());
+      assertThrows(StatusException.class, () -> server.catalog().resolve("small", "1"));
+      server.switcher().verify();
+    }
   }
 
   @Test
@@ -211,7 +229,9 @@ class RepositoryCatalogTest {
         StatusException refused = failure(catalog.load("small", withFiles(Map.of(path, bytes))));
         assertEquals(Status.INVALID_ARGUMENT, refused.status(), path);
       }
-      catalog.load("small", withFiles(Map.of("1/model.onnx", bytes))).join();
+      assertEquals(
+          Status.INVALID_ARGUMENT,
+          failure(catalog.load("small", withFiles(Map.of("1/model.onnx", bytes)))).status());
       assertEquals(State.READY, entry(server, "small").state());
       assertEquals(
           Status.INVALID_ARGUMENT,
@@ -268,7 +288,9 @@ class RepositoryCatalogTest {
     String reason = "version 1: it has no model.onnx; version 2: it has no model.onnx";
     try (PipelaneServer server = start()) {
       assertEquals(reason, entry(server, "broken").reason());
-      assertEquals(Status.NOT_FOUND, failure(server.catalog().load("broken")).status());
+      StatusException refused = failure(server.catalog().load("broken"));
+      assertEquals(Status.INVALID_ARGUMENT, refused.status());
+      assertEquals(reason, refused.getMessage());
       assertEquals(reason, entry(server, "broken").reason());
     }
   }

@@ -129,6 +129,13 @@ final class Batch implements ResultHandler {
       } catch (StatusException e) {
         handler.failed(e);
         return;
+      } catch (RuntimeException | Error e) { // There may be no memory for its outputs.
+        handler.failed(
+            new StatusException(
+                Status.INTERNAL,
+                "the outputs of " + member.request().model() + " cannot be placed: " + e,
+                e));
+        return;
       }
       handler.completed(own);
     } catch (RuntimeException | Error e) { // The handler is the caller's, others wait behind it.
