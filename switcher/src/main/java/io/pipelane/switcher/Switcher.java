@@ -50,6 +50,9 @@ import org.jspecify.annotations.Nullable;
 public final class Switcher implements InferenceService, AutoCloseable {
   private static final Duration LONGEST_RUN = Duration.ofHours(1);
 
+  /** How long a version that leaves goes on answering the requests that it has taken. */
+  private static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
+
   private final DeviceMemory memory;
   private final SessionFactory sessions;
   private final Lanes lanes;
@@ -64,14 +67,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final Sharing sharing;
   private final MonitorThread monitor;
   private final @Nullable FetchAheadThread fetchAhead;
-  private final Map<ModelVersion, Service> services = new ConcurrentHashMap<>();
 
   /** A version is registered anew only when nothing is left of it. */
-  private enum Service {
-    STARTING,
-    OPEN,
-    ENDING
-  }
+  private final Map<ModelVersion, InService> services = new ConcurrentHashMap<>();
 
   /**
    * Takes charge of a device, which stays the caller's to close afterwards.
@@ -90,9 +88,10 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.memory = memory;
     this.sessions = sessions;
     this.profiles = settings.profiles();
-    int spare = settings.scheduling().preemption() ? settings.lanes() : 0;
+    boolean preemption = settings.scheduling().preemption();
     double leastShare = settings.scheduling().offlineSharePercent() / 100.0;
     sharing = new Sharing(settings.sharing(), settings.lanes(), leastShare, clock);
+    int spare = preemption || sharing.gate().isActive() ? settings.lanes() : 0;
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes() + spare);
     worker = new SessionWorker(sessions, device.persistent(), lanes, profiles, clock);
     daemon =
@@ -108,7 +107,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
     queue =
         new RequestQueue(
-            SchedulingPolicies.of(settings.scheduling(), estimates, room, sharing.gate()::mayBegin),
+            SchedulingPolicies.of(settings.scheduling(), estimates, room, sharing.gate()),
             estimates,
             settings.lanes(),
             settings.queuedRequests(),
@@ -123,6 +122,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
         new LaneThreads(
             settings.lanes(),
             spare,
+            preemption,
             queue,
             estimates,
             daemon,
@@ -158,7 +158,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public void register(ImportedModel model, ModelOptions options) {
     ModelVersion version = model.version();
-    if (services.putIfAbsent(version, Service.STARTING) != null) {
+    InService service = new InService();
+    if (services.putIfAbsent(version, service) != null) {
       throw new IllegalStateException(version + " is registered already");
     }
     try {
@@ -170,7 +171,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
       throw e;
     }
     agree(model, options);
-    services.put(version, Service.OPEN);
+    service.open();
   }
 
   /**
@@ -192,14 +193,18 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Takes a model out; blocks until its runs have ended and its memory is back.
+   * Takes a model out; blocks until its runs have ended and its memory is back. Online requests
+   * that it has taken are answered first, for ten seconds at most; offline ones that wait are
+   * refused.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
-    if (!services.replace(version, Service.OPEN, Service.ENDING)) {
+    @Nullable InService service = services.get(version);
+    if (service == null || !service.leave()) {
       throw notRegistered(version);
     }
+    service.awaitNone(LONGEST_LEAVING);
     daemon.deregister(version);
     worker.discard(version);
     threads.forget(version);
@@ -255,13 +260,39 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    if (services.get(request.model()) != Service.OPEN) {
+    @Nullable InService service = services.get(request.model());
+    if (service == null || !service.isOpen()) {
       throw notRegistered(request.model());
     }
-    if (sequences.keepsState(request.model())) {
-      return sequences.submit(request, handler);
+    if (!sequences.keepsState(request.model()) && shortRuns.run(request, handler)) {
+      return Ticket.ENDED;
     }
-    return shortRuns.run(request, handler) ? Ticket.ENDED : queued(request, handler);
+    return request.priority() == Priority.OFFLINE
+        ? taken(request, handler)
+        : counted(service, request, handler);
+  }
+
+  private Ticket counted(InService service, InferenceRequest request, ResultHandler handler) {
+    ResultHandler told = service.begin(handler);
+    boolean taken = false;
+    try {
+      if (!service.isOpen()) {
+        throw notRegistered(request.model());
+      }
+      Ticket ticket = taken(request, told);
+      taken = true;
+      return ticket;
+    } finally {
+      if (!taken) {
+        service.refused();
+      }
+    }
+  }
+
+  private Ticket taken(InferenceRequest request, ResultHandler handler) {
+    return sequences.keepsState(request.model())
+        ? sequences.submit(request, handler)
+        : queued(request, handler);
   }
 
   private Ticket queued(InferenceRequest request, ResultHandler handler) {
@@ -282,7 +313,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
       Ticket ticket = queue.submit(request, told);
       threads.requestCame();
       return ticket;
-    } catch (StatusException e) {
+    } catch (RuntimeException | Error e) {
       if (online) {
         sharing.gate().online().end();
       }

@@ -51,8 +51,11 @@ class PreemptionTest {
   }
 
   private Switcher open(long weightBytes, String policy) {
-    return WatchedSegments.switcher(
-        device, weightBytes, Map.of("scheduling.policy", policy), this::before);
+    return open(weightBytes, Map.of("scheduling.policy", policy));
+  }
+
+  private Switcher open(long weightBytes, Map<String, String> settings) {
+    return WatchedSegments.switcher(device, weightBytes, settings, this::before);
   }
 
   /** Stops the long run at a gate until the test says so. */
@@ -147,6 +150,16 @@ class PreemptionTest {
       List<String> computed = interleaved(switcher, Priority.ONLINE);
       assertEquals(joined(all("long", 0, LAYERS), all("short", 0, SHORT_LAYERS)), computed);
       assertEquals(0, switcher.preemptions().runs());
+    }
+  }
+
+  /** Held at the gate, the offline run keeps its thread; another answers. */
+  @Test
+  void offlineRun_withoutPreemption_isHeldAndTheRequestAnswered() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES, Map.of("scheduling.preemption", "false"))) {
+      List<String> computed = interleaved(switcher, Priority.OFFLINE);
+      assertEquals(LAYERS + SHORT_LAYERS, computed.size(), computed.toString());
+      assertEquals("long " + (LAYERS - 1), computed.getLast());
     }
   }
 

@@ -52,6 +52,7 @@ public final class Lanes implements AutoCloseable {
   private final Map<String, LaneId> assigned = new HashMap<>();
   private final Map<String, Set<EphemeralRegion>> preferred = new HashMap<>();
   private long persistentBytes;
+  private volatile long largestLaneBytes; // what persistentBytes leave
   private long iterations;
   private int reserving;
 
@@ -76,6 +77,7 @@ public final class Lanes implements AutoCloseable {
   public Lanes(Device device, DeviceMemory memory, long capacityBytes, int maximumLanes) {
     this.table = new LaneTable(capacityBytes, maximumLanes);
     this.capacityBytes = capacityBytes;
+    this.largestLaneBytes = capacityBytes;
     for (int i = 0; i < maximumLanes; i++) {
       EphemeralRegion region = device.ephemeral(capacityBytes);
       region.limit(0);
@@ -160,13 +162,22 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
+  /** A lane that cannot have its memory after all is left at once. */
   private LaneLease leased(Lane lane, String job, boolean mayGrow) {
-    long size = table.sizeOf(lane.id);
-    if (lane.region.limitBytes() != size) {
-      lane.region.limit(size);
+    boolean leased = false;
+    try {
+      long size = table.sizeOf(lane.id);
+      if (lane.region.limitBytes() != size) {
+        lane.region.limit(size);
+      }
+      lane.region.resetPeak();
+      leased = true;
+      return new LaneLease(this, lane, job, mayGrow);
+    } finally {
+      if (!leased) {
+        leave(lane, job);
+      }
     }
-    lane.region.resetPeak();
-    return new LaneLease(this, lane, job, mayGrow);
   }
 
   /** The bytes asked for, or more where a parked region has more: by the invariant it is free. */
@@ -211,8 +222,8 @@ public final class Lanes implements AutoCloseable {
       departure.closed().ifPresent(id -> parked.add(close(id)));
       departure.admitted().forEach(this::act);
       trimParked();
-      changed.signalAll();
     } finally {
+      changed.signalAll();
       lock.unlock();
     }
   }
@@ -249,7 +260,7 @@ public final class Lanes implements AutoCloseable {
         }
         changed.awaitUninterruptibly();
       }
-      persistentBytes += bytes;
+      persistent(persistentBytes + bytes);
       table.persistentChanged(persistentBytes).forEach(this::act);
       trimParked();
       return true;
@@ -271,7 +282,7 @@ public final class Lanes implements AutoCloseable {
       if (bytes > table.headroomBytes()) {
         return false;
       }
-      persistentBytes += bytes;
+      persistent(persistentBytes + bytes);
       table.persistentChanged(persistentBytes).forEach(this::act);
       trimParked();
       return true;
@@ -284,7 +295,7 @@ public final class Lanes implements AutoCloseable {
   public void releasePersistent(long bytes) {
     lock.lock();
     try {
-      persistentBytes -= bytes;
+      persistent(persistentBytes - bytes);
       table.persistentChanged(persistentBytes).forEach(this::act);
       changed.signalAll();
     } finally {
@@ -292,14 +303,14 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  /** What a lane may become when it is the only one. */
+  /** What a lane may become when it is the only one; takes no lock, others ask under theirs. */
   public long largestLaneBytes() {
-    lock.lock();
-    try {
-      return capacityBytes - persistentBytes;
-    } finally {
-      lock.unlock();
-    }
+    return largestLaneBytes;
+  }
+
+  private void persistent(long bytes) {
+    persistentBytes = bytes;
+    largestLaneBytes = capacityBytes - bytes;
   }
 
   /** Whether a lane of so many bytes could be opened now, beside those that are open. */

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.execution.Invocation;
@@ -51,7 +53,7 @@ final class ProcessSession implements ModelSession {
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run =
             new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
-      Message.Built _ = worker.builds().require(known);
+      require(worker);
       run.expect(time, factory.awakeNanos());
       heldBytes = run.in(worker, known.number(), factory.settings());
       run.notes().ifPresent(text -> notes = text);
@@ -61,6 +63,19 @@ final class ProcessSession implements ModelSession {
       throw e;
     } finally {
       worker.leave();
+    }
+  }
+
+  /** A larger lane would not help where the worker has no room for the session. */
+  private void require(WorkerProcess worker) {
+    try {
+      Message.Built _ = worker.builds().require(known);
+    } catch (OutOfDeviceMemoryException e) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "worker %d has no memory for the session: it was refused %d bytes"
+              .formatted(worker.id(), e.refusedBytes()),
+          e);
     }
   }
 

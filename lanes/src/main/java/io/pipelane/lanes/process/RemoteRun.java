@@ -106,7 +106,7 @@ final class RemoteRun implements AutoCloseable {
             }
             try {
               take(ran, outputs);
-            } catch (StatusException e) { // The channel's next user is not to hear of this run.
+            } catch (RuntimeException | Error e) { // The channel's next user is not to hear of it.
               long _ = ran.goesOn() ? finish(ran, conversation, worker) : 0;
               throw e;
             }

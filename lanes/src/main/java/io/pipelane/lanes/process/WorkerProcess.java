@@ -85,8 +85,10 @@ final class WorkerProcess {
             CONTROLS,
             settings.threadsPerRun(),
             settings.library());
+    @Nullable Process process = null;
+    boolean started = false;
     try {
-      Process process =
+      process =
           ChildJvm.program(
                   SHELL,
                   List.of(),
@@ -101,11 +103,18 @@ final class WorkerProcess {
           .daemon()
           .name("worker-" + id + "-exit")
           .start(() -> worker.awaitExit(onExit));
+      started = true;
       return worker;
     } catch (IOException e) {
-      area.close();
       throw new StatusException(
           Status.UNAVAILABLE, "a worker process cannot be started: " + e.getMessage(), e);
+    } finally {
+      if (!started) {
+        if (process != null) {
+          process.destroyForcibly();
+        }
+        area.close();
+      }
     }
   }
 

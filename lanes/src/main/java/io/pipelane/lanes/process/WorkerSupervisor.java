@@ -149,7 +149,7 @@ final class WorkerSupervisor implements AutoCloseable {
         arrange();
       } catch (InterruptedException e) {
         // Nobody has a reason to interrupt this thread.
-      } catch (RuntimeException e) { // There is no other thread to do this.
+      } catch (RuntimeException | Error e) { // There is no other thread to do this.
         LOG.log(Level.ERROR, "supervising workers failed", e);
       }
     }
@@ -244,7 +244,7 @@ final class WorkerSupervisor implements AutoCloseable {
     board.noteLoss(loss);
   }
 
-  private void startFailed(RuntimeException reason) {
+  private void startFailed(Throwable reason) {
     startAgainAt = System.nanoTime() + (FIRST_PAUSE.toNanos() << failedStarts);
     failedStarts = Math.min(failedStarts + 1, MOST_DOUBLINGS);
     boolean _ = runtimeVersion.completeExceptionally(reason);
@@ -323,7 +323,7 @@ final class WorkerSupervisor implements AutoCloseable {
           .daemon()
           .name("worker-" + worker.id() + "-start")
           .start(() -> report(member));
-    } catch (StatusException e) {
+    } catch (RuntimeException | Error e) { // No thread may be had, for one.
       noteLoss(String.valueOf(e.getMessage()));
       startFailed(e);
     }

@@ -13,15 +13,20 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cpu.CpuDevice;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -54,6 +59,89 @@ class LanesTest {
       assertEquals(6 * MIB, second.region().limitBytes());
       assertEquals(0, lanes.freeBytes());
       lanes.checkSafety();
+    }
+  }
+
+  @Test
+  void enter_theMemoryCannotBeHad_leavesTheLaneAtOnce() {
+    AtomicInteger calls = new AtomicInteger();
+    Device failing = limited(() -> calls.incrementAndGet() == 4);
+    Lanes some = new Lanes(failing, new DeviceMemory(device.persistent()), CAPACITY, 2);
+    try (LaneLease _ = some.enter(2 * MIB)) {
+      assertEquals(
+          Status.INSUFFICIENT_MEMORY,
+          assertThrows(StatusException.class, () -> some.enter(3 * MIB)).status());
+      try (LaneLease second = some.enter(3 * MIB)) {
+        assertEquals(3 * MIB, second.region().limitBytes());
+      }
+    }
+    assertEquals(CAPACITY, some.freeBytes());
+    some.close();
+  }
+
+  /** The device, but that raising a region's limit fails when that is said. */
+  private Device limited(BooleanSupplier fails) {
+    return proxy(
+        Device.class,
+        (method, arguments) -> {
+          Object result = method.invoke(device, arguments);
+          return result instanceof EphemeralRegion region
+              ? proxy(
+                  EphemeralRegion.class,
+                  (called, values) -> {
+                    if (called.getName().equals("limit") && fails.getAsBoolean()) {
+                      throw new StatusException(Status.INSUFFICIENT_MEMORY, "injected");
+                    }
+                    return called.invoke(region, values);
+                  })
+              : result;
+        });
+  }
+
+  private interface Called {
+    @Nullable Object with(Method method, Object @Nullable [] arguments) throws Exception;
+  }
+
+  private static <T> T proxy(Class<T> type, Called called) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (_, method, arguments) -> called.with(method, arguments)));
+  }
+
+  /** Policies ask under the queue's lock, which those that wait for a lane may need. */
+  @Test
+  void largestLaneBytes_whileSomebodyIsAboutToWait_isToldAtOnce() throws Exception {
+    CountDownLatch aboutToWait = new CountDownLatch(1);
+    CountDownLatch told = new CountDownLatch(1);
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      LaneLease first = lanes.enter(CAPACITY);
+      Future<?> second =
+          threads.submit(
+              () ->
+                  lanes
+                      .enter(
+                          MIB,
+                          Set.of(),
+                          () -> {
+                            aboutToWait.countDown();
+                            awaitUninterrupted(told);
+                          })
+                      .close());
+      aboutToWait.await();
+      assertEquals(CAPACITY, lanes.largestLaneBytes());
+      told.countDown();
+      first.close();
+      second.get();
+    }
+  }
+
+  private static void awaitUninterrupted(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
     }
   }
 

@@ -9,7 +9,7 @@ import io.pipelane.lanes.DeviceEvent;
  *
  * @param cause why
  */
-record FailedEvent(RuntimeException cause) implements DeviceEvent {
+record FailedEvent(Throwable cause) implements DeviceEvent {
   @Override
   public boolean isDone() {
     return true;

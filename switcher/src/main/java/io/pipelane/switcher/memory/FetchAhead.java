@@ -15,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongSupplier;
 
 /**
  * Brings weights in ahead of runs while the link has nothing else to do: one page, then the next.
@@ -45,7 +46,9 @@ final class FetchAhead {
   private final Runnable whenOver;
   private final Wishes wishes = new Wishes();
   private final Pacing pacing;
+  private final LongSupplier nanoClock;
   private DeviceEvent underWay = Completion.DONE;
+  private volatile long arrivedNanos; // of what was under way last; written by who completes it
 
   /**
    * Fetches nothing yet.
@@ -61,7 +64,9 @@ final class FetchAhead {
       IdleMoves idleMoves,
       StagedPage staged,
       Pacing pacing,
-      Runnable whenOver) {
+      Runnable whenOver,
+      LongSupplier nanoClock) {
+    this.nanoClock = nanoClock;
     this.pages = pages;
     this.copies = copies;
     this.memory = memory;
@@ -83,7 +88,7 @@ final class FetchAhead {
     if (!underWay.isDone()) {
       return true;
     }
-    pacing.arrived(nowNanos);
+    pacing.arrived(arrivedNanos);
     if (memory.copiesUnderWay.get() > 0) {
       return false;
     }
@@ -180,6 +185,7 @@ final class FetchAhead {
     if (!underWay.isDone() || memory.copiesUnderWay.get() > 0 || !residency.arrivals.isEmpty()) {
       return 0;
     }
+    pacing.arrived(arrivedNanos);
     staged.clear();
     return send(residency);
   }
@@ -192,12 +198,12 @@ final class FetchAhead {
     WeightSource source;
     try {
       source = hostWeights.open(residency.model);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       return 0;
     }
     try {
       underWay = copy(residency, source, offset, bytes);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       source.close();
       return 0;
     }
@@ -205,6 +211,7 @@ final class FetchAhead {
     residency.arrivals.add(new Arrival(offset, offset + bytes, underWay));
     underWay.whenDone(
         () -> {
+          arrivedNanos = nanoClock.getAsLong();
           source.close();
           whenOver.run();
         });
@@ -217,7 +224,7 @@ final class FetchAhead {
       AddressRange addresses = residency.range().addresses;
       try {
         return copies.copy(source, offset, addresses, offset, bytes);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         memory.takeBack(residency, 1);
         throw e;
       }
@@ -228,7 +235,7 @@ final class FetchAhead {
           staged.fetch(page, addresses -> copies.copy(source, offset, addresses, 0, bytes));
       memory.add(residency, page);
       return arrived;
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       staged.clear();
       pages.giveBack(page);
       throw e;

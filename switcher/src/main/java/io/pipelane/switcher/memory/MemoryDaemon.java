@@ -116,7 +116,15 @@ public final class MemoryDaemon implements AutoCloseable {
     this.pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
-            pages, device.copies(), memory, hostWeights, idleMoves, staged, pacing, this::signal);
+            pages,
+            device.copies(),
+            memory,
+            hostWeights,
+            idleMoves,
+            staged,
+            pacing,
+            this::signal,
+            nanoClock);
   }
 
   /**

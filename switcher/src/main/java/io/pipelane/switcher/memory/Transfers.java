@@ -74,7 +74,7 @@ final class Transfers {
       residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
       memory.copiesUnderWay.incrementAndGet();
       arrived.whenDone(memory.copiesUnderWay::decrementAndGet);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       long end = residency.model.plan().weightBytes();
       residency.arrivals.add(new Arrival(group.offset(), end, new FailedEvent(e)));
       throw e;

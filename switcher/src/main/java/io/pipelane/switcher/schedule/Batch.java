@@ -51,7 +51,14 @@ final class Batch implements ResultHandler {
    */
   static QueuedRequest of(RequestQueue queue, List<QueuedRequest> members) {
     Batch batch = new Batch(queue, members);
-    QueuedRequest joined = new QueuedRequest(queue, batch.request(), batch, batch.submittedNanos);
+    InferenceRequest request;
+    try {
+      request = batch.request();
+    } catch (RuntimeException | Error e) {
+      batch.arena.close();
+      throw e;
+    }
+    QueuedRequest joined = new QueuedRequest(queue, request, batch, batch.submittedNanos);
     joined.joins(members.getFirst().polled());
     return joined;
   }

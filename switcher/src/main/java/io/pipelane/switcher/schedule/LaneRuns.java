@@ -88,7 +88,11 @@ final class LaneRuns {
           needed = lane.region().peakBytes();
           ran = true;
         } catch (OutOfDeviceMemoryException e) {
-          needed = EphemeralRegion.align(lane.region().peakBytes() + e.refusedBytes());
+          long larger = EphemeralRegion.align(lane.region().peakBytes() + e.refusedBytes());
+          if (larger <= needed) {
+            throw notForTheLane(request.request(), e);
+          }
+          needed = larger;
         }
       }
       if (needed > expected) {
@@ -100,20 +104,27 @@ final class LaneRuns {
   /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
   private LaneLease enter(InferenceRequest request, long needed, Lease lease, Turn turn) {
     while (true) {
-      if (lanes.largestLaneBytes() < needed) {
-        turn.leave();
-      }
-      if (!worker.makeLaneRoom(needed)) {
+      if (!worker.makeLaneRoom(needed, turn::leave)) {
         throw tooLarge(request, needed);
       }
       try {
         return lanes.enter(needed, worker.lanesOf(lease), turn::leave);
       } catch (StatusException e) {
-        if (e.status() != Status.INSUFFICIENT_MEMORY) {
+        if (e.status() != Status.INSUFFICIENT_MEMORY || lanes.largestLaneBytes() >= needed) {
           throw e;
         }
       }
     }
+  }
+
+  /** A larger lane would not help: it was not the lane that had too little. */
+  private static StatusException notForTheLane(
+      InferenceRequest request, OutOfDeviceMemoryException e) {
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "a run of %s was refused %s of device memory beside its lane"
+            .formatted(request.model(), new ByteSize(e.refusedBytes())),
+        e);
   }
 
   private StatusException tooLarge(InferenceRequest request, long neededBytes) {

@@ -38,14 +38,15 @@ public final class LaneThreads {
    * Starts the threads.
    *
    * @param count of runs that compute at once
-   * @param spare threads beyond those, for requests that go before a run; 0 where runs come to
-   *     their end before anything else does
+   * @param spare threads beyond those, for what runs while others are paused; 0 where none is
+   * @param preemption whether runs give way to requests at their gates
    * @param estimates told how long runs take
    * @param gate that offline runs pass at each of their gates
    */
   public LaneThreads(
       int count,
       int spare,
+      boolean preemption,
       RequestQueue queue,
       Estimates estimates,
       MemoryDaemon daemon,
@@ -66,6 +67,7 @@ public final class LaneThreads {
             estimates,
             request -> lanes.hasRoom(runs.expectedBytes(request.key())),
             gate,
+            preemption,
             nanoClock);
     this.threads =
         IntStream.range(0, count + spare)

@@ -3,6 +3,7 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -21,7 +22,8 @@ final class ModelLine {
   }
 
   private final ModelVersion model;
-  private final AnswersInOrder answers = new AnswersInOrder();
+  private final AnswersInOrder onlineAnswers = new AnswersInOrder();
+  private final AnswersInOrder offlineAnswers = new AnswersInOrder();
   private volatile Terms terms = Terms.DEFAULT;
   private int requests;
   private long bytes;
@@ -41,9 +43,15 @@ final class ModelLine {
     return terms.batching();
   }
 
-  /** Where answers wait for those before them. */
-  AnswersInOrder answers() {
-    return answers;
+  /**
+   * Where answers wait for those before them in their class: of two classes either may be kept
+   * waiting for the other's end.
+   */
+  AnswersInOrder answers(Priority priority) {
+    return switch (priority) {
+      case ONLINE -> onlineAnswers;
+      case OFFLINE -> offlineAnswers;
+    };
   }
 
   /** What its weights take on the device. */

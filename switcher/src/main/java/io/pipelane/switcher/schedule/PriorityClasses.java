@@ -1,10 +1,10 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +26,7 @@ final class PriorityClasses implements SchedulingPolicy {
   private final SchedulingPolicy offline;
   private final Estimates estimates;
   private final double earned;
-  private final BooleanSupplier offlineMayBegin;
+  private final OfflineGate gate;
   private final Set<QueuedRequest> offlineWaiting = new HashSet<>();
   private @Nullable QueuedRequest onCredit;
   private boolean heldUp;
@@ -37,19 +37,19 @@ final class PriorityClasses implements SchedulingPolicy {
    *
    * @param offlineShare of the device's time that offline requests have at least while they wait,
    *     below 1
-   * @param offlineMayBegin whether the device takes offline requests on what is left over
+   * @param gate says whether the device takes offline requests
    */
   PriorityClasses(
       SchedulingPolicy online,
       SchedulingPolicy offline,
       Estimates estimates,
       double offlineShare,
-      BooleanSupplier offlineMayBegin) {
+      OfflineGate gate) {
     this.online = online;
     this.offline = offline;
     this.estimates = estimates;
     this.earned = offlineShare / (1 - offlineShare);
-    this.offlineMayBegin = offlineMayBegin;
+    this.gate = gate;
   }
 
   @Override
@@ -72,7 +72,7 @@ final class PriorityClasses implements SchedulingPolicy {
     if (offlineWaiting.isEmpty()) {
       return online.poll(nowNanos);
     }
-    if (earned > 0 && creditNanos >= charge(offline.first(1, nowNanos).getFirst())) {
+    if (hasCredit(offline.first(1, nowNanos).getFirst())) {
       return pollOffline(nowNanos, true);
     }
     @Nullable QueuedRequest next = online.poll(nowNanos);
@@ -81,7 +81,23 @@ final class PriorityClasses implements SchedulingPolicy {
       return next;
     }
     boolean onlineWaits = !online.first(1, nowNanos).isEmpty();
-    return onlineWaits || !offlineMayBegin.getAsBoolean() ? null : pollOffline(nowNanos, false);
+    return onlineWaits || !gate.mayBegin() ? null : pollOffline(nowNanos, false);
+  }
+
+  private boolean hasCredit(QueuedRequest offlineRequest) {
+    return earned > 0 && creditNanos >= charge(offlineRequest) && gate.mayBeginOnCredit();
+  }
+
+  @Override
+  public boolean mayGoFirst(QueuedRequest request, long nowNanos) {
+    if (request.request().priority() == Priority.ONLINE) {
+      return true;
+    }
+    if (hasCredit(request)) {
+      spend(request, charge(request));
+      return true;
+    }
+    return online.first(1, nowNanos).isEmpty() && gate.mayBegin();
   }
 
   private @Nullable QueuedRequest pollOffline(long nowNanos, boolean isOnCredit) {
@@ -121,9 +137,7 @@ final class PriorityClasses implements SchedulingPolicy {
         spend(run, remainingNanos);
       }
     }
-    return offlineMayBegin.getAsBoolean()
-        ? offline.interrupting(run, remainingNanos, nowNanos)
-        : null;
+    return gate.mayBegin() ? offline.interrupting(run, remainingNanos, nowNanos) : null;
   }
 
   @Override

@@ -69,10 +69,13 @@ public final class QueuedRequest implements Ticket {
     return submittedNanos;
   }
 
-  /** Has its end be told behind those of its model that came before, where the owner wants that. */
+  /**
+   * Has its end be told behind those of its model and class that came before, where the owner wants
+   * that.
+   */
   void keepOrder() {
     if (line.batching().preserveOrder()) {
-      handler = line.answers().inOrder(handler);
+      handler = line.answers(request.priority()).inOrder(handler);
     }
   }
 

@@ -5,13 +5,14 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -26,8 +27,11 @@ public final class RequestQueue {
   /*
    * One lock guards the policy, the lines of models and the counts. A request that leaves is
    * STARTED under it, so it is handed out once. `again` holds requests whose batch failed: they are
-   * claimed already, count no longer, and go first.
+   * claimed already, count no longer, and go first, where their class may run.
+   *
+   * Policies take no lock: what they ask is under others' locks that wait for this one.
    */
+  private static final System.Logger LOG = System.getLogger(RequestQueue.class.getName());
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -39,7 +43,7 @@ public final class RequestQueue {
   private final QueueBounds bounds;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, ModelLine> lines = new ConcurrentHashMap<>();
-  private final Deque<QueuedRequest> again = new ArrayDeque<>();
+  private final Deque<QueuedRequest> again = new ConcurrentLinkedDeque<>(); // looked at by all
   private final QueueCounters counters = new QueueCounters();
   private int idle;
   private boolean closed;
@@ -165,7 +169,11 @@ public final class RequestQueue {
       return false;
     }
     counters.late();
-    request.handler().failed(estimates.tooLate(request, now));
+    try {
+      request.handler().failed(estimates.tooLate(request, now));
+    } catch (RuntimeException | Error e) { // The handler is the caller's, the thread the lanes'.
+      LOG.log(Level.ERROR, "refusing a request for " + request.request().model() + " failed", e);
+    }
     return true;
   }
 
@@ -186,13 +194,14 @@ public final class RequestQueue {
     lock.lock();
     try {
       while (true) {
-        if (!again.isEmpty()) {
-          return List.of(again.removeFirst());
-        }
         long now = nanoClock.getAsLong();
+        @Nullable QueuedRequest failedBefore = takeAgain(now);
+        if (failedBefore != null) {
+          return List.of(failedBefore);
+        }
         QueuedRequest next = policy.poll(now);
         if (next == null) {
-          if (closed && bounds.requests() == 0) {
+          if (closed && bounds.requests() == 0 && again.isEmpty()) {
             return List.of();
           }
           hasIdled = true;
@@ -210,6 +219,16 @@ public final class RequestQueue {
     } finally {
       lock.unlock();
     }
+  }
+
+  private @Nullable QueuedRequest takeAgain(long now) {
+    for (QueuedRequest request : again) {
+      if (policy.mayGoFirst(request, now)) {
+        again.remove(request);
+        return request;
+      }
+    }
+    return null;
   }
 
   /** Whether a lane may wait for more requests: no other one does, and more will come. */
@@ -271,10 +290,11 @@ public final class RequestQueue {
   private @Nullable QueuedRequest claimBefore(QueuedRequest run, long remainingNanos) {
     lock.lock();
     try {
-      if (!again.isEmpty()) {
-        return again.removeFirst();
-      }
       long now = nanoClock.getAsLong();
+      @Nullable QueuedRequest failedBefore = takeAgain(now);
+      if (failedBefore != null) {
+        return failedBefore;
+      }
       @Nullable QueuedRequest next = policy.interrupting(run, remainingNanos, now);
       while (next != null) {
         policy.take(next, now);
@@ -303,7 +323,7 @@ public final class RequestQueue {
 
   /** Whether nothing waits; for any thread, and at once. */
   boolean isEmpty() {
-    return bounds.isEmpty();
+    return bounds.isEmpty() && again.isEmpty();
   }
 
   /**

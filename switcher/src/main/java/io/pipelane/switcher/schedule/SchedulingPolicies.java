@@ -1,7 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.SchedulingConfig;
-import java.util.function.BooleanSupplier;
+import io.pipelane.switcher.sharing.OfflineGate;
 
 /** The policies by their names in a configuration. */
 public final class SchedulingPolicies {
@@ -18,22 +18,22 @@ public final class SchedulingPolicies {
    * @param room what is left of the device's memory
    */
   public static SchedulingPolicy of(SchedulingConfig config, Estimates estimates, Room room) {
-    return of(config, estimates, room, () -> true);
+    return of(config, estimates, room, OfflineGate.open(System::nanoTime));
   }
 
   /**
    * The same where offline requests may have to wait.
    *
-   * @param offlineMayBegin whether they need not, now
+   * @param gate says when they need not
    */
   public static SchedulingPolicy of(
-      SchedulingConfig config, Estimates estimates, Room room, BooleanSupplier offlineMayBegin) {
+      SchedulingConfig config, Estimates estimates, Room room, OfflineGate gate) {
     return new PriorityClasses(
         ofOneClass(config, estimates, room),
         ofOneClass(config, estimates, room),
         estimates,
         config.offlineSharePercent() / PERCENT,
-        offlineMayBegin);
+        gate);
   }
 
   private static SchedulingPolicy ofOneClass(

@@ -30,6 +30,14 @@ public interface SchedulingPolicy {
     remove(request);
   }
 
+  /**
+   * Whether a request that was taken before, and failed with others, may run now ahead of those in
+   * line.
+   */
+  default boolean mayGoFirst(QueuedRequest request, long nowNanos) {
+    return true;
+  }
+
   /** Whether {@link #ended} has to be called. */
   default boolean heedsEnds() {
     return false;

@@ -108,7 +108,7 @@ public final class ShortRuns {
       return false;
     }
     try (@Nullable Lease lease = daemon.tryAcquire(request.model())) {
-      if (lease == null) {
+      if (lease == null || !worker.hasSession(lease)) {
         return false;
       }
       try (@Nullable LaneLease lane = lanes.tryEnter(estimates.ephemeralBytes(key))) {

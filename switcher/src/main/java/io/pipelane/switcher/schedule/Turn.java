@@ -344,6 +344,9 @@ final class Turn implements RunControl {
 
   /** Whether the policy puts a request before a run for which there is a lane. */
   private boolean hasRival(RunProgress progress, long remaining) {
+    if (!turns.preemption) {
+      return false;
+    }
     @Nullable QueuedRequest rival = turns.queue.before(progress.request(), remaining);
     return rival != null && turns.room.test(rival);
   }

@@ -31,7 +31,8 @@ final class Turns {
    *
    * An offline run asks the gate before each segment, and is paused without a turn while that is
    * closed (held). It looks again itself when its pause is over, or when the gate tells. There are
-   * no more offline runs than turns, but for a few begun at once, so a thread is left for others.
+   * no more offline runs than turns, but for a few begun at once, so a thread is left for others:
+   * wherever the gate may close there are spare threads, whether runs give way to requests or not.
    *
    * A run that computes elsewhere, in a worker process, cannot ask; its thread waits for its end.
    * Whoever brings what goes before it (a request, the gate's closing) pauses it here, by its stop
@@ -47,6 +48,7 @@ final class Turns {
   final Estimates estimates;
   final Predicate<QueuedRequest> room;
   final OfflineGate gate;
+  final boolean preemption;
   final LongSupplier nanoClock;
 
   /** Written under the lock; looked at without it to see that there are none. */
@@ -65,6 +67,7 @@ final class Turns {
    *
    * @param room whether a request would find a lane now; asked with no lock held
    * @param gate asked before offline work goes on; tells here when it has opened or closed
+   * @param preemption whether runs give way to requests at their gates
    */
   Turns(
       int count,
@@ -72,12 +75,14 @@ final class Turns {
       Estimates estimates,
       Predicate<QueuedRequest> room,
       OfflineGate gate,
+      boolean preemption,
       LongSupplier nanoClock) {
     this.free = count;
     this.queue = queue;
     this.estimates = estimates;
     this.room = room;
     this.gate = gate;
+    this.preemption = preemption;
     this.nanoClock = nanoClock;
     gate.onOpened(this::gateOpened);
     gate.onClosed(this::gateClosed);

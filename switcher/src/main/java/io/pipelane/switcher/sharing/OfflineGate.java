@@ -83,11 +83,19 @@ public final class OfflineGate {
     }
   }
 
+  /** Whether offline runs are ever held here. */
+  public boolean isActive() {
+    return active;
+  }
+
+  /** Whether an offline run may begin now, whatever else is under way. */
+  public boolean mayBeginOnCredit() {
+    return !active || closed || (state.takesOfflineWork() && runs.get() < mostRuns);
+  }
+
   /** Whether an offline run that nobody owes anything may begin now. */
   public boolean mayBegin() {
-    return !active
-        || closed
-        || (state.takesOfflineWork() && !online.isInFlight() && runs.get() < mostRuns);
+    return mayBeginOnCredit() && !(active && !closed && online.isInFlight());
   }
 
   /**

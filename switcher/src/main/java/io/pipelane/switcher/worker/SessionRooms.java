@@ -42,7 +42,7 @@ final class SessionRooms {
       }
       table.grant(structure, bytes);
       SessionRoom room = new Room(structure);
-      if (!makeLaneRoom(laneBytes)) {
+      if (!makeLaneRoom(laneBytes, () -> {})) {
         room.close();
         throw tooLarge(structure, bytes, laneBytes);
       }
@@ -57,7 +57,8 @@ final class SessionRooms {
   private boolean reserve(long bytes) {
     boolean possible = bytes <= lanes.capacityBytes();
     while (possible && !lanes.reservePersistent(bytes)) {
-      possible = evictOrWait();
+      // What was in the way may have gone in between.
+      possible = evictOrWait(() -> {}) || bytes <= lanes.largestLaneBytes();
     }
     return possible;
   }
@@ -66,11 +67,12 @@ final class SessionRooms {
    * Closes idle sessions, and waits for those in use, until a lane of so many bytes could be had.
    * Called outside of lanes.
    *
+   * @param beforeWaiting called before it waits
    * @return false when it never can
    */
-  boolean makeLaneRoom(long bytes) {
+  boolean makeLaneRoom(long bytes, Runnable beforeWaiting) {
     while (lanes.largestLaneBytes() < bytes) {
-      if (bytes > lanes.capacityBytes() || !evictOrWait()) {
+      if (bytes > lanes.capacityBytes() || !evictOrWait(beforeWaiting)) {
         return lanes.largestLaneBytes() >= bytes;
       }
     }
@@ -78,9 +80,12 @@ final class SessionRooms {
   }
 
   /** Closes a session, or waits for one to become idle; false when none is left or in use. */
-  private boolean evictOrWait() {
-    return table.evict()
-        || table.awaitChange(() -> gate.isLocked() && !gate.isHeldByCurrentThread());
+  private boolean evictOrWait(Runnable beforeWaiting) {
+    if (table.evict()) {
+      return true;
+    }
+    beforeWaiting.run();
+    return table.awaitChange(() -> gate.isLocked() && !gate.isHeldByCurrentThread());
   }
 
   private void leaveGate() {

@@ -22,6 +22,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which sessions there are, what working memory is reserved for each, and who gives way. Safe for
@@ -123,6 +124,17 @@ final class SessionTable {
       found.runs++;
       found.usage.used(now);
       return found;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether a session is there and built; at once. */
+  boolean isBuilt(PooledSession.Key key) {
+    lock.lock();
+    try {
+      @Nullable PooledSession found = sessions.get(key);
+      return found != null && found.isBuilt();
     } finally {
       lock.unlock();
     }

@@ -115,6 +115,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public boolean hasSession(Lease lease) {
+    return table.isBuilt(new PooledSession.Key(lease.range(), null));
+  }
+
+  @Override
   public Set<EphemeralRegion> lanesOf(Lease lease) {
     return sessions.boundToLane() ? table.lanesOf(lease.range()) : Set.of();
   }
@@ -130,8 +135,8 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean makeLaneRoom(long laneBytes) {
-    return rooms.makeLaneRoom(laneBytes);
+  public boolean makeLaneRoom(long laneBytes, Runnable beforeWaiting) {
+    return rooms.makeLaneRoom(laneBytes, beforeWaiting);
   }
 
   @Override

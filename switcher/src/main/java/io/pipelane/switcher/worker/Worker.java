@@ -32,6 +32,9 @@ public interface Worker extends AutoCloseable {
    */
   boolean runsAtOnce(ModelVersion version);
 
+  /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
+  boolean hasSession(Lease lease);
+
   /** The lanes in which the model of a lease can run without its session being built first. */
   Set<EphemeralRegion> lanesOf(Lease lease);
 
@@ -49,9 +52,10 @@ public interface Worker extends AutoCloseable {
   /**
    * Closes idle sessions until a lane of so many bytes can be had. Called outside of lanes.
    *
+   * @param beforeWaiting called, perhaps several times, before it waits for sessions in use
    * @return false when it never can
    */
-  boolean makeLaneRoom(long laneBytes);
+  boolean makeLaneRoom(long laneBytes, Runnable beforeWaiting);
 
   /**
    * Runs a request once, on the calling thread; places its outputs with the handler, and tells the

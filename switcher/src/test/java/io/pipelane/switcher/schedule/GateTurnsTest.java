@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
@@ -14,6 +15,7 @@ import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -42,13 +44,14 @@ class GateTurnsTest {
               PipelaneConfig.defaults().scheduling(),
               estimates,
               new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE),
-              gate::mayBegin),
+              gate),
           estimates,
           LANES,
           1_000_000,
           Long.MAX_VALUE,
           System::nanoTime);
-  private final Turns turns = new Turns(LANES, queue, estimates, _ -> true, gate, System::nanoTime);
+  private final Turns turns =
+      new Turns(LANES, queue, estimates, _ -> true, gate, true, System::nanoTime);
   private final AtomicInteger ended = new AtomicInteger();
 
   private void submit(Priority priority) {
@@ -190,6 +193,53 @@ class GateTurnsTest {
     }
     assertEquals(SEGMENTS, segments.get());
     assertTrue(gate.counts().heldNanos() > 0);
+  }
+
+  /** Answers in order: the online one's does not wait for the offline one's, which is held. */
+  @Test
+  void offlineRunOfAModelThatKeepsOrder_onlineRequestComes_bothEnd() throws Exception {
+    queue.agree(
+        Requests.request("m", OptionalLong.empty()).model(),
+        new Terms(Terms.DEFAULT.limits(), new BatchRules(List.of(), 0, true), 0));
+    CountDownLatch atGate = new CountDownLatch(1);
+    CountDownLatch mayPass = new CountDownLatch(1);
+    Consumer<Turn> run =
+        turn -> {
+          for (int i = 0; isOffline(turn) && i < SEGMENTS; i++) {
+            if (i == 3) {
+              atGate.countDown();
+              await(mayPass);
+            }
+            turn.beforeSegment(i);
+          }
+        };
+    try (ExecutorService threads = Executors.newFixedThreadPool(2 * LANES)) {
+      List<Future<?>> lanes = serve(threads, run);
+      submit(Priority.OFFLINE);
+      atGate.await();
+      submit(Priority.ONLINE);
+      mayPass.countDown();
+      awaitEnded(2);
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
+      }
+    }
+  }
+
+  /** Requests whose batch has failed go first, but offline ones only where offline work may run. */
+  @Test
+  void again_ofOfflineRequests_waitsForOnlineOnesThatAreUnderWay() {
+    submit(Priority.OFFLINE);
+    QueuedRequest failed = Objects.requireNonNull(queue.take());
+    queue.again(List.of(failed));
+    submit(Priority.ONLINE);
+    QueuedRequest first = Objects.requireNonNull(queue.take());
+    assertEquals(Priority.ONLINE, first.request().priority());
+    assertFalse(queue.isEmpty());
+    first.handler().completed(new InferenceTimings(0, 0, 0));
+    assertSame(failed, queue.take());
+    assertTrue(queue.isEmpty());
   }
 
   private static void await(CountDownLatch latch) {

@@ -6,6 +6,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.config.SchedulingConfig.FairMeasure;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -214,7 +215,7 @@ class StarvationTest {
                 new FirstComeFirstServed(),
                 estimates,
                 share,
-                () -> true),
+                OfflineGate.open(() -> 0)),
         (requests, model, now, random) ->
             random.nextInt(4) == 0 ? requests.offline(model, now) : requests.submitted(model, now),
         (started, waiting, _) -> {

@@ -50,7 +50,8 @@ class TurnsTest {
     Requests.learn(estimates, "long", SEGMENTS * MILLISECOND);
     Requests.learn(estimates, "middle", 4 * MILLISECOND);
     Requests.learn(estimates, "short", MILLISECOND);
-    return new Turns(count, queue, estimates, _ -> room, OfflineGate.open(now::get), now::get);
+    return new Turns(
+        count, queue, estimates, _ -> room, OfflineGate.open(now::get), true, now::get);
   }
 
   private void submit(String model) {
