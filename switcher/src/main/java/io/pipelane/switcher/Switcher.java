@@ -264,6 +264,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (service == null || !service.isOpen()) {
       throw notRegistered(request.model());
     }
+    if (request.priority() == Priority.ONLINE) {
+      sharing.gate().online().arrived();
+    }
     if (!sequences.keepsState(request.model()) && shortRuns.run(request, handler)) {
       return Ticket.ENDED;
     }

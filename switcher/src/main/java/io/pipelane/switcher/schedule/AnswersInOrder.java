@@ -6,6 +6,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
+import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.function.Consumer;
@@ -20,6 +21,8 @@ final class AnswersInOrder {
    * The monitor guards the line and every entry's end. Ends are told without it, by one thread at a
    * time: `telling`. Who finds it set leaves its entry to that thread, which looks again.
    */
+  private static final System.Logger LOG = System.getLogger(AnswersInOrder.class.getName());
+
   private final Deque<Entry> line = new ArrayDeque<>();
   private boolean telling;
 
@@ -40,6 +43,8 @@ final class AnswersInOrder {
     while (next != null) {
       try {
         next.tell();
+      } catch (RuntimeException | Error e) { // The handler is its caller's, others wait behind it.
+        LOG.log(Level.ERROR, "telling the end of a request failed", e);
       } finally {
         told();
       }

@@ -43,18 +43,22 @@ public final class OnlineWork {
     whenBusy = listener;
   }
 
-  /** A request comes; it is in flight until the handler returned is told its end. */
-  public ResultHandler begin(ResultHandler handler) {
+  /** A request comes; it is not in flight yet. */
+  public void arrived() {
     requests.increment();
-    inFlight.incrementAndGet();
-    whenBusy.run();
     synchronized (forecast) {
       forecast.arrived(nanoClock.getAsLong());
     }
+  }
+
+  /** A request that has come is in flight until the handler returned is told its end. */
+  public ResultHandler begin(ResultHandler handler) {
+    inFlight.incrementAndGet();
+    whenBusy.run();
     return new Counted(handler);
   }
 
-  /** A request that has begun was refused. */
+  /** A request that has begun was refused, or begins anew. */
   public void end() {
     inFlight.decrementAndGet();
     tellIfIdle();

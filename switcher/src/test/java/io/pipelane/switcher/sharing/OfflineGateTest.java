@@ -41,7 +41,9 @@ class OfflineGateTest {
   @Test
   void onlineWorkInFlight_closesUntilItHasEnded() {
     gate.onOpened(told::incrementAndGet);
+    online.arrived();
     ResultHandler first = online.begin(nobody());
+    online.arrived();
     ResultHandler second = online.begin(nobody());
     assertFalse(gate.mayBegin());
     assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
@@ -58,6 +60,7 @@ class OfflineGateTest {
   @Test
   void onlineWorkWaitsForMemory_opens() {
     gate.onOpened(told::incrementAndGet);
+    online.arrived();
     online.begin(nobody());
     gate.setState(SharingState.OVERLIMIT);
     online.waitsForMemory();
@@ -92,6 +95,7 @@ class OfflineGateTest {
   @Test
   void leastShare_isHadWhileOnlineWorkIsInFlight() {
     OfflineGate shared = new OfflineGate(true, 0.5, 1, online, now::get);
+    online.arrived();
     online.begin(nobody());
     assertEquals(SEGMENT, shared.waitNanos(SEGMENT, 0));
     assertEquals(0, shared.waitNanos(0, 0));
