@@ -1,7 +1,7 @@
 package io.pipelane.cluster.simulator;
 
 /** How an online and an offline workload share a device. */
-enum SharingWay {
+public enum SharingWay {
   /** There is no offline work. */
   ONLINE_ONLY,
   /** The driver gives equal slices of time to all that have work (Gandiva). */
