@@ -60,9 +60,16 @@ public final class ClusterSimulator {
    *
    * @param rates of the requests, and so the devices
    * @param interval from one placement to the next, whole minutes
+   * @param overlimitPeriod for which an overloaded device takes no job at least, doubled by each
+   *     entry; an eviction costs minutes here, where the server only stops at a gate
    * @param seed of the jobs, of devices' cooling, of places at random and of drawn latencies
    */
-  public record Setting(VirtualCluster cluster, RequestRates rates, Duration interval, long seed) {
+  public record Setting(
+      VirtualCluster cluster,
+      RequestRates rates,
+      Duration interval,
+      Duration overlimitPeriod,
+      long seed) {
     public Setting {
       if (interval.compareTo(Duration.ofMinutes(1)) < 0 || interval.toSeconds() % 60 != 0) {
         throw new IllegalArgumentException(
@@ -83,7 +90,8 @@ public final class ClusterSimulator {
         new OfflinePlacement(Map.of(gpu.name(), predictor), shares, setting.interval());
     for (int i = 0; i < rates.devices(); i++) {
       double warmth = Math.clamp(1 + HEAT_SPREAD * heat.nextGaussian(), 0.5, 2);
-      devices.add(new SimulatedDevice(i, new SharingModel(gpu, warmth), scheme));
+      devices.add(
+          new SimulatedDevice(i, new SharingModel(gpu, warmth), scheme, setting.overlimitPeriod()));
     }
     this.jobs =
         JobTrace.draw(setting.cluster(), setting.seed()).stream().map(RunningJob::new).toList();

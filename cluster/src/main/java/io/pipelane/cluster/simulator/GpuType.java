@@ -10,13 +10,13 @@ package io.pipelane.cluster.simulator;
  *     are
  * @param coolUntil the activity from which on the clock falls
  */
-record GpuType(
+public record GpuType(
     String name, double contention, double smallShare, double clockDrop, double coolUntil) {
   /** A small card for inference, whose clock falls under load (MuxFlow §4.1). */
-  static final GpuType T4_LIKE = new GpuType("T4-like", 0.5, 0.85, 0.45, 0.5);
+  public static final GpuType T4_LIKE = new GpuType("T4-like", 0.5, 0.85, 0.45, 0.5);
 
   /** A large one with much memory bandwidth and good cooling. */
-  static final GpuType H200_LIKE = new GpuType("H200-like", 0.3, 0.7, 0.1, 0.7);
+  public static final GpuType H200_LIKE = new GpuType("H200-like", 0.3, 0.7, 0.1, 0.7);
 
   /** The clock at an activity, of the highest. */
   double clock(double activity, double heat) {

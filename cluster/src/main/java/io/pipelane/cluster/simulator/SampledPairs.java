@@ -9,7 +9,7 @@ import java.util.SplittableRandom;
  * Pairs of made-up workloads that shared a device in the simulator's model, for speed predictors to
  * learn from: services and models other than those of the traces, and measured with noise.
  */
-final class SampledPairs {
+public final class SampledPairs {
   /** Of measured throughput (standard deviation). */
   private static final double NOISE = 0.02;
 
@@ -19,7 +19,7 @@ final class SampledPairs {
   private SampledPairs() {}
 
   /** Draws pairs; the same seed draws the same. */
-  static List<MeasuredPair> draw(GpuType gpu, SharingWay way, int count, long seed) {
+  public static List<MeasuredPair> draw(GpuType gpu, SharingWay way, int count, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     SharingModel model = new SharingModel(gpu, 1);
     List<MeasuredPair> pairs = new ArrayList<>(count);

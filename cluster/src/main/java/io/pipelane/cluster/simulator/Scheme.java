@@ -26,15 +26,14 @@ public record Scheme(
   public static final List<Scheme> ALL =
       List.of(
           ONLINE_ONLY,
-          new Scheme("time sharing", SharingWay.TIME_SLICES, false, false, false, false),
-          new Scheme(
-              "priority time sharing", SharingWay.PRIORITY_SLICES, false, false, false, false),
+          new Scheme("time slices", SharingWay.TIME_SLICES, false, false, false, false),
+          new Scheme("priority slices", SharingWay.PRIORITY_SLICES, false, false, false, false),
           OURS,
-          new Scheme("without matching", SharingWay.SPACE, false, true, true, true),
-          new Scheme("without dynamic share", SharingWay.SPACE, true, false, true, true),
-          new Scheme("without both", SharingWay.SPACE, false, false, true, true),
-          new Scheme("without throttle", SharingWay.SPACE, true, true, false, true),
-          new Scheme("without states", SharingWay.SPACE, true, true, true, false),
+          new Scheme("ours, no matching", SharingWay.SPACE, false, true, true, true),
+          new Scheme("ours, fixed share", SharingWay.SPACE, true, false, true, true),
+          new Scheme("ours, neither", SharingWay.SPACE, false, false, true, true),
+          new Scheme("ours, no throttle", SharingWay.SPACE, true, true, false, true),
+          new Scheme("ours, no states", SharingWay.SPACE, true, true, true, false),
           new Scheme("gates", SharingWay.GATES, true, true, false, true));
 
   @Override

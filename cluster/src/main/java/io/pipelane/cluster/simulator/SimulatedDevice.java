@@ -7,6 +7,7 @@ import io.pipelane.switcher.sharing.LaunchThrottle;
 import io.pipelane.switcher.sharing.SharingMetric;
 import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.sharing.SysMonitor;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -41,7 +42,7 @@ final class SimulatedDevice {
   private @Nullable RunningJob job;
   private double share = 1;
 
-  SimulatedDevice(int number, SharingModel model, Scheme scheme) {
+  SimulatedDevice(int number, SharingModel model, Scheme scheme, Duration overlimitPeriod) {
     SharingConfig config = PipelaneConfig.defaults().sharing();
     this.id = "device-" + number;
     this.number = number;
@@ -52,7 +53,7 @@ final class SimulatedDevice {
         new SysMonitor(
             Map.of(
                 SharingMetric.CLOCK, config.clock(), SharingMetric.ATTAINMENT, config.attainment()),
-            config.overlimitPeriod(),
+            overlimitPeriod,
             _ -> {});
     this.throttle = new LaunchThrottle(config.targetLoadPercent() / PERCENT);
     this.load = new DeviceLoad(config.clockThresholdPercent() / PERCENT, LOW_CLOCK, HIGH_CLOCK);

@@ -11,29 +11,34 @@ public sealed interface MultiprocessorShare {
   double beside(WorkloadProfile online);
 
   /**
-   * What the online workload leaves idle, by its SM activity (MuxFlow §4.3), rounded down to whole
-   * steps.
+   * What the online workload leaves idle, by its SM activity, as far as that slows it down no more
+   * than is acceptable (MuxFlow §4.3), rounded down to whole steps. While a request runs, both
+   * together may want more multiprocessors than there are by the slowdown only.
    *
    * @param step what shares are multiples of
    * @param least that is given
+   * @param slowdown of online requests that is acceptable, 0.2 for a fifth
    */
-  record Complement(double step, double least) implements MultiprocessorShare {
+  record Complement(double step, double least, double slowdown) implements MultiprocessorShare {
     private static final double ROUNDING = 1e-9;
 
-    /** Steps of a twentieth, a tenth at least. */
-    public static final Complement STANDARD = new Complement(0.05, 0.1);
+    /** Steps of a twentieth, a tenth at least; a fifth slower, which is the paper's bound. */
+    public static final Complement STANDARD = new Complement(0.05, 0.1, 0.2);
 
     public Complement {
-      if (!(step > 0 && step <= least && least <= 1)) {
+      if (!(step > 0 && step <= least && least <= 1 && slowdown >= 0)) {
         throw new IllegalArgumentException(
-            "steps of %s and %s at least; 0 < step <= least <= 1".formatted(step, least));
+            "steps of %s, %s at least, slowdown %s; 0 < step <= least <= 1, slowdown 0 or more"
+                .formatted(step, least, slowdown));
       }
     }
 
     @Override
     public double beside(WorkloadProfile online) {
       double idle = 1 - online.activity();
-      return Math.clamp(Math.floor(idle / step + ROUNDING) * step, least, 1.0);
+      double whileBusy = online.utilization() == 0 ? 0 : online.activity() / online.utilization();
+      double share = Math.min(idle, 1 + slowdown - whileBusy);
+      return Math.clamp(Math.floor(share / step + ROUNDING) * step, least, 1.0);
     }
   }
 
