@@ -15,8 +15,9 @@ record SharingModel(GpuType gpu, double heat) {
    * or most of it), so a request takes e (1 + u (1/w - 1)), and offline work loses w of its time while
    * requests are in flight. Behind a request, a guard passes before prioritised work gives way.
    *
-   * At gates, offline work has the time in which no request is in flight, and a request waits for half
-   * a segment on the average. The part that this keeps of the idle time is measured.
+   * At gates, offline work has the time in which no request is in flight, and a request that finds
+   * none in flight waits for half a segment on the average. The part that offline work makes of the
+   * idle time is measured.
    *
    * In space, offline work that has fewer multiprocessors than it could use takes (a / share)^p as
    * long to compute. Where both together want more than there are, both are slowed in proportion,
@@ -77,9 +78,9 @@ record SharingModel(GpuType gpu, double heat) {
   }
 
   private Effect gates(OnlineService online, double rate, OfflineModel offline) {
-    double millis = online.deviceMillis() + offline.utilization() * SEGMENT_MILLIS / 2;
-    double left = 1 - OnlineService.utilization(rate, millis);
-    return turns(online, rate, offline, millis, left * KEPT_AT_GATES);
+    double idle = 1 - OnlineService.utilization(rate, online.deviceMillis());
+    double millis = online.deviceMillis() + idle * offline.utilization() * SEGMENT_MILLIS / 2;
+    return turns(online, rate, offline, millis, idle * KEPT_AT_GATES);
   }
 
   /** One after the other, where offline work finds so much of the time. */
