@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
@@ -164,50 +165,52 @@ public final class ClusterSimulator {
   }
 
   private void match(List<OnlineDevice> described) {
-    Map<String, RunningJob> byId = new HashMap<>();
-    List<OfflineJob> inOrder = new ArrayList<>();
-    int healthy = 0;
-    for (SimulatedDevice device : devices) {
-      RunningJob job = device.job();
-      if (device.state() == SharingState.HEALTHY) {
-        healthy++;
-        if (job != null) {
-          add(job, byId, inOrder);
-        }
-      }
-    }
-    List<RunningJob> asked = new ArrayList<>();
-    while (inOrder.size() < healthy && !waiting.isEmpty()) {
-      RunningJob next = waiting.remove();
-      asked.add(next);
-      add(next, byId, inOrder);
-    }
-    List<Placement> plan = placement.plan(described, inOrder);
+    List<RunningJob> asked = asked();
+    List<OfflineJob> inOrder = asked.stream().map(RunningJob::described).toList();
+    Map<String, Placement> plan = new HashMap<>();
+    placement.plan(described, inOrder).forEach(place -> plan.put(place.job(), place));
     Map<String, SimulatedDevice> places = new HashMap<>();
     devices.forEach(device -> places.put(device.id(), device));
-    List<Runnable> begins = new ArrayList<>();
-    for (Placement place : plan) {
-      RunningJob job = byId.remove(place.job());
-      SimulatedDevice to = places.get(place.device());
-      if (job == null || to == null || job.device() == to) {
+    Map<RunningJob, SimulatedDevice> begins = new LinkedHashMap<>();
+    for (int i = 0; i < asked.size(); i++) {
+      RunningJob job = asked.get(i);
+      Placement place = plan.get(inOrder.get(i).id());
+      SimulatedDevice to = place == null ? null : places.get(place.device());
+      SimulatedDevice from = job.device();
+      if (from != null && from == to) {
         continue;
       }
-      SimulatedDevice from = job.device();
       if (from != null) {
         moves++;
         from.take(null);
         job.leave();
       }
-      begins.add(() -> begin(job, to));
+      if (to == null) {
+        waiting.add(job);
+      } else {
+        begins.put(job, to);
+      }
     }
-    begins.forEach(Runnable::run);
-    asked.stream().filter(job -> job.device() == null).forEach(waiting::add);
+    begins.forEach(ClusterSimulator::begin);
   }
 
-  private static void add(RunningJob job, Map<String, RunningJob> byId, List<OfflineJob> inOrder) {
-    OfflineJob described = job.described();
-    byId.put(described.id(), job);
-    inOrder.add(described);
+  /** Jobs on healthy devices, and those that wait, as many as there are such devices. */
+  private List<RunningJob> asked() {
+    List<RunningJob> asked = new ArrayList<>();
+    int healthy = 0;
+    for (SimulatedDevice device : devices) {
+      if (device.state() == SharingState.HEALTHY) {
+        healthy++;
+        RunningJob job = device.job();
+        if (job != null) {
+          asked.add(job);
+        }
+      }
+    }
+    while (asked.size() < healthy && !waiting.isEmpty()) {
+      asked.add(waiting.remove());
+    }
+    return asked;
   }
 
   private static void begin(RunningJob job, SimulatedDevice device) {
