@@ -59,7 +59,7 @@ final class ClusterColumns {
               + " the time for which they had a device (equation 3 as its text defines it).",
           "completion/ours and ours/oversold above 1: ours is better. The paper has 1.10 to 2.24 and"
               + " 1.08 to 1.97 over the two time sharings. evictions: from overloaded devices, with"
-              + " the loss of what was done since the last placement. moves: of running jobs, 61 to"
+              + " the loss of what was done since the last placement. moves: of running jobs, 60 to"
               + " 62 seconds each.");
 
   static final Column LEARNED = new Column("pairs", "pairs learned", 0);

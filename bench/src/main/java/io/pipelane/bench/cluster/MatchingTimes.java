@@ -1,5 +1,6 @@
 package io.pipelane.bench.cluster;
 
+import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
 import io.pipelane.cluster.matching.MaximumWeightMatching;
 import java.util.LinkedHashSet;
@@ -7,7 +8,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.DoubleSupplier;
-import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jgrapht.Graph;
 import org.jgrapht.alg.interfaces.MatchingAlgorithm.Matching;
@@ -20,6 +20,7 @@ import org.jgrapht.graph.SimpleWeightedGraph;
 final class MatchingTimes {
   private static final int ROUNDS = 3;
   private static final double NANOS_PER_SECOND = 1e9;
+  private static final double TOLERANCE = 1e-6;
 
   /** As many as there are offline models in the simulator: jobs of one model are alike. */
   private static final int KINDS = 4;
@@ -41,34 +42,35 @@ final class MatchingTimes {
     for (int size : sizes) {
       for (boolean alike : List.of(false, true)) {
         String row = "%d x %d, %s".formatted(size, size, alike ? "four kinds of jobs" : "random");
-        MatchingTimes times = new MatchingTimes(weights(size, alike, seed));
-        double[] best = new double[1];
-        for (int round = 0; round < ROUNDS; round++) {
-          results.add(row, ClusterColumns.OWN, seconds(times::own, best));
-        }
-        results.add(row, ClusterColumns.WEIGHT, best[0]);
-        check(best[0], () -> seconds(times::kuhnMunkres, best), best, row, results, true);
-        check(best[0], () -> seconds(times::maximumWeight, best), best, row, results, false);
-        results.aim(row, ClusterColumns.OWN, "< 10");
+        new MatchingTimes(weights(size, alike, seed)).tell(row, results);
       }
     }
     return results;
   }
 
-  private static void check(
-      double expected,
-      Supplier<Double> timed,
-      double[] found,
-      String row,
-      Results results,
-      boolean isKuhnMunkres) {
-    results.add(
-        row,
-        isKuhnMunkres ? ClusterColumns.KUHN_MUNKRES : ClusterColumns.MAXIMUM_WEIGHT,
-        timed.get());
-    if (Math.abs(found[0] - expected) > 1e-6 * expected) {
+  private void tell(String row, Results results) {
+    double weight = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+      weight = time(row, ClusterColumns.OWN, this::own, results);
+    }
+    results.add(row, ClusterColumns.WEIGHT, weight);
+    results.aim(row, ClusterColumns.OWN, "< 10");
+    checkSame(weight, time(row, ClusterColumns.KUHN_MUNKRES, this::kuhnMunkres, results), row);
+    checkSame(weight, time(row, ClusterColumns.MAXIMUM_WEIGHT, this::maximumWeight, results), row);
+  }
+
+  /** Times a matching; its weight comes back. */
+  private static double time(String row, Column column, DoubleSupplier matching, Results results) {
+    long begin = System.nanoTime();
+    double weight = matching.getAsDouble();
+    results.add(row, column, (System.nanoTime() - begin) / NANOS_PER_SECOND);
+    return weight;
+  }
+
+  private static void checkSame(double ours, double other, String row) {
+    if (Math.abs(other - ours) > TOLERANCE * ours) {
       throw new IllegalStateException(
-          "%s: JGraphT finds %s, we find %s".formatted(row, found[0], expected));
+          "%s: JGraphT finds a weight of %s, we find %s".formatted(row, other, ours));
     }
   }
 
@@ -87,12 +89,6 @@ final class MatchingTimes {
       }
     }
     return weights;
-  }
-
-  private static double seconds(DoubleSupplier matching, double[] found) {
-    long begin = System.nanoTime();
-    found[0] = matching.getAsDouble();
-    return (System.nanoTime() - begin) / NANOS_PER_SECOND;
   }
 
   private double own() {
