@@ -135,12 +135,21 @@ final class DayRounds {
         ClusterOutcome::completionMinutes);
   }
 
+  /** Those of the paper's figures 11 and 13, and gates. */
+  private static boolean isDrawn(Scheme scheme) {
+    return switch (scheme.way()) {
+      case ONLINE_ONLY -> false;
+      case SPACE -> scheme.throttle() && scheme.states();
+      case TIME_SLICES, PRIORITY_SLICES, GATES -> true;
+    };
+  }
+
   private void draw(Path file, String title, Scheme unit, ToDoubleFunction<ClusterOutcome> figure)
       throws IOException {
     BarPlot plot = new BarPlot(title);
     for (VirtualCluster cluster : clusters) {
       for (Scheme scheme : schemes) {
-        if (!scheme.equals(Scheme.ONLINE_ONLY)) {
+        if (isDrawn(scheme)) {
           List<Double> ratios =
               days.stream()
                   .map(

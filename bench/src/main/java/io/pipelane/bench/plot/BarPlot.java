@@ -13,6 +13,9 @@ import java.util.Map;
 public final class BarPlot {
   private static final double FILLED = 0.85;
 
+  /** What the height of the area is a multiple of. */
+  private static final double UNIT = 0.5;
+
   private final Map<String, Map<String, Double>> groups = new LinkedHashMap<>();
   private final String title;
 
@@ -41,7 +44,7 @@ public final class BarPlot {
             .mapToDouble(height -> height)
             .max()
             .orElse(1);
-    Axes axes = new Axes(title, Math.max(1, groups.size()), Math.max(1e-9, highest));
+    Axes axes = new Axes(title, Math.max(1, groups.size()), UNIT * Math.max(1, Math.ceil(highest / UNIT)));
     StringBuilder svg = new StringBuilder(axes.begin(false, true));
     double width = FILLED / Math.max(1, names.size());
     int place = 0;
