@@ -1,5 +1,6 @@
 package io.pipelane.bench;
 
+import io.pipelane.bench.cluster.ClusterCommand;
 import io.pipelane.bench.cycles.CyclesCommand;
 import io.pipelane.bench.density.DensityCommand;
 import io.pipelane.bench.fairness.FairnessCommand;
@@ -39,6 +40,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "PROGRAM",
     subcommands = {
+      ClusterCommand.class,
       CyclesCommand.class,
       DensityCommand.class,
       FairnessCommand.class,

@@ -112,6 +112,36 @@ class BenchCommandTest {
   }
 
   @Test
+  void cluster_comparesSchemesAndWritesItsFiles() throws Exception {
+    Path json = folder.resolve("cluster.json");
+    Path page = folder.resolve("cluster.md");
+    Path latencies = folder.resolve("latency.svg");
+    Path completions = folder.resolve("completion.svg");
+    int status =
+        program.execute(
+            "cluster",
+            "--devices=12",
+            "--cluster=A",
+            "--scheme=gates",
+            "--rounds=1",
+            "--epochs=1",
+            "--matching=8",
+            "--json=" + json,
+            "--markdown=" + page,
+            "--latency-svg=" + latencies,
+            "--completion-svg=" + completions);
+
+    assertEquals(0, status, program.output());
+    JsonNode result = new ObjectMapper().readTree(json.toFile());
+    assertEquals("A, ours", result.at("/cases/1/case").asText(), result.toString());
+    assertEquals(0, result.at("/cases/1/unfinished/median").asDouble(), result.toString());
+    assertEquals(3, result.at("/further").size(), result.toString());
+    assertTrue(Files.readString(page).contains("## How long matching takes"));
+    assertTrue(Files.readString(latencies).endsWith("</svg>\n"));
+    assertTrue(Files.readString(completions).contains("gates"));
+  }
+
+  @Test
   void generator_measuresItselfOpenAndClosed() throws Exception {
     JsonNode cases = program.run("generator", "--rate", "500").at("/cases");
 

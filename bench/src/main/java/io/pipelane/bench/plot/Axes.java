@@ -13,7 +13,8 @@ import java.util.Locale;
  */
 record Axes(String title, double widest, double highest) {
   static final List<String> COLOURS =
-      List.of("#1b6ca8", "#d1495b", "#edae49", "#66a182", "#6f6f6f", "#8f5ea2");
+      List.of(
+          "#1b6ca8", "#d1495b", "#edae49", "#66a182", "#6f6f6f", "#8f5ea2", "#00798c", "#a06a42");
 
   private static final int WIDTH = 720;
   private static final int HEIGHT = 420;
@@ -24,7 +25,7 @@ record Axes(String title, double widest, double highest) {
   private static final int TICKS = 5;
 
   /** The head of the drawing, the grid and its labels, and the title. */
-  String begin(boolean withHeights) {
+  String begin(boolean withWidths, boolean withHeights) {
     StringBuilder svg =
         new StringBuilder(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\""
@@ -35,8 +36,10 @@ record Axes(String title, double widest, double highest) {
     for (int tick = 0; tick <= TICKS; tick++) {
       double x = widest * tick / TICKS;
       double y = highest * tick / TICKS;
-      svg.append(line(x(x), y(0), x(x), y(highest), "#e4e4e4", 1));
-      svg.append(text(x(x), y(0) + 18, "middle", number(x, widest)));
+      if (withWidths) {
+        svg.append(line(x(x), y(0), x(x), y(highest), "#e4e4e4", 1));
+        svg.append(text(x(x), y(0) + 18, "middle", number(x, widest)));
+      }
       if (withHeights) {
         svg.append(line(x(0), y(y), x(widest), y(y), "#e4e4e4", 1));
         svg.append(text(LEFT - 8, y(y) + 4, "end", number(y, highest)));
@@ -59,6 +62,11 @@ record Axes(String title, double widest, double highest) {
   /** A label on the left, at a height. */
   String label(double y, String name) {
     return text(LEFT - 8, y(y) + 4, "end", name);
+  }
+
+  /** A label below the area. */
+  String labelBelow(double x, String name) {
+    return text(x(x), y(0) + 18, "middle", name);
   }
 
   double x(double value) {

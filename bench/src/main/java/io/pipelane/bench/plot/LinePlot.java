@@ -43,7 +43,7 @@ public final class LinePlot {
   /** Writes the drawing. */
   public void write(Path file) throws IOException {
     Axes axes = new Axes(title, most(true), most(false));
-    StringBuilder svg = new StringBuilder(axes.begin(true));
+    StringBuilder svg = new StringBuilder(axes.begin(true, true));
     int place = 0;
     for (Map.Entry<String, List<Point>> line : lines.entrySet()) {
       String colour = Axes.COLOURS.get(place % Axes.COLOURS.size());

@@ -53,7 +53,7 @@ public final class SpanPlot {
   /** Writes the drawing, the first row on top. */
   public void write(Path file) throws IOException {
     Axes axes = new Axes(title, most, Math.max(1, rows.size()));
-    StringBuilder svg = new StringBuilder(axes.begin(false));
+    StringBuilder svg = new StringBuilder(axes.begin(true, false));
     int place = rows.size();
     for (Map.Entry<String, List<Bar>> row : rows.entrySet()) {
       place--;

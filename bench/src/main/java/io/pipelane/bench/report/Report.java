@@ -16,21 +16,25 @@ import java.util.stream.Collectors;
 /** Results and where they come from, in the forms that people and programs read. */
 public final class Report {
   private final Results results;
+  private final List<Results> further;
   private final Map<String, String> provenance;
   private final Map<String, String> flags;
 
   /**
    * A report of the state of things now.
    *
+   * @param further tables below, each with a title of its own
    * @param device what is to be known of it, by name
    * @param flags what the program was told, by name
    */
   public Report(
       Results results,
+      List<Results> further,
       String runtimeVersion,
       Map<String, String> device,
       Map<String, String> flags) {
     this.results = results;
+    this.further = List.copyOf(further);
     this.provenance = new LinkedHashMap<>(Provenance.now(runtimeVersion));
     this.provenance.putAll(device);
     this.flags = Map.copyOf(flags);
@@ -44,6 +48,14 @@ public final class Report {
     TextTable.lines(results.table()).forEach(out::println);
     out.println();
     results.notes().forEach(out::println);
+    for (Results below : further) {
+      out.println();
+      out.println(below.title());
+      out.println();
+      TextTable.lines(below.table()).forEach(out::println);
+      out.println();
+      below.notes().forEach(out::println);
+    }
     out.flush();
   }
 
@@ -53,6 +65,14 @@ public final class Report {
     ObjectNode root = json.createObjectNode().put("title", results.title());
     root.set("provenance", json.valueToTree(provenance));
     root.set("flags", json.valueToTree(flags));
+    writeCases(results, root);
+    for (Results below : further) {
+      writeCases(below, root.withArray("/further").addObject().put("title", below.title()));
+    }
+    json.writeValue(file.toFile(), root);
+  }
+
+  private static void writeCases(Results results, ObjectNode root) {
     var cases = root.putArray("cases");
     results
         .cases()
@@ -66,12 +86,23 @@ public final class Report {
                     rounds.forEach(values.withArray("/rounds")::add);
                   });
             });
-    json.writeValue(file.toFile(), root);
   }
 
   /** Writes a page for the documentation. */
   public void writeMarkdown(Path file) throws IOException {
     StringBuilder page = new StringBuilder("# " + results.title() + "\n\n");
+    append(results, page);
+    for (Results below : further) {
+      page.append("\n## ").append(below.title()).append("\n\n");
+      append(below, page);
+    }
+    page.append("\n| | |\n|---|---|\n");
+    provenance.forEach((name, value) -> page.append(cells(List.of(name, value))));
+    page.append(cells(List.of("flags", flags.toString())));
+    Files.writeString(file, page);
+  }
+
+  private static void append(Results results, StringBuilder page) {
     List<List<String>> table = results.table();
     for (int row = 0; row < table.size(); row++) {
       page.append(cells(table.get(row)));
@@ -81,10 +112,6 @@ public final class Report {
     }
     page.append('\n');
     results.notes().forEach(note -> page.append("- ").append(note).append('\n'));
-    page.append("\n| | |\n|---|---|\n");
-    provenance.forEach((name, value) -> page.append(cells(List.of(name, value))));
-    page.append(cells(List.of("flags", flags.toString())));
-    Files.writeString(file, page);
   }
 
   private static String cells(List<String> cells) {

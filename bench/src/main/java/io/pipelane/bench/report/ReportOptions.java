@@ -3,6 +3,7 @@ package io.pipelane.bench.report;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -43,13 +44,29 @@ public final class ReportOptions {
   public void publish(
       CommandSpec spec, Results results, String runtimeVersion, Map<String, String> device)
       throws IOException {
+    publish(spec, results, List.of(), runtimeVersion, device);
+  }
+
+  /**
+   * Prints the results and further tables and writes the files that were asked for.
+   *
+   * @param further tables below, each with a title of its own
+   * @param device what is to be known of it, by name
+   */
+  public void publish(
+      CommandSpec spec,
+      Results results,
+      List<Results> further,
+      String runtimeVersion,
+      Map<String, String> device)
+      throws IOException {
     Map<String, String> flags = new TreeMap<>();
     for (OptionSpec option : spec.options()) {
       if (!option.usageHelp() && !option.versionHelp() && option.getValue() != null) {
         flags.put(option.longestName().substring(2), option.getValue().toString());
       }
     }
-    Report report = new Report(results, runtimeVersion, device, flags);
+    Report report = new Report(results, further, runtimeVersion, device, flags);
     report.print(spec.commandLine().getOut());
     if (json != null) {
       report.writeJson(json);

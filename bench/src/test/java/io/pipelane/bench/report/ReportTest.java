@@ -21,7 +21,8 @@ class ReportTest {
 
   private final Results results =
       new Results("A title", List.of(RATE, LATENCY), List.of("How to read it."));
-  private final Report report = new Report(results, "1.2.3", Map.of(), Map.of("rounds", "3"));
+  private final Report report =
+      new Report(results, List.of(), "1.2.3", Map.of(), Map.of("rounds", "3"));
 
   @TempDir private Path folder;
 

@@ -7,8 +7,8 @@ package io.pipelane.switcher.sharing;
  * @param lowClock k_L, what a clock below the threshold weighs; much more than {@code highClock}
  * @param highClock k_H, what a clock above it weighs
  */
-record DeviceLoad(double threshold, double lowClock, double highClock) {
-  DeviceLoad {
+public record DeviceLoad(double threshold, double lowClock, double highClock) {
+  public DeviceLoad {
     if (!(threshold > 0 && threshold < 1) || lowClock < 0 || highClock < 0 || highClock > 1) {
       throw new IllegalArgumentException(
           "threshold %s, low %s, high %s".formatted(threshold, lowClock, highClock));
@@ -32,7 +32,7 @@ record DeviceLoad(double threshold, double lowClock, double highClock) {
    * @param activity U_SM, the share of multiprocessors that are busy
    * @param clock as a share of the highest
    */
-  double of(double activity, double clock) {
+  public double of(double activity, double clock) {
     return activity * clockFactor(clock);
   }
 }

@@ -4,14 +4,14 @@ package io.pipelane.switcher.sharing;
  * How much of its own speed offline work may have, so that a device's load stays at a target: a PID
  * controller (MuxFlow §4.1, workload level). Belongs to one thread.
  */
-final class LaunchThrottle {
+public final class LaunchThrottle {
   /*
    * Velocity form: each step changes the share by what the three terms have changed, and the share
    * is kept between its bounds. So nothing winds up while it is at a bound: the first error of the
    * other sign moves it. Offline work at full speed loads a device by at most 1, so the loop's gain
    * is at most PROPORTIONAL + INTEGRAL × period, far below what would swing with a sample's delay.
    */
-  static final double LEAST_SHARE = 0.02;
+  public static final double LEAST_SHARE = 0.02;
   private static final double PROPORTIONAL = 0.3;
   private static final double INTEGRAL_PER_SECOND = 1.5;
   private static final double DERIVATIVE_SECONDS = 0.01;
@@ -27,7 +27,7 @@ final class LaunchThrottle {
    *
    * @param target load, above 0
    */
-  LaunchThrottle(double target) {
+  public LaunchThrottle(double target) {
     this.target = target;
   }
 
@@ -38,7 +38,7 @@ final class LaunchThrottle {
    * @param seconds since the sample before
    * @return the share from now on, between {@link #LEAST_SHARE} and 1
    */
-  double update(double load, double seconds) {
+  public double update(double load, double seconds) {
     double step = Math.clamp(seconds, 1e-4, LONGEST_STEP_SECONDS);
     double error = target - load;
     double change = error - latestError;
@@ -52,7 +52,8 @@ final class LaunchThrottle {
     return share;
   }
 
-  double share() {
+  /** The share that the latest sample has led to. */
+  public double share() {
     return share;
   }
 }

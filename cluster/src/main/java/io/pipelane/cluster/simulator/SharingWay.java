@@ -1,0 +1,15 @@
+package io.pipelane.cluster.simulator;
+
+/** How an online and an offline workload share a device. */
+public enum SharingWay {
+  /** There is no offline work. */
+  ONLINE_ONLY,
+  /** The driver gives equal slices of time to all that have work (Gandiva). */
+  TIME_SLICES,
+  /** Online work gets most of the time while it has work (AntMan, PAI). */
+  PRIORITY_SLICES,
+  /** Offline work stops at its next gate while online work is in flight, as the server does it. */
+  GATES,
+  /** Both run at the same time, offline work on a share of the multiprocessors (MuxFlow). */
+  SPACE
+}
