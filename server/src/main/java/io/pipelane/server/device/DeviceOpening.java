@@ -96,14 +96,19 @@ public final class DeviceOpening {
     TransferMemory transferMemory;
     ByteSize hostBytes = config.hostTier().memory();
     String note = "";
+    AtomicInteger workerIds = new AtomicInteger();
     long transferBytes = config.server().transferMemory().bytes();
     switch (choice) {
-      case DeviceChoice.Processor(String reason) -> {
+      case DeviceChoice.Processor(List<String> names, String reason) -> {
         if (!reason.isEmpty()) {
           announcements.accept("device.kind is auto: using the CPU, because " + reason);
         }
-        findCalibration();
-        devices.add(opened.add(CpuServing.open(config, library)));
+        findCalibration(names);
+        CpuServing processor =
+            new CpuServing(config, library, names.size(), opened, workerIds::incrementAndGet);
+        for (String name : names) {
+          devices.add(opened.add(processor.open(name)));
+        }
         hostTier = opened.add(HostTier.mapping(hostBytes));
         SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
@@ -117,7 +122,7 @@ public final class DeviceOpening {
         PinnedHostMemory _ = opened.add(PinnedHostMemory.register(context, memory.segment()));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
         CudaServing gpus =
-            new CudaServing(config, library, driver, memory, new AtomicInteger()::incrementAndGet);
+            new CudaServing(config, library, driver, memory, workerIds::incrementAndGet);
         for (int ordinal : ordinals) {
           devices.add(opened.add(gpus.open(ordinal)));
         }
@@ -156,11 +161,11 @@ public final class DeviceOpening {
   }
 
   /** The processor is not measured at every start: it is when its owner asks about devices. */
-  private void findCalibration() {
+  private void findCalibration(List<String> names) {
     DeviceList.Listed cpu = new DeviceList(config, System::nanoTime).cpu(Processor.description());
     calibrations
         .read(cpu.name(), cpu.driver())
-        .ifPresent(calibration -> measured.put(cpu.name(), calibration));
+        .ifPresent(calibration -> names.forEach(name -> measured.put(name, calibration)));
   }
 
   /** Models are imported once for all devices. */
