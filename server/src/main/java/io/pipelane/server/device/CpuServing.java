@@ -32,11 +32,7 @@ final class CpuServing {
    * @param workerIds numbers that no other worker process has
    */
   CpuServing(
-      PipelaneConfig config,
-      Path library,
-      int devices,
-      OpenParts opened,
-      IntSupplier workerIds) {
+      PipelaneConfig config, Path library, int devices, OpenParts opened, IntSupplier workerIds) {
     this.config = config;
     this.library = library;
     this.budget = budget(config, devices);

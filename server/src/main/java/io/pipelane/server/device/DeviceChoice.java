@@ -71,7 +71,9 @@ sealed interface DeviceChoice {
 
   private static DeviceChoice automatic(IntSupplier gpus) {
     try {
-      return gpus.getAsInt() == 0 ? Processor.instead("the driver sees no GPU") : new Gpus(List.of(0));
+      return gpus.getAsInt() == 0
+          ? Processor.instead("the driver sees no GPU")
+          : new Gpus(List.of(0));
     } catch (StatusException e) {
       if (e.status() != Status.UNAVAILABLE) {
         throw e;

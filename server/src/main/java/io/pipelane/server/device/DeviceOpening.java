@@ -27,6 +27,7 @@ import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.ProfileFolder;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.sharing.SharingSettings;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -39,6 +40,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
 public final class DeviceOpening {
@@ -133,12 +135,13 @@ public final class DeviceOpening {
     List<ServingDevices.Place> places = new ArrayList<>();
     for (ServingDevice device : devices) {
       announcements.accept(device.description() + note);
-      places.add(place(device, hostTier));
+      places.add(place(device, hostTier, devices.size() > 1));
     }
-    return new OpenDevices(
-        new ServingDevices(places, hostTier, config.switching().shareStructures()),
-        commonTarget(devices),
-        transferMemory);
+    ServingDevices serving =
+        opened.add(
+            new ServingDevices(
+                places, hostTier, config.placement(), config.switching().shareStructures()));
+    return new OpenDevices(serving, commonTarget(devices), transferMemory);
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
@@ -183,16 +186,24 @@ public final class DeviceOpening {
     return target;
   }
 
-  private ServingDevices.Place place(ServingDevice device, HostTier hostTier) {
+  private ServingDevices.Place place(ServingDevice device, HostTier hostTier, boolean losable) {
     DeviceMemory memory = new DeviceMemory(device.device().persistent());
     SessionFactory sessions = device.sessions().apply(memory);
+    @Nullable LosableSessions drilled = losable ? new LosableSessions(sessions) : null;
     try {
       Switcher switcher =
-          opened.add(new Switcher(device.device(), memory, sessions, settings(device), hostTier));
+          opened.add(
+              new Switcher(
+                  device.device(),
+                  memory,
+                  drilled == null ? sessions : drilled,
+                  settings(device),
+                  hostTier));
       return new ServingDevices.Place(
           device.device().name(),
           switcher,
-          sessions instanceof ProcessSessionFactory workers ? workers : null);
+          sessions instanceof ProcessSessionFactory workers ? workers : null,
+          drilled);
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;
