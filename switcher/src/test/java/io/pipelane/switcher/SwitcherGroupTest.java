@@ -187,11 +187,11 @@ class SwitcherGroupTest {
   }
 
   @Test
-  void announcedModels_takeNoMemory() throws Exception {
+  void register_buildsASessionAtHomeAlone() throws Exception {
     SwitcherGroup group = group(Routing.STATIC);
     register(group, 1);
-    assertTrue(switcher("cpu:0").memory().constantBytes() > 0);
-    assertEquals(0, switcher("cpu:1").memory().constantBytes());
+    assertEquals(1, switcher("cpu:0").memory().sessions().built());
+    assertEquals(0, switcher("cpu:1").memory().sessions().built());
     assertEquals(0, switcher("cpu:1").memory().weights().lentBytes());
   }
 

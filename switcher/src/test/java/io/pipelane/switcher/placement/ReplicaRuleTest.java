@@ -58,7 +58,7 @@ class ReplicaRuleTest {
     assertEquals(new Change.Close(1), rule.decide(List.of(had(0, 0), had(1, 0)), REST));
     assertEquals(new Change.Close(0), rule.decide(List.of(had(0, MILLI), had(1, 2 * MILLI)), REST));
     assertEquals(
-        new Change.None(), rule.decide(List.of(had(0, 3 * MILLI), had(1, 9 * MILLI)), REST));
+        new Change.None(), rule.decide(List.of(had(0, 2 * MILLI), had(1, 9 * MILLI)), REST));
   }
 
   @Test
