@@ -54,8 +54,12 @@ final class ReplicaRule {
     /** Nothing. */
     record None() implements Change {}
 
-    /** The model is to be on one device more. */
-    record Open(int device) implements Change {}
+    /**
+     * The model is to be on one device more.
+     *
+     * @param gain what that saves beyond its price, in nanoseconds each second
+     */
+    record Open(int device, double gain) implements Change {}
 
     /** The model is to be on one device less. */
     record Close(int device) implements Change {}
@@ -78,7 +82,7 @@ final class ReplicaRule {
         double gain = device.couldSave() - MARGIN * device.price();
         if (gain > most) {
           most = gain;
-          change = new Change.Open(device.index());
+          change = new Change.Open(device.index(), gain);
         }
       }
     }
@@ -98,6 +102,8 @@ final class ReplicaRule {
       }
     }
     // What they save together is counted to each in turn, for its share of the requests.
-    return had.size() * least.saves() < LEAST_TO_STAY ? new Change.Close(least.index()) : new Change.None();
+    return had.size() * least.saves() < LEAST_TO_STAY
+        ? new Change.Close(least.index())
+        : new Change.None();
   }
 }

@@ -5,8 +5,10 @@ import io.pipelane.switcher.placement.ReplicaRule.Change;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Gives models devices, and takes them away, as {@link ReplicaRule} says. Not safe for several
@@ -17,6 +19,9 @@ final class Replicas {
    * A device becomes one of a model's once it has the model's session and weights, so no request
    * waits for that. One that is taken away gets no more requests, then loses the weights: what was
    * counted there would keep them for minutes.
+   *
+   * All models of a crowded device see the same idle one. So one at a time gets it, the one that
+   * gains most, and the others count anew what is left to gain.
    */
   private static final System.Logger LOG = System.getLogger(Replicas.class.getName());
 
@@ -32,16 +37,31 @@ final class Replicas {
     this.nanoClock = nanoClock;
   }
 
-  /** Looks at a model, and changes its devices by one at most. */
-  void review(Route route) {
-    if (route.keepsState) {
-      return;
+  /** A model that would gain most by one device more. */
+  private record Wish(Route route, Change.Open change) {}
+
+  /** Looks at all models: takes away what is not needed, then gives one a device at most. */
+  void review(Collection<Route> routes) {
+    @Nullable Wish best = null;
+    for (Route route : routes) {
+      if (!route.keepsState) {
+        long now = nanoClock.getAsLong();
+        switch (rule.decide(candidates(route, now), route.settledNanos(now))) {
+          case Change.None _ -> {}
+          case Change.Open open -> {
+            if (best == null || open.gain() > best.change.gain()) {
+              best = new Wish(route, open);
+            }
+          }
+          case Change.Close(int device) -> close(route, members.get(device));
+        }
+      }
     }
-    long now = nanoClock.getAsLong();
-    switch (rule.decide(candidates(route, now), route.settledNanos(now))) {
-      case Change.None _ -> {}
-      case Change.Open(int device) -> open(route, members.get(device));
-      case Change.Close(int device) -> close(route, members.get(device));
+    if (best != null) {
+      int device = best.change.device();
+      open(best.route, members.get(device));
+      // What others could save there was counted while it had less to do.
+      routes.forEach(route -> route.forgetCouldSave(device));
     }
   }
 

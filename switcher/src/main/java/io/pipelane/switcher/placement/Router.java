@@ -90,7 +90,9 @@ final class Router {
         : members.get(usable.get(Math.floorMod(turn.getAndIncrement(), usable.size())));
   }
 
-  /** The soonest of the devices of a model, whose runs take the same on all; null when all are lost. */
+  /**
+   * The soonest of the devices of a model, whose runs take the same on all; null when all are lost.
+   */
   private @Nullable Member soonest(Route route, Priority priority) {
     List<Integer> devices = route.devices();
     @Nullable Member best = null;

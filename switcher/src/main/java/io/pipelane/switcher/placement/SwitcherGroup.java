@@ -78,7 +78,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     Replicas reviewed = new Replicas(members, config.replicaHalfLife(), nanoClock);
     Duration halfLife = config.replicaHalfLife();
     return new ReplicaThread(
-        () -> routes.values().forEach(reviewed::review),
+        () -> reviewed.review(routes.values()),
         halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW);
   }
 
@@ -237,18 +237,28 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   public Map<String, MemberOverview> overview() {
     Map<String, MemberOverview> overviews = new LinkedHashMap<>();
     for (Member member : members) {
-      List<Route> here =
-          routes.values().stream().filter(route -> route.devices().contains(member.index)).toList();
+      boolean usable = member.isUsable();
+      List<Route> here = usable ? routesOf(member) : List.of();
       overviews.put(
           member.name,
           new MemberOverview(
-              member.isUsable(),
+              usable,
               here.size(),
-              (int) here.stream().filter(route -> route.devices().size() > 1).count(),
+              (int) here.stream().filter(route -> usableDevices(route) > 1).count(),
               member.routed.sum(),
               member.lostRuns.sum()));
     }
     return overviews;
+  }
+
+  private List<Route> routesOf(Member member) {
+    return routes.values().stream()
+        .filter(route -> route.devices().contains(member.index))
+        .toList();
+  }
+
+  private long usableDevices(Route route) {
+    return route.devices().stream().filter(device -> members.get(device).isUsable()).count();
   }
 
   /** Changes no model's devices any more; the switchers are still open. */

@@ -35,7 +35,7 @@ class ReplicaRuleTest {
             other(1, 100 * MILLI, 40 * MILLI),
             other(2, 90 * MILLI, 5 * MILLI),
             other(3, 15 * MILLI, 20 * MILLI));
-    assertEquals(new Change.Open(2), rule.decide(devices, REST));
+    assertEquals(new Change.Open(2, 80 * MILLI), rule.decide(devices, REST));
     assertEquals(new Change.None(), rule.decide(devices, REST - 1), "it has changed just now");
   }
 
@@ -146,13 +146,13 @@ class ReplicaRuleTest {
           }
           switch (change) {
             case Change.None _ -> {}
-            case Change.Open(int device) -> {
+            case Change.Open(int device, double _) -> {
               assertTrue(!has.contains(device) && !lost.contains(device), where);
               assertTrue(price < Double.MAX_VALUE / 8, where + ": at any price");
               has.add(device);
             }
             case Change.Close(int device) -> {
-              assertTrue(has.remove((Integer) device) && !lost.contains(device), where);
+              assertTrue(has.removeIf(other -> other == device) && !lost.contains(device), where);
               assertTrue(has.stream().anyMatch(other -> !lost.contains(other)), where);
             }
           }
