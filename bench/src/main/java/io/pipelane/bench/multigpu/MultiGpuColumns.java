@@ -18,8 +18,7 @@ final class MultiGpuColumns {
   static final Column RECOVERY = new Column("slowest_ms", "slowest after ms", 1);
 
   static final List<Column> ALL =
-      List.of(
-          P50, MEAN, P99, STALL, MOVED, REPLICAS, REQUESTS, FAILED, REROUTED, PAUSE, RECOVERY);
+      List.of(P50, MEAN, P99, STALL, MOVED, REPLICAS, REQUESTS, FAILED, REROUTED, PAUSE, RECOVERY);
 
   static final String TITLE = "Several devices in one server";
 

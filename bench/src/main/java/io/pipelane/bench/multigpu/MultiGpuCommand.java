@@ -98,18 +98,26 @@ public final class MultiGpuCommand implements Callable<Integer> {
     for (int round = 0; round < options.rounds(); round++) {
       Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
       for (Way way : Way.values()) {
-        runtime = measure(way, false, round, perSecond, asked, names, repository, settings, results);
+        runtime =
+            measure(way, false, round, perSecond, asked, names, repository, settings, results);
       }
       for (Way way : List.of(Way.PREDICTED, Way.ROUND_ROBIN)) {
         runtime = measure(way, true, round, perSecond, asked, names, repository, settings, results);
       }
     }
     options.publish(
-        spec, results, runtime, Map.of(
-            "devices", device,
-            "link", link,
-            "models", names.size() + " of " + asked.name(),
-            "requests", String.format(Locale.ROOT, "%.0f/s", perSecond)));
+        spec,
+        results,
+        runtime,
+        Map.of(
+            "devices",
+            device,
+            "link",
+            link,
+            "models",
+            names.size() + " of " + asked.name(),
+            "requests",
+            String.format(Locale.ROOT, "%.0f/s", perSecond)));
     return 0;
   }
 
@@ -141,7 +149,8 @@ public final class MultiGpuCommand implements Callable<Integer> {
       SpreadLoad spread = new SpreadLoad(server, names, asked.inputs(), perSecond);
       spread.warmUp(options.warmup(), seed + round);
       if (withLoss) {
-        spread.measureLoss(way.label() + ", one device lost", options.length(), seed + round, results);
+        spread.measureLoss(
+            way.label() + ", one device lost", options.length(), seed + round, results);
       } else {
         spread.measure(way.label(), options.length(), seed + round, results);
       }

@@ -7,18 +7,22 @@ import io.pipelane.bench.local.OpenLoad.Answered;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.residency.Traffic;
-import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.lanes.completion.ThreadEnd;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
 
 /** Requests for all models of a server with several devices, and what became of them. */
 final class SpreadLoad {
   private final LocalPipelane server;
+  private final List<String> models;
   private final List<OpenCaller> callers;
   private final double perSecond;
 
@@ -27,9 +31,9 @@ final class SpreadLoad {
    *
    * @param perSecond requests for all models together
    */
-  SpreadLoad(
-      LocalPipelane server, List<String> models, List<Tensor> inputs, double perSecond) {
+  SpreadLoad(LocalPipelane server, List<String> models, List<Tensor> inputs, double perSecond) {
     this.server = server;
+    this.models = List.copyOf(models);
     this.callers = models.stream().map(model -> server.openCaller(model, inputs)).toList();
     this.perSecond = perSecond;
   }
@@ -117,15 +121,22 @@ final class SpreadLoad {
     results.add(row, MultiGpuColumns.P99, latencies.quantile(0.99));
     results.add(row, MultiGpuColumns.STALL, samples(answered.stallMillis()).mean());
     results.add(row, MultiGpuColumns.MOVED, (movedBytes() - movedBefore) / 1e6 / requests);
-    // A model on n devices is a replica on each of them, but for one.
-    int replicas =
-        server.devices().states().values().stream()
-                .mapToInt(state -> state.member().models())
-                .sum()
-            - callers.size();
-    results.add(row, MultiGpuColumns.REPLICAS, replicas);
+    results.add(row, MultiGpuColumns.REPLICAS, replicas());
     results.add(row, MultiGpuColumns.REQUESTS, requests);
     results.add(row, MultiGpuColumns.FAILED, answered.failed());
+  }
+
+  /** Devices that models have beyond their first, without lost ones. */
+  private double replicas() {
+    Map<String, DeviceState> states = server.devices().states();
+    long devices = 0;
+    for (String model : models) {
+      devices +=
+          server.devices().devices(new ModelVersion(model, 1)).stream()
+              .filter(name -> Objects.requireNonNull(states.get(name)).member().usable())
+              .count();
+    }
+    return Math.max(0, devices - models.size());
   }
 
   private double movedBytes() {

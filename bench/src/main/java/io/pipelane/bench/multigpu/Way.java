@@ -27,8 +27,11 @@ enum Way {
   /** What a server is told. */
   Map<String, String> settings() {
     return Map.of(
-        "placement.routing", routing,
-        "placement.replicas", Boolean.toString(replicas),
-        "placement.replica-half-life", "2s");
+        "placement.routing",
+        routing,
+        "placement.replicas",
+        Boolean.toString(replicas),
+        "placement.replica-half-life",
+        "2s");
   }
 }

@@ -1,10 +1,10 @@
 package io.pipelane.switcher.placement;
 
-import io.pipelane.config.StatusException;
 import io.pipelane.switcher.placement.ReplicaRule.Change;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.LongSupplier;
@@ -21,7 +21,7 @@ final class Replicas {
    * counted there would keep them for minutes.
    *
    * All models of a crowded device see the same idle one. So one at a time gets it, the one that
-   * gains most, and the others count anew what is left to gain.
+   * gains most; for a half-life the device takes no other, until what is left to gain is known.
    */
   private static final System.Logger LOG = System.getLogger(Replicas.class.getName());
 
@@ -30,11 +30,16 @@ final class Replicas {
   private final ReplicaRule rule;
   private final LongSupplier nanoClock;
 
+  /** When devices were given a model. */
+  private final long[] openedNanos;
+
   Replicas(List<Member> members, Duration halfLife, LongSupplier nanoClock) {
     this.members = members;
     this.halfLife = halfLife;
     this.rule = new ReplicaRule(halfLife.toNanos());
     this.nanoClock = nanoClock;
+    this.openedNanos = new long[members.size()];
+    Arrays.fill(openedNanos, nanoClock.getAsLong() - halfLife.toNanos());
   }
 
   /** A model that would gain most by one device more. */
@@ -49,7 +54,8 @@ final class Replicas {
         switch (rule.decide(candidates(route, now), route.settledNanos(now))) {
           case Change.None _ -> {}
           case Change.Open open -> {
-            if (best == null || open.gain() > best.change.gain()) {
+            if (isSettled(open.device(), now)
+                && (best == null || open.gain() > best.change.gain())) {
               best = new Wish(route, open);
             }
           }
@@ -60,9 +66,12 @@ final class Replicas {
     if (best != null) {
       int device = best.change.device();
       open(best.route, members.get(device));
-      // What others could save there was counted while it had less to do.
-      routes.forEach(route -> route.forgetCouldSave(device));
+      openedNanos[device] = nanoClock.getAsLong();
     }
+  }
+
+  private boolean isSettled(int device, long now) {
+    return now - openedNanos[device] >= halfLife.toNanos();
   }
 
   private List<Device> candidates(Route route, long now) {
@@ -128,7 +137,7 @@ final class Replicas {
   private void open(Route route, Member member) {
     try {
       member.switcher.makeReady(route.version);
-    } catch (StatusException e) { // It may have been taken out meanwhile, or the device lost.
+    } catch (RuntimeException e) { // It may have been taken out meanwhile, or the device lost.
       LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
       route.rest(nanoClock.getAsLong());
       return;
@@ -142,7 +151,7 @@ final class Replicas {
     LOG.log(Level.DEBUG, "{0} is no longer on {1}", route.version, member.name);
     try {
       member.switcher.evict(route.version);
-    } catch (StatusException e) {
+    } catch (RuntimeException e) {
       LOG.log(Level.DEBUG, "{0} has left {1}: {2}", route.version, member.name, e.getMessage());
     }
   }

@@ -86,11 +86,6 @@ final class Route {
     saves[device].used(nowNanos, (double) nanos);
   }
 
-  /** Counts anew what a device would save. */
-  synchronized void forgetCouldSave(int device) {
-    couldSave[device].clear();
-  }
-
   /** Waiting that the device would save, in nanoseconds each second, lately. */
   synchronized double couldSave(int device, long nowNanos) {
     return couldSave[device].perSecond(nowNanos);

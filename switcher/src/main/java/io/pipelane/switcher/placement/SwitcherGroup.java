@@ -78,8 +78,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     Replicas reviewed = new Replicas(members, config.replicaHalfLife(), nanoClock);
     Duration halfLife = config.replicaHalfLife();
     return new ReplicaThread(
-        () -> reviewed.review(routes.values()),
-        halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW);
+        () -> reviewed.review(routes.values()), halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW);
   }
 
   /**

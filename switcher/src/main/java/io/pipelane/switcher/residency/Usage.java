@@ -29,11 +29,6 @@ public final class Usage {
     updatedNanos = nowNanos;
   }
 
-  /** Counts anew. */
-  public void clear() {
-    count = 0;
-  }
-
   /** The decayed count: proportional to the likelihood of the next use being soon. */
   public double at(long nowNanos) {
     return count * Math.pow(0.5, (nowNanos - updatedNanos) / halfLifeNanos);
