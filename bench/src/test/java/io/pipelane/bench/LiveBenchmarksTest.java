@@ -135,12 +135,7 @@ class LiveBenchmarksTest {
   void multiGpu_spreadsRequestsAndLosesADeviceWithoutLosingAny() throws Exception {
     JsonNode cases =
         program
-            .only(
-                "multi-gpu",
-                "--models=4",
-                "--rounds=1",
-                "--seconds=0.5",
-                "--warmup=0.1")
+            .only("multi-gpu", "--models=4", "--rounds=1", "--seconds=0.5", "--warmup=0.1")
             .at("/cases");
 
     assertEquals("predicted", cases.at("/0/case").asText());

@@ -101,8 +101,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
       members.get(home).switcher.register(model, options);
       registered.add(home);
       for (Member member : members) {
-        if (member.index != home && member.isUsable()) {
-          member.switcher.announce(model, options);
+        if (member.index != home && isAnnounced(member, model, options)) {
           registered.add(member.index);
         }
       }
@@ -120,6 +119,20 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
             members.size(),
             config.replicaHalfLife(),
             nanoClock.getAsLong()));
+  }
+
+  /** Announces a model, unless the device is lost or too small: others have it then. */
+  private static boolean isAnnounced(Member member, ImportedModel model, ModelOptions options) {
+    if (!member.isUsable()) {
+      return false;
+    }
+    try {
+      member.switcher.announce(model, options);
+      return true;
+    } catch (StatusException e) {
+      LOG.log(Level.INFO, "{0} cannot use {1}: {2}", model.version(), member.name, e.getMessage());
+      return false;
+    }
   }
 
   /** Has a registered model's requests be treated otherwise from now on. */
