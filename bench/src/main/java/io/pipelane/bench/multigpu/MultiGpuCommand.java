@@ -33,7 +33,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class MultiGpuCommand implements Callable<Integer> {
-  private static final long PAGE_BYTES = 256 << 10;
+  private static final long PAGE_BYTES = 64 << 10;
   private static final Duration ALONE = Duration.ofSeconds(1);
 
   @Spec private CommandSpec spec = CommandSpec.create();
@@ -159,7 +159,8 @@ public final class MultiGpuCommand implements Callable<Integer> {
   }
 
   private Map<String, String> settings(long modelBytes, int devices) {
-    long pages = Math.max(2, models * modelBytes / (2L * devices) / PAGE_BYTES);
+    long pagesOfOne = Math.ceilDiv(modelBytes, PAGE_BYTES) + 1; // Weights may be repacked.
+    long pages = Math.max(2, models / (2 * devices)) * pagesOfOne;
     Map<String, String> settings = new HashMap<>();
     settings.put("device.kind", device);
     settings.put("device.lanes", "1");
