@@ -14,6 +14,7 @@ import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.levers.LeversCommand;
 import io.pipelane.bench.loads.LoadsCommand;
 import io.pipelane.bench.memory.MemoryCommand;
+import io.pipelane.bench.multigpu.MultiGpuCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.overhead.OverheadCommand;
 import io.pipelane.bench.packing.PackingCommand;
@@ -54,6 +55,7 @@ import picocli.CommandLine.Spec;
       LeversCommand.class,
       LoadsCommand.class,
       MemoryCommand.class,
+      MultiGpuCommand.class,
       NoopCommand.class,
       OverheadCommand.class,
       PackingCommand.class,

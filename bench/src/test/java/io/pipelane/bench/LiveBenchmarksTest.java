@@ -132,6 +132,23 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void multiGpu_spreadsRequestsAndLosesADeviceWithoutLosingAny() throws Exception {
+    JsonNode cases =
+        program
+            .only("multi-gpu", "--models=4", "--rounds=1", "--seconds=0.5", "--warmup=0.1")
+            .at("/cases");
+
+    assertEquals("predicted", cases.at("/0/case").asText());
+    assertEquals("round robin, one device lost", cases.at("/5/case").asText());
+    assertEquals(6, cases.size());
+    for (JsonNode result : cases) {
+      assertEquals(0, result.at("/failed/median").asInt(), result.toString());
+      assertTrue(result.at("/requests/median").asInt() > 0, result.toString());
+    }
+    assertTrue(cases.at("/4/pause_ms/median").asDouble() >= 0, cases.toString());
+  }
+
+  @Test
   void tiers_bringsAModelInFromDisk() throws Exception {
     JsonNode cases = program.run("tiers", "--model=ppocr-v4-rec", "--threads=2").at("/cases");
 

@@ -37,9 +37,14 @@ public record DeviceConfig(
   private static final double GPU_SHARE = 0.6;
   private static final int GPU_LANES = 2;
 
-  /** What the CPU device is given, which has so many processors. */
+  /** What a CPU device is given, which has so many processors. */
   public DeviceBudget forCpu(int processors) {
     return budget(memory.orElse(CPU_MEMORY), pageSize.orElse(CPU_PAGE), processors);
+  }
+
+  /** What each of several CPU devices is given, which have so many processors together. */
+  public DeviceBudget forCpu(int processors, int devices) {
+    return forCpu(Math.ceilDiv(processors, devices));
   }
 
   /** What one GPU is given, which has so much memory free. */

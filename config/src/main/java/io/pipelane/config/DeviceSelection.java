@@ -2,17 +2,38 @@ package io.pipelane.config;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The device that models run on, written {@code cpu}, {@code cuda:0,1} or {@code auto}. */
+/** The devices that models run on, written {@code cpu}, {@code cuda:0,1} or {@code auto}. */
 public sealed interface DeviceSelection {
-  /** The processor, under the same rules as an accelerator. */
-  record Cpu() implements DeviceSelection {
+  /**
+   * The processor, under the same rules as an accelerator: as one device, or as several, each with
+   * memory and lanes of its own.
+   *
+   * @param ordinals of several devices; empty for the processor as one
+   */
+  record Cpu(List<Integer> ordinals) implements DeviceSelection {
+    public Cpu {
+      ordinals = List.copyOf(ordinals);
+      requireDistinct(ordinals);
+    }
+
+    /** The processor as one device. */
+    public Cpu() {
+      this(List.of());
+    }
+
+    /** What the devices are called. */
+    public List<String> names() {
+      return ordinals.isEmpty() ? List.of("cpu") : ordinals.stream().map(i -> "cpu:" + i).toList();
+    }
+
     @Override
     public String toString() {
-      return "cpu";
+      return ordinals.isEmpty() ? "cpu" : written("cpu:", ordinals);
     }
   }
 
@@ -20,14 +41,15 @@ public sealed interface DeviceSelection {
   record Cuda(List<Integer> ordinals) implements DeviceSelection {
     public Cuda {
       ordinals = List.copyOf(ordinals);
-      if (ordinals.isEmpty() || ordinals.stream().distinct().count() != ordinals.size()) {
-        throw new IllegalArgumentException("each CUDA device once, and at least one: " + ordinals);
+      requireDistinct(ordinals);
+      if (ordinals.isEmpty()) {
+        throw new IllegalArgumentException("at least one CUDA device");
       }
     }
 
     @Override
     public String toString() {
-      return ordinals.stream().map(String::valueOf).collect(Collectors.joining(",", "cuda:", ""));
+      return written("cuda:", ordinals);
     }
   }
 
@@ -36,6 +58,16 @@ public sealed interface DeviceSelection {
     @Override
     public String toString() {
       return "auto";
+    }
+  }
+
+  private static String written(String kind, List<Integer> ordinals) {
+    return ordinals.stream().map(String::valueOf).collect(Collectors.joining(",", kind, ""));
+  }
+
+  private static void requireDistinct(List<Integer> ordinals) {
+    if (ordinals.stream().distinct().count() != ordinals.size()) {
+      throw new IllegalArgumentException("each device once: " + ordinals);
     }
   }
 
@@ -51,12 +83,14 @@ public sealed interface DeviceSelection {
       case "auto" -> new Auto();
       case "cuda" -> new Cuda(List.of(0));
       default -> {
-        if (!Pattern.matches("cuda:\\d{1,2}(,\\d{1,2})*", form)) {
+        Matcher several = Pattern.compile("(cpu|cuda):(\\d{1,2}(?:,\\d{1,2})*)").matcher(form);
+        if (!several.matches()) {
           throw new IllegalArgumentException(
-              "\"" + text + "\" is not a device; write cpu, cuda, cuda:0,1 or auto");
+              "\"" + text + "\" is not a device; write cpu, cpu:0,1, cuda, cuda:0,1 or auto");
         }
-        String ordinals = form.substring("cuda:".length());
-        yield new Cuda(Stream.of(ordinals.split(",")).map(Integer::valueOf).toList());
+        List<Integer> ordinals =
+            Stream.of(several.group(2).split(",")).map(Integer::valueOf).toList();
+        yield several.group(1).equals("cpu") ? new Cpu(ordinals) : new Cuda(ordinals);
       }
     };
   }

@@ -22,6 +22,8 @@ public record PipelaneConfig(
             name = "residency",
             about = "Which weights stay on a device, and what is brought in ahead")
         ResidencyConfig residency,
+    @Section(name = "placement", about = "Which of several devices answers a request")
+        PlacementConfig placement,
     @Section(name = "workers", about = "What models run in, and how it is replaced when it dies")
         WorkersConfig workers,
     @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue,

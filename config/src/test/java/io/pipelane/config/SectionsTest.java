@@ -348,6 +348,25 @@ class SectionsTest {
   }
 
   @Test
+  void placement_defaults() {
+    assertEquals(
+        new PlacementConfig(PlacementConfig.Routing.PREDICTED, true, Duration.ofSeconds(30)),
+        DEFAULTS.placement());
+  }
+
+  @Test
+  void placement_everyValueChanged() {
+    assertEquals(
+        new PlacementConfig(PlacementConfig.Routing.ROUND_ROBIN, false, Duration.ofSeconds(2)),
+        changed(
+                Map.of(
+                    "placement.routing", "round-robin",
+                    "placement.replicas", "false",
+                    "placement.replica-half-life", "2s"))
+            .placement());
+  }
+
+  @Test
   void device_defaults() {
     assertEquals(
         new DeviceConfig(
@@ -360,6 +379,7 @@ class SectionsTest {
     assertEquals(
         new DeviceBudget(size("1GiB"), size("2GiB"), size("2MiB"), 12),
         DEFAULTS.device().forCpu(12));
+    assertEquals(4, DEFAULTS.device().forCpu(12, 3).lanes(), "they share the processors");
     assertEquals(
         new DeviceBudget(size("48MiB"), size("2GiB"), size("16MiB"), 2),
         DEFAULTS.device().forGpu(size("100MiB").bytes()),

@@ -33,10 +33,24 @@ class ValueParsingTest {
   @Test
   void device_ofEachForm_isRead() {
     assertEquals(new DeviceSelection.Cpu(), DeviceSelection.parse("CPU"));
+    assertEquals(new DeviceSelection.Cpu(List.of(1, 0)), DeviceSelection.parse("cpu:1,0"));
+    assertEquals(List.of("cpu:1", "cpu:0"), new DeviceSelection.Cpu(List.of(1, 0)).names());
+    assertEquals("cpu:1,0", DeviceSelection.parse("cpu:1,0").toString());
     assertEquals(new DeviceSelection.Auto(), DeviceSelection.parse("auto"));
     assertEquals(new DeviceSelection.Cuda(List.of(0)), DeviceSelection.parse("cuda"));
     assertEquals(new DeviceSelection.Cuda(List.of(2, 0)), DeviceSelection.parse("cuda:2,0"));
-    for (String text : List.of("", "gpu", "cuda:", "cuda:1,", "cuda:1,1", "cuda:-1", "cuda:100")) {
+    for (String text :
+        List.of(
+            "",
+            "gpu",
+            "cuda:",
+            "cuda:1,",
+            "cuda:1,1",
+            "cuda:-1",
+            "cuda:100",
+            "cpu:",
+            "cpu:0,0",
+            "cpu:0,cuda:1")) {
       assertThrows(IllegalArgumentException.class, () -> DeviceSelection.parse(text), text);
     }
   }

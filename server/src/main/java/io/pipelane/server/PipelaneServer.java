@@ -117,7 +117,12 @@ public final class PipelaneServer implements AutoCloseable {
               () -> jobs == null ? JobCounts.NONE : jobs.counts());
       StateSource state =
           new StateSource(
-              models, statistics, devices::states, devices::workers, InstantSource.system());
+              models,
+              statistics,
+              devices::states,
+              devices::workers,
+              devices::devices,
+              InstantSource.system());
       Backend backend =
           new Backend(
               models,

@@ -38,6 +38,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -65,6 +66,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final LaneThreads threads;
   private final ShortRuns shortRuns;
   private final Sharing sharing;
+  private final int laneCount;
   private final MonitorThread monitor;
   private final @Nullable FetchAheadThread fetchAhead;
 
@@ -85,6 +87,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
       SwitcherSettings settings,
       HostWeights hostWeights) {
     LongSupplier clock = System::nanoTime;
+    laneCount = settings.lanes();
     this.memory = memory;
     this.sessions = sessions;
     this.profiles = settings.profiles();
@@ -157,6 +160,25 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws IllegalStateException when the version is registered, or something is left of it
    */
   public void register(ImportedModel model, ModelOptions options) {
+    register(model, options, worker::prepare);
+  }
+
+  /**
+   * Makes a model answerable that is registered on another device of the same kind: no session is
+   * built before one is needed, so this takes addresses and no memory. Blocks for a short time.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit; nothing is
+   *     left then
+   * @throws IllegalStateException when the version is registered, or something is left of it
+   */
+  public void announce(ImportedModel model, ModelOptions options) {
+    register(model, options, worker::announce);
+  }
+
+  private void register(
+      ImportedModel model,
+      ModelOptions options,
+      BiConsumer<ImportedModel, StructureRange> preparation) {
     ModelVersion version = model.version();
     InService service = new InService();
     if (services.putIfAbsent(version, service) != null) {
@@ -164,7 +186,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     }
     try {
       sequences.agree(model, options.state());
-      prepare(model);
+      prepare(model, preparation);
     } catch (RuntimeException | Error e) {
       sequences.forget(version);
       services.remove(version);
@@ -181,11 +203,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     queue.agree(model.version(), Terms.of(model, options));
   }
 
-  private void prepare(ImportedModel model) {
+  private void prepare(ImportedModel model, BiConsumer<ImportedModel, StructureRange> preparation) {
     profiles.of(model.plan().structureHash()); // Reads its file while no lock is held.
     StructureRange range = daemon.register(model);
     try {
-      worker.prepare(model, range);
+      preparation.accept(model, range);
     } catch (RuntimeException | Error e) {
       daemon.deregister(model.version());
       throw e;
@@ -223,6 +245,43 @@ public final class Switcher implements InferenceService, AutoCloseable {
     try (Lease lease = daemon.acquire(version)) {
       lease.awaitAll();
     }
+  }
+
+  /**
+   * Has everything on the device that runs of a model need, its session and its weights; blocks
+   * until it is there.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered, what building its
+   *     session throws, or what reading its weights throws
+   */
+  public void makeReady(ModelVersion version) {
+    try (Lease lease = daemon.acquire(version)) {
+      worker.makeReady(version, lease);
+      lease.awaitAll();
+    }
+  }
+
+  /** What a run of a model would lose by missing weights if it began now; at once, any thread. */
+  public long stallNanos(ModelVersion version) {
+    return daemon.stallNanos(version);
+  }
+
+  /** The usual time of a request's run here, without its stall; 0 for one that is not known. */
+  public long executionNanos(InferenceRequest request) {
+    return estimates.executionNanos(request);
+  }
+
+  /**
+   * What the models would wait longer, in nanoseconds each second, that had to give way to a model
+   * if all of it were brought in; 0 where there is room for it.
+   */
+  public double displacedNanosPerSecond(ModelVersion version) {
+    return daemon.displacedNanosPerSecond(version);
+  }
+
+  /** Runs that compute at once. */
+  public int lanes() {
+    return laneCount;
   }
 
   /**

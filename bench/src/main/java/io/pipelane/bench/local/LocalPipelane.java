@@ -13,6 +13,7 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.device.DeviceList;
 import io.pipelane.server.device.Processor;
+import io.pipelane.server.device.ServingDevices;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
@@ -129,7 +130,7 @@ public final class LocalPipelane implements AutoCloseable {
     InferenceService service =
         (request, handler) ->
             server
-                .switcher()
+                .devices()
                 .submit(priority == Priority.OFFLINE ? request.offline() : request, handler);
     return new LocalCaller(service, version, inputs, outputs(model));
   }
@@ -152,7 +153,7 @@ public final class LocalPipelane implements AutoCloseable {
   /** A caller that does not wait for answers. */
   public OpenCaller openCaller(String model, List<Tensor> inputs) {
     ModelVersion version = new ModelVersion(model, 1);
-    return new OpenCaller(server.switcher(), version, inputs, outputs(model));
+    return new OpenCaller(server.devices(), version, inputs, outputs(model));
   }
 
   private List<String> outputs(String model) {
@@ -166,7 +167,7 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** ONNX Runtime's version. */
   public String runtimeVersion() {
-    return server.switcher().runtimeVersion();
+    return server.devices().runtimeVersion();
   }
 
   /** Takes a model's weights off the device. */
@@ -199,6 +200,11 @@ public final class LocalPipelane implements AutoCloseable {
     Ledger weights = memory().weights();
     long most = weights.entries().stream().mapToLong(Ledger.Entry::weightBytes).max().orElseThrow();
     return Math.ceilDiv(most, weights.pageBytes()) * weights.pageBytes();
+  }
+
+  /** Its devices, several perhaps; what follows speaks of an only one. */
+  public ServingDevices devices() {
+    return server.devices();
   }
 
   /** What has been interrupted so far. */

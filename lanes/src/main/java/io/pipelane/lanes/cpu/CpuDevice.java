@@ -28,8 +28,10 @@ import org.jspecify.annotations.Nullable;
  * the device is closed.
  */
 public final class CpuDevice implements SharedDevice {
+  private static final String STANDARD_NAME = "cpu";
   private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
 
+  private final String name;
   private final CpuPagePool pages;
   private final CpuCopyEngine copies;
   private final OwnedMemory persistent;
@@ -44,7 +46,9 @@ public final class CpuDevice implements SharedDevice {
    *
    * @param slotTable tells workers what lies under the slots; null where sessions run here
    */
-  private CpuDevice(CpuPagePool pages, CpuCopyEngine copies, @Nullable SlotTable slotTable) {
+  private CpuDevice(
+      String name, CpuPagePool pages, CpuCopyEngine copies, @Nullable SlotTable slotTable) {
+    this.name = name;
     this.pages = pages;
     this.copies = copies;
     this.slotTable = slotTable;
@@ -52,21 +56,36 @@ public final class CpuDevice implements SharedDevice {
   }
 
   /**
+   * Opens the processor as one device, {@code cpu}; see {@link #open(String, ByteSize, ByteSize,
+   * Bandwidth)}.
+   */
+  public static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link) {
+    return open(STANDARD_NAME, memory, page, link);
+  }
+
+  /**
    * Opens a device.
    *
+   * @param name what it is called; several devices of one processor have nothing in common but that
    * @param memory for weights, rounded down to whole pages
    * @param page a power of two, from the system's page size to 1 GiB
    * @param link the rate that copies are held down to
    * @throws StatusException {@link Status#INVALID_ARGUMENT} for a page size that cannot be, or
    *     memory for less than one page or for more than 2^31 - 1 of them
    */
-  public static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link) {
-    return open(memory, page, link, LinkClock.SYSTEM);
+  public static CpuDevice open(String name, ByteSize memory, ByteSize page, Bandwidth link) {
+    return open(name, memory, page, link, LinkClock.SYSTEM);
   }
 
   static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link, LinkClock clock) {
+    return open(STANDARD_NAME, memory, page, link, clock);
+  }
+
+  private static CpuDevice open(
+      String name, ByteSize memory, ByteSize page, Bandwidth link, LinkClock clock) {
     CpuPagePool pages = pool(memory, page);
-    return new CpuDevice(pages, new CpuCopyEngine(new LinkThrottle(link, clock)).start(), null);
+    CpuCopyEngine copies = new CpuCopyEngine(new LinkThrottle(link, clock)).start();
+    return new CpuDevice(name, pages, copies, null);
   }
 
   /**
@@ -75,10 +94,16 @@ public final class CpuDevice implements SharedDevice {
    *
    * @throws StatusException as {@link #open}
    */
-  public static CpuDevice openForWorkers(ByteSize memory, ByteSize page, Bandwidth link) {
+  public static CpuDevice openForWorkers(
+      String name, ByteSize memory, ByteSize page, Bandwidth link) {
     CpuPagePool pages = pool(memory, page);
     LinkThrottle throttle = new LinkThrottle(link, LinkClock.SYSTEM);
-    return new CpuDevice(pages, new CpuCopyEngine(throttle).start(), new SlotTable());
+    return new CpuDevice(name, pages, new CpuCopyEngine(throttle).start(), new SlotTable());
+  }
+
+  /** The same for the processor as one device. */
+  public static CpuDevice openForWorkers(ByteSize memory, ByteSize page, Bandwidth link) {
+    return openForWorkers(STANDARD_NAME, memory, page, link);
   }
 
   private static CpuPagePool pool(ByteSize memory, ByteSize page) {
@@ -129,7 +154,7 @@ public final class CpuDevice implements SharedDevice {
 
   @Override
   public String name() {
-    return "cpu";
+    return name;
   }
 
   @Override

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 public final class CpuSessionFactory implements SessionFactory {
   private final SessionRanges ranges;
   private final OrtEnvironment environment;
+  private final Runnable end;
   private final DeviceMemory memory;
   private final int threadsPerRun;
 
@@ -29,8 +30,28 @@ public final class CpuSessionFactory implements SessionFactory {
   }
 
   CpuSessionFactory(SessionRanges ranges, Path library, DeviceMemory memory, int threadsPerRun) {
+    this(ranges, OrtEnvironment.open(library, memory), memory, threadsPerRun);
+  }
+
+  private CpuSessionFactory(
+      SessionRanges ranges, OrtEnvironment environment, DeviceMemory memory, int threadsPerRun) {
+    this(ranges, environment, environment::close, memory, threadsPerRun);
+  }
+
+  /**
+   * Builds sessions in an environment that is open.
+   *
+   * @param end closes it, where that is this factory's to do
+   */
+  CpuSessionFactory(
+      SessionRanges ranges,
+      OrtEnvironment environment,
+      Runnable end,
+      DeviceMemory memory,
+      int threadsPerRun) {
     this.ranges = ranges;
-    this.environment = OrtEnvironment.open(library, memory);
+    this.environment = environment;
+    this.end = end;
     this.memory = memory;
     this.threadsPerRun = threadsPerRun;
   }
@@ -66,6 +87,6 @@ public final class CpuSessionFactory implements SessionFactory {
 
   @Override
   public void close() {
-    environment.close();
+    end.run();
   }
 }

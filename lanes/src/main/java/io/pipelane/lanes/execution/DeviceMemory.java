@@ -53,7 +53,7 @@ public final class DeviceMemory implements DeviceAllocator {
    */
   public <T> T allocatingFrom(MemoryTarget target, Supplier<T> work) {
     @Nullable Scope outer = CURRENT.get();
-    Scope scope = new Scope(target);
+    Scope scope = new Scope(this, target);
     CURRENT.set(scope);
     try {
       return work.get();
@@ -81,36 +81,51 @@ public final class DeviceMemory implements DeviceAllocator {
 
   @Override
   public void free(long address) {
-    for (EphemeralRegion region : regions) {
-      long offset = address - region.address();
-      if (offset >= 0 && offset < region.maximumBytes()) {
-        region.free(address);
-        return;
-      }
-    }
-    if (!persistent.free(address) && !leavePlace(address)) {
+    if (!tryFree(address)) {
       throw new IllegalArgumentException(
           "0x" + Long.toHexString(address) + " was not allocated on this device");
     }
   }
 
+  /** Frees what was allocated here; false when the address is of somewhere else. */
+  boolean tryFree(long address) {
+    for (EphemeralRegion region : regions) {
+      long offset = address - region.address();
+      if (offset >= 0 && offset < region.maximumBytes()) {
+        region.free(address);
+        return true;
+      }
+    }
+    return persistent.free(address) || leavePlace(address);
+  }
+
+  /** The memory that the calling thread works for; null when it works for none. */
+  static @Nullable DeviceMemory ofThread() {
+    @Nullable Scope scope = CURRENT.get();
+    return scope == null ? null : scope.memory;
+  }
+
   /** A place keeps its memory; but it matters to a session that is being built. */
   private boolean leavePlace(long address) {
-    boolean known = placed.containsKey(address);
+    if (!placed.containsKey(address)) {
+      return false;
+    }
     placed.computeIfPresent(address, (place, sessions) -> sessions == 1 ? null : sessions - 1);
     @Nullable Scope scope = CURRENT.get();
     if (scope != null && scope.target instanceof MemoryTarget.Placed building) {
       building.places().freed(address);
     }
-    return known;
+    return true;
   }
 
   /** What one thread works for, and the largest allocation it was refused. */
   private static final class Scope {
+    final DeviceMemory memory;
     final MemoryTarget target;
     long refused;
 
-    Scope(MemoryTarget target) {
+    Scope(DeviceMemory memory, MemoryTarget target) {
+      this.memory = memory;
       this.target = target;
     }
 

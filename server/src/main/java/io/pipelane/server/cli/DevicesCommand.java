@@ -1,6 +1,7 @@
 package io.pipelane.server.cli;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.calibration.Calibration;
@@ -12,9 +13,11 @@ import io.pipelane.server.device.Processor;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -41,7 +44,12 @@ final class DevicesCommand implements Subcommand {
     PrintWriter out = spec.commandLine().getOut();
     DeviceList list = new DeviceList(config, System::nanoTime);
     List<Listed> devices = new ArrayList<>();
-    devices.add(list.cpu(Processor.description()));
+    devices.addAll(
+        list.cpus(
+            Processor.description(),
+            config.device().kind() instanceof DeviceSelection.Cpu cpu
+                ? cpu
+                : new DeviceSelection.Cpu()));
     TextTable table = new TextTable("DEVICE", "WHAT IT IS, AND WHAT IT WOULD BE GIVEN");
     String refusal = addGpus(list, devices);
     devices.forEach(device -> table.add(device.selection(), device.description()));
@@ -50,9 +58,12 @@ final class DevicesCommand implements Subcommand {
     }
     table.print(out);
     CalibrationFile file = new CalibrationFile(config.repository().cache());
+    Set<String> printed = new HashSet<>();
     for (Listed device : devices) {
-      out.flush();
-      print(device, file, out);
+      if (printed.add(device.name())) { // Several devices of the processor are measured as one.
+        out.flush();
+        print(device, file, out);
+      }
     }
     out.flush();
     return 0;

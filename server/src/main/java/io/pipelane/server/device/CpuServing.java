@@ -4,43 +4,77 @@ import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuRuntime;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.importing.ImportTarget;
+import io.pipelane.server.OpenParts;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 
-/** Opens the processor as a device. */
+/** Opens the processor as a device, or as several. */
 final class CpuServing {
-  private CpuServing() {}
+  private final PipelaneConfig config;
+  private final Path library;
+  private final DeviceBudget budget;
+  private final IntSupplier workerIds;
+  private final @Nullable CpuRuntime runtime;
 
-  static ServingDevice open(PipelaneConfig config, Path library) {
-    DeviceBudget budget = config.device().forCpu(Runtime.getRuntime().availableProcessors());
-    return config.workers().usesProcesses(false)
-        ? inWorkers(config, library, budget)
-        : inThisProcess(config, library, budget);
+  /**
+   * Loads ONNX Runtime where several devices share it; nothing else is opened yet.
+   *
+   * @param devices how many there will be
+   * @param opened takes what has to be closed after the devices
+   * @param workerIds numbers that no other worker process has
+   */
+  CpuServing(
+      PipelaneConfig config, Path library, int devices, OpenParts opened, IntSupplier workerIds) {
+    this.config = config;
+    this.library = library;
+    this.budget = budget(config, devices);
+    this.workerIds = workerIds;
+    boolean shared = devices > 1 && !config.workers().usesProcesses(false);
+    this.runtime = shared ? opened.add(new CpuRuntime(library)) : null;
   }
 
-  private static ServingDevice inThisProcess(
-      PipelaneConfig config, Path library, DeviceBudget budget) {
-    CpuDevice device = CpuDevice.open(budget.weights(), budget.page(), config.link().bandwidth());
+  /** What each of so many devices is given. */
+  static DeviceBudget budget(PipelaneConfig config, int devices) {
+    return config.device().forCpu(Runtime.getRuntime().availableProcessors(), devices);
+  }
+
+  ServingDevice open(String name) {
+    return config.workers().usesProcesses(false) ? inWorkers(name) : inThisProcess(name);
+  }
+
+  private ServingDevice inThisProcess(String name) {
+    CpuDevice device =
+        CpuDevice.open(name, budget.weights(), budget.page(), config.link().bandwidth());
+    int threads = config.runtime().threads();
     return new ServingDevice(
         ImportTarget.processor(),
         device,
         budget,
-        memory -> new CpuSessionFactory(device, library, memory, config.runtime().threads()));
+        memory ->
+            runtime == null
+                ? new CpuSessionFactory(device, library, memory, threads)
+                : runtime.sessions(device, memory, threads));
   }
 
-  private static ServingDevice inWorkers(PipelaneConfig config, Path library, DeviceBudget budget) {
+  private ServingDevice inWorkers(String name) {
     CpuDevice device =
-        CpuDevice.openForWorkers(budget.weights(), budget.page(), config.link().bandwidth());
+        CpuDevice.openForWorkers(name, budget.weights(), budget.page(), config.link().bandwidth());
     WorkerSettings settings = workers(config, library, budget);
     return new ServingDevice(
         ImportTarget.processor(),
         device,
         budget,
-        memory -> new ProcessSessionFactory(device, settings));
+        memory ->
+            new ProcessSessionFactory(
+                device, device.export(), MemorySegment.NULL, settings, workerIds));
   }
 
   /** How a configuration has worker processes of a device run. */

@@ -14,9 +14,19 @@ sealed interface DeviceChoice {
   /**
    * The processor.
    *
+   * @param names of the devices that it serves as
    * @param reason why it is not a GPU, where that was left open; else empty
    */
-  record Processor(String reason) implements DeviceChoice {}
+  record Processor(List<String> names, String reason) implements DeviceChoice {
+    public Processor {
+      names = List.copyOf(names);
+    }
+
+    /** The processor as one device, for want of a GPU. */
+    static Processor instead(String reason) {
+      return new Processor(new DeviceSelection.Cpu().names(), reason);
+    }
+  }
 
   /**
    * GPUs, in the order wanted.
@@ -53,7 +63,7 @@ sealed interface DeviceChoice {
    */
   static DeviceChoice of(DeviceSelection selection, IntSupplier gpus) {
     return switch (selection) {
-      case DeviceSelection.Cpu cpu -> new Processor("");
+      case DeviceSelection.Cpu cpu -> new Processor(cpu.names(), "");
       case DeviceSelection.Auto auto -> automatic(gpus);
       case DeviceSelection.Cuda wanted -> wanted(wanted, gpus);
     };
@@ -61,12 +71,14 @@ sealed interface DeviceChoice {
 
   private static DeviceChoice automatic(IntSupplier gpus) {
     try {
-      return gpus.getAsInt() == 0 ? new Processor("the driver sees no GPU") : new Gpus(List.of(0));
+      return gpus.getAsInt() == 0
+          ? Processor.instead("the driver sees no GPU")
+          : new Gpus(List.of(0));
     } catch (StatusException e) {
       if (e.status() != Status.UNAVAILABLE) {
         throw e;
       }
-      return new Processor(String.valueOf(e.getMessage()));
+      return Processor.instead(String.valueOf(e.getMessage()));
     }
   }
 

@@ -1,6 +1,7 @@
 package io.pipelane.server.device;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.calibration.Calibration;
@@ -69,16 +70,28 @@ public final class DeviceList {
   }
 
   /**
-   * The processor.
+   * The processor as one device.
    *
    * @param processor its name
    */
   public Listed cpu(String processor) {
+    return cpus(processor, new DeviceSelection.Cpu()).getFirst();
+  }
+
+  /**
+   * The processor as the devices of a selection, which are calibrated as one.
+   *
+   * @param processor its name
+   */
+  public List<Listed> cpus(String processor, DeviceSelection.Cpu selection) {
     String driver =
         "%s, Linux %s, link %s"
             .formatted(processor, System.getProperty("os.version"), config.link().bandwidth());
-    String budget = config.device().forCpu(Runtime.getRuntime().availableProcessors()).toString();
-    return new Listed("cpu", processor + "; " + budget, "cpu", driver, () -> calibrateCpu(driver));
+    List<String> names = selection.names();
+    String description = processor + "; " + CpuServing.budget(config, names.size());
+    return names.stream()
+        .map(name -> new Listed(name, description, "cpu", driver, () -> calibrateCpu(driver)))
+        .toList();
   }
 
   /**

@@ -27,6 +27,7 @@ import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.ProfileFolder;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.sharing.SharingSettings;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -39,6 +40,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Opens the devices that a configuration asks for, and puts a switcher on each. */
 public final class DeviceOpening {
@@ -96,14 +98,19 @@ public final class DeviceOpening {
     TransferMemory transferMemory;
     ByteSize hostBytes = config.hostTier().memory();
     String note = "";
+    AtomicInteger workerIds = new AtomicInteger();
     long transferBytes = config.server().transferMemory().bytes();
     switch (choice) {
-      case DeviceChoice.Processor(String reason) -> {
+      case DeviceChoice.Processor(List<String> names, String reason) -> {
         if (!reason.isEmpty()) {
           announcements.accept("device.kind is auto: using the CPU, because " + reason);
         }
-        findCalibration();
-        devices.add(opened.add(CpuServing.open(config, library)));
+        findCalibration(names);
+        CpuServing processor =
+            new CpuServing(config, library, names.size(), opened, workerIds::incrementAndGet);
+        for (String name : names) {
+          devices.add(opened.add(processor.open(name)));
+        }
         hostTier = opened.add(HostTier.mapping(hostBytes));
         SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
@@ -117,7 +124,7 @@ public final class DeviceOpening {
         PinnedHostMemory _ = opened.add(PinnedHostMemory.register(context, memory.segment()));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
         CudaServing gpus =
-            new CudaServing(config, library, driver, memory, new AtomicInteger()::incrementAndGet);
+            new CudaServing(config, library, driver, memory, workerIds::incrementAndGet);
         for (int ordinal : ordinals) {
           devices.add(opened.add(gpus.open(ordinal)));
         }
@@ -128,12 +135,13 @@ public final class DeviceOpening {
     List<ServingDevices.Place> places = new ArrayList<>();
     for (ServingDevice device : devices) {
       announcements.accept(device.description() + note);
-      places.add(place(device, hostTier));
+      places.add(place(device, hostTier, devices.size() > 1));
     }
-    return new OpenDevices(
-        new ServingDevices(places, hostTier, config.switching().shareStructures()),
-        commonTarget(devices),
-        transferMemory);
+    ServingDevices serving =
+        opened.add(
+            new ServingDevices(
+                places, hostTier, config.placement(), config.switching().shareStructures()));
+    return new OpenDevices(serving, commonTarget(devices), transferMemory);
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
@@ -156,11 +164,11 @@ public final class DeviceOpening {
   }
 
   /** The processor is not measured at every start: it is when its owner asks about devices. */
-  private void findCalibration() {
+  private void findCalibration(List<String> names) {
     DeviceList.Listed cpu = new DeviceList(config, System::nanoTime).cpu(Processor.description());
     calibrations
         .read(cpu.name(), cpu.driver())
-        .ifPresent(calibration -> measured.put(cpu.name(), calibration));
+        .ifPresent(calibration -> names.forEach(name -> measured.put(name, calibration)));
   }
 
   /** Models are imported once for all devices. */
@@ -178,16 +186,24 @@ public final class DeviceOpening {
     return target;
   }
 
-  private ServingDevices.Place place(ServingDevice device, HostTier hostTier) {
+  private ServingDevices.Place place(ServingDevice device, HostTier hostTier, boolean losable) {
     DeviceMemory memory = new DeviceMemory(device.device().persistent());
     SessionFactory sessions = device.sessions().apply(memory);
+    @Nullable LosableSessions drilled = losable ? new LosableSessions(sessions) : null;
     try {
       Switcher switcher =
-          opened.add(new Switcher(device.device(), memory, sessions, settings(device), hostTier));
+          opened.add(
+              new Switcher(
+                  device.device(),
+                  memory,
+                  drilled == null ? sessions : drilled,
+                  settings(device),
+                  hostTier));
       return new ServingDevices.Place(
           device.device().name(),
           switcher,
-          sessions instanceof ProcessSessionFactory workers ? workers : null);
+          sessions instanceof ProcessSessionFactory workers ? workers : null,
+          drilled);
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;

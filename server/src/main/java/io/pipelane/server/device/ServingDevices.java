@@ -1,5 +1,6 @@
 package io.pipelane.server.device;
 
+import io.pipelane.config.PlacementConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.ProcessSessionFactory;
@@ -14,43 +15,53 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.placement.LosableSessions;
+import io.pipelane.switcher.placement.MemberOverview;
+import io.pipelane.switcher.placement.SwitcherGroup;
 import io.pipelane.switcher.sharing.Attainment;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The devices together, as one service: each version is served by one of them.
+ * The devices together, as one service, with the host memory that their weights come from.
  *
  * <p>Safe for any thread; what blocks in {@link Switcher} blocks here.
  */
-public final class ServingDevices implements InferenceService {
+public final class ServingDevices implements InferenceService, AutoCloseable {
   private final List<Place> places;
+  private final SwitcherGroup group;
   private final HostTier hostTier;
   private final boolean shareStructures;
-  private final DevicePlacement placement;
-  private final Map<ModelVersion, Switcher> servedBy = new ConcurrentHashMap<>();
 
   /**
    * A device and what serves from it.
    *
    * @param name what people call it, no two alike
    * @param workers the processes that its models run in; null where they run in this one
+   * @param losable has it be lost on demand; null for an only device
    */
-  record Place(String name, Switcher switcher, @Nullable ProcessSessionFactory workers) {}
+  record Place(
+      String name,
+      Switcher switcher,
+      @Nullable ProcessSessionFactory workers,
+      @Nullable LosableSessions losable) {}
 
-  ServingDevices(List<Place> places, HostTier hostTier, boolean shareStructures) {
+  ServingDevices(
+      List<Place> places, HostTier hostTier, PlacementConfig placement, boolean shareStructures) {
     this.shareStructures = shareStructures;
     this.places = List.copyOf(places);
     this.hostTier = hostTier;
-    this.placement = new DevicePlacement(places.size());
+    Map<String, Switcher> switchers = new LinkedHashMap<>();
+    places.forEach(place -> switchers.put(place.name, place.switcher));
+    this.group = new SwitcherGroup(switchers, placement, System::nanoTime);
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
@@ -62,25 +73,16 @@ public final class ServingDevices implements InferenceService {
    * Makes a model answerable; blocks.
    *
    * @param options how its owner wants its requests to wait and to be run together
-   * @throws StatusException as {@link Switcher#register}; nothing is left then
+   * @throws StatusException as {@link SwitcherGroup#register}; nothing is left then
    */
   public void register(ImportedModel model, ModelOptions options) {
-    ModelVersion version = model.version();
-    long bytes = model.plan().weightBytes();
-    Switcher switcher = places.get(placement.place(version, bytes)).switcher;
-    try {
-      hostTier.prepare(model.weights(), bytes);
-      switcher.register(shareStructures ? model : model.unshared(), options);
-    } catch (RuntimeException | Error e) {
-      placement.remove(version);
-      throw e;
-    }
-    servedBy.put(version, switcher);
+    hostTier.prepare(model.weights(), model.plan().weightBytes());
+    group.register(shareStructures ? model : model.unshared(), options);
   }
 
   /** Has a registered model's requests be treated otherwise from now on. */
   public void agree(ImportedModel model, ModelOptions options) {
-    switcher(model.version()).agree(model, options);
+    group.agree(model, options);
   }
 
   /**
@@ -89,55 +91,65 @@ public final class ServingDevices implements InferenceService {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
-    switcher(version).deregister(version);
-    servedBy.remove(version);
-    placement.remove(version);
+    group.deregister(version);
   }
 
+  /** Whether one device at least can answer. */
   @Override
   public boolean isUsable() {
-    return places.stream().allMatch(place -> place.switcher.isUsable());
+    return group.isUsable();
   }
 
-  /** Brings a model's weights onto its device; see {@link Switcher#warmUp}. */
+  /** Brings a model's weights onto its home; see {@link Switcher#warmUp}. */
   public void warmUp(ModelVersion version) {
-    switcher(version).warmUp(version);
+    group.warmUp(version);
   }
 
   /** Says that a model will be asked soon; see {@link Switcher#wish}. */
   public void wish(ModelVersion version, Optional<Duration> within) {
-    switcher(version).wish(version, within);
+    group.wish(version, within);
   }
 
-  /** Takes a model's weights off its device; see {@link Switcher#evict}. */
+  /** Takes a model's weights off every device; see {@link Switcher#evict}. */
   public void evict(ModelVersion version) {
-    switcher(version).evict(version);
+    group.evict(version);
   }
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    return switcher(request.model()).submit(request, handler);
-  }
-
-  private Switcher switcher(ModelVersion version) {
-    Switcher switcher = servedBy.get(version);
-    if (switcher == null) {
-      throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
-    }
-    return switcher;
+    return group.submit(request, handler);
   }
 
   /**
    * Why requests for a version are refused at present, if they are; for any thread, and at once.
    */
   public Optional<String> quarantine(ModelVersion version) {
-    Switcher switcher = servedBy.get(version);
-    return switcher == null ? Optional.empty() : switcher.quarantine(version);
+    return group.quarantine(version);
   }
 
   /** Lets requests for a version that was refused be tried again. */
   public void trust(ModelVersion version) {
-    switcher(version).trust(version);
+    group.trust(version);
+  }
+
+  /** The devices that a model has, its home first, by name; none when it is not in service. */
+  public List<String> devices(ModelVersion version) {
+    return group.devices(version);
+  }
+
+  /**
+   * Has a device be lost, as one that fell off the bus: what runs there fails from now on, and is
+   * answered by others. For drills; nothing but a new process brings it back.
+   *
+   * @throws IllegalArgumentException when there is no such device, or no other one
+   */
+  public void lose(String device) {
+    places.stream()
+        .filter(place -> place.name.equals(device))
+        .flatMap(place -> Stream.ofNullable(place.losable))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("it cannot be lost: " + device))
+        .lose();
   }
 
   @Override
@@ -163,8 +175,7 @@ public final class ServingDevices implements InferenceService {
 
   /** What a version's owner should know of how it runs at present; for any thread, and at once. */
   public List<String> notes(ModelVersion version) {
-    Switcher switcher = servedBy.get(version);
-    return switcher == null ? List.of() : switcher.notes(version);
+    return group.notes(version);
   }
 
   /** Who holds what of each device's memory, now, by the devices' names. */
@@ -177,6 +188,7 @@ public final class ServingDevices implements InferenceService {
   /** What each device holds, has done and has still to do, by the devices' names. */
   public Map<String, DeviceState> states() {
     Map<String, DeviceState> states = new LinkedHashMap<>();
+    Map<String, MemberOverview> members = group.overview();
     for (Place place : places) {
       Switcher switcher = place.switcher;
       states.put(
@@ -190,7 +202,8 @@ public final class ServingDevices implements InferenceService {
               switcher.preemptions(),
               switcher.shortRuns(),
               switcher.sequences(),
-              switcher.sharing().overview()));
+              switcher.sharing().overview(),
+              Objects.requireNonNull(members.get(place.name))));
     }
     return states;
   }
@@ -240,5 +253,11 @@ public final class ServingDevices implements InferenceService {
       ended &= place.switcher.drain(Duration.ofNanos(rest));
     }
     return ended;
+  }
+
+  /** Changes no model's devices any more; before the switchers are closed. */
+  @Override
+  public void close() {
+    group.close();
   }
 }

@@ -24,6 +24,7 @@ final class DeviceMetrics {
 
   static List<MetricFamily> of(Map<String, DeviceState> devices) {
     DeviceMetrics metrics = new DeviceMetrics(devices);
+    metrics.addMember();
     metrics.addMemory();
     metrics.addQueue();
     metrics.addModels();
@@ -31,6 +32,26 @@ final class DeviceMetrics {
     metrics.addPreemptions();
     metrics.families.addAll(SharingMetrics.of(devices));
     return metrics.families;
+  }
+
+  private void addMember() {
+    gauge(
+        "pipelane_device_usable",
+        "1 as long as the device is not lost",
+        state -> state.member().usable() ? 1 : 0);
+    gauge("pipelane_models", "Models that have the device", state -> state.member().models());
+    gauge(
+        "pipelane_replicas",
+        "Of those, models that other devices have as well",
+        state -> state.member().replicas());
+    counter(
+        "pipelane_routed_requests",
+        "Requests that were given to the device, where there are several",
+        state -> state.member().routed());
+    counter(
+        "pipelane_rerouted_requests",
+        "Of those, requests that others were given as the device was lost",
+        state -> state.member().rerouted());
   }
 
   private void addMemory() {

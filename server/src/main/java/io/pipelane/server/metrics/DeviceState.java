@@ -2,6 +2,7 @@ package io.pipelane.server.metrics;
 
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
@@ -16,6 +17,7 @@ import io.pipelane.switcher.sharing.SharingOverview;
  * @param shortRuns made by the threads that brought the requests, since the start
  * @param sequences that have begun and not ended
  * @param sharing how online and offline work share it
+ * @param member what it is among the others
  */
 public record DeviceState(
     MemoryOverview memory,
@@ -26,4 +28,5 @@ public record DeviceState(
     Preemptions preemptions,
     long shortRuns,
     int sequences,
-    SharingOverview sharing) {}
+    SharingOverview sharing,
+    MemberOverview member) {}

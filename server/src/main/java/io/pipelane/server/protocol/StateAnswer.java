@@ -60,8 +60,16 @@ public final class StateAnswer {
   private static void writeModel(JsonGenerator json, Model model) throws IOException {
     json.writeStartObject();
     Answers.writeEntry(json, model.entry());
-    if (model.weights().isPresent()) {
-      writeWeights(json, model.weights().get());
+    if (!model.weights().isEmpty()) {
+      json.writeFieldName("weights");
+      writeWeights(json, model.weights().getFirst());
+    }
+    if (model.weights().size() > 1) {
+      json.writeArrayFieldStart("replicas");
+      for (Weights weights : model.weights().subList(1, model.weights().size())) {
+        writeWeights(json, weights);
+      }
+      json.writeEndArray();
     }
     if (model.requests().isPresent()) {
       writeRequests(json, model.requests().get());
@@ -71,7 +79,7 @@ public final class StateAnswer {
 
   private static void writeWeights(JsonGenerator json, Weights weights) throws IOException {
     Ledger.Entry ledger = weights.ledger();
-    json.writeObjectFieldStart("weights");
+    json.writeStartObject();
     json.writeStringField("device", weights.device());
     json.writeNumberField("bytes", ledger.weightBytes());
     json.writeNumberField("in_place_bytes", ledger.inPlaceBytes());
@@ -110,6 +118,10 @@ public final class StateAnswer {
     TransferCounters transfers = device.transfers();
     json.writeStartObject();
     json.writeStringField("name", name);
+    json.writeBooleanField("usable", device.member().usable());
+    json.writeNumberField("models", device.member().models());
+    json.writeNumberField("replicas", device.member().replicas());
+    json.writeNumberField("rerouted", device.member().rerouted());
     json.writeNumberField("page_bytes", memory.weights().pageBytes());
     json.writeNumberField("capacity_bytes", memory.weights().capacityBytes());
     json.writeNumberField("lent_bytes", memory.weights().lentBytes());

@@ -31,9 +31,13 @@ public record ServerState(
    * A version of a model.
    *
    * @param requests empty for one that has never been asked
-   * @param weights empty for one that is not in service
+   * @param weights by device, the one that it had first first; empty for one that is not in service
    */
-  public record Model(Entry entry, Optional<ModelCounters> requests, Optional<Weights> weights) {}
+  public record Model(Entry entry, Optional<ModelCounters> requests, List<Weights> weights) {
+    public Model {
+      weights = List.copyOf(weights);
+    }
+  }
 
   /** What a device has of a model's weights. */
   public record Weights(String device, Ledger.Entry ledger) {}

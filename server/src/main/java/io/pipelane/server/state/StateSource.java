@@ -10,12 +10,15 @@ import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.memory.Ledger;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * Puts a {@link ServerState} together from counts that exist anyway. Safe for any thread; it takes
@@ -26,22 +29,26 @@ public final class StateSource {
   private final InferenceStatistics statistics;
   private final Supplier<Map<String, DeviceState>> devices;
   private final Supplier<WorkersOverview> workers;
+  private final Function<ModelVersion, List<String>> devicesOf;
   private final InstantSource clock;
   private final long startedMillis;
 
   /**
    * @param devices by name
+   * @param devicesOf the devices that a model has, by name; the one that it had first first
    */
   public StateSource(
       ModelCatalog catalog,
       InferenceStatistics statistics,
       Supplier<Map<String, DeviceState>> devices,
       Supplier<WorkersOverview> workers,
+      Function<ModelVersion, List<String>> devicesOf,
       InstantSource clock) {
     this.catalog = catalog;
     this.statistics = statistics;
     this.devices = devices;
     this.workers = workers;
+    this.devicesOf = devicesOf;
     this.clock = clock;
     this.startedMillis = clock.millis();
   }
@@ -53,13 +60,16 @@ public final class StateSource {
    */
   public ServerState read(Predicate<String> visible) {
     Map<String, DeviceState> states = devices.get();
-    Map<ModelVersion, Weights> weights = new HashMap<>();
+    Map<ModelVersion, List<Weights>> weights = new HashMap<>();
     states.forEach(
         (device, state) -> {
           for (Ledger.Entry entry : state.memory().weights().entries()) {
-            weights.put(entry.model(), new Weights(device, entry));
+            weights
+                .computeIfAbsent(entry.model(), _ -> new ArrayList<>())
+                .add(new Weights(device, entry));
           }
         });
+    weights.replaceAll((version, all) -> told(all, devicesOf.apply(version)));
     Map<ModelVersion, ModelCounters> requests = new HashMap<>();
     statistics.all().forEach(counters -> requests.put(counters.version(), counters));
     List<Model> models =
@@ -68,11 +78,26 @@ public final class StateSource {
             .map(
                 entry -> {
                   Optional<ModelVersion> version = version(entry);
-                  return new Model(entry, version.map(requests::get), version.map(weights::get));
+                  return new Model(
+                      entry,
+                      version.map(requests::get),
+                      version.map(weights::get).orElse(List.of()));
                 })
             .toList();
     return new ServerState(
         startedMillis, clock.millis(), catalog.isReady(), models, states, workers.get());
+  }
+
+  /** Of devices that know a model: first those that it has, then those that hold some of it. */
+  private static List<Weights> told(List<Weights> all, List<String> devices) {
+    Stream<Weights> had =
+        devices.stream()
+            .flatMap(device -> all.stream().filter(weights -> weights.device().equals(device)));
+    Stream<Weights> others =
+        all.stream()
+            .filter(weights -> !devices.contains(weights.device()))
+            .filter(weights -> devices.isEmpty() || weights.ledger().residentBytes() > 0);
+    return Stream.concat(had, others).toList();
   }
 
   private static Optional<ModelVersion> version(ModelCatalog.Entry entry) {

@@ -30,7 +30,7 @@ class DeviceChoiceTest {
   @Test
   void cpu_neverLooksForGpus() {
     assertEquals(
-        new Processor(""),
+        new Processor(List.of("cpu"), ""),
         choose(
             "cpu",
             () -> {
@@ -45,7 +45,7 @@ class DeviceChoiceTest {
 
   @Test
   void auto_withoutGpu_takesTheProcessorAndSaysWhy() {
-    assertEquals(new Processor(REASON), choose("auto", DeviceChoiceTest::none));
+    assertEquals(Processor.instead(REASON), choose("auto", DeviceChoiceTest::none));
   }
 
   @Test

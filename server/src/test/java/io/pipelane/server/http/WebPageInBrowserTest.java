@@ -26,6 +26,7 @@ import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
@@ -41,6 +42,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,21 +66,26 @@ class WebPageInBrowserTest {
     return catalog;
   }
 
-  private static DeviceState device() {
+  private static Map<String, DeviceState> devices() {
     Ledger.Entry echo =
         new Ledger.Entry(
             new ModelVersion("echo", 2), 24 * MIB, 0, 18 * MIB, false, 1, groups(8, 8, 8));
     Ledger.Entry evil =
         new Ledger.Entry(
             new ModelVersion(EVIL, 2), 30 * MIB, MIB, 5 * MIB, true, 0, groups(10, 20));
+    Ledger.Entry replica =
+        new Ledger.Entry(
+            new ModelVersion("echo", 2), 24 * MIB, 0, 24 * MIB, false, 0, groups(8, 8, 8));
+    Map<String, DeviceState> devices = new TreeMap<>();
+    devices.put("cpu:0", device(true, new Ledger(64 * MIB, MIB, 23 * MIB, List.of(echo, evil))));
+    devices.put("cpu:1", device(false, new Ledger(64 * MIB, MIB, 24 * MIB, List.of(replica))));
+    return devices;
+  }
+
+  private static DeviceState device(boolean usable, Ledger ledger) {
     return new DeviceState(
         new MemoryOverview(
-            new Ledger(64 * MIB, MIB, 23 * MIB, List.of(echo, evil)),
-            32 * MIB,
-            9 * MIB,
-            6 * MIB,
-            new SessionOverview(List.of(), 3, 0),
-            MIB),
+            ledger, 32 * MIB, 9 * MIB, 6 * MIB, new SessionOverview(List.of(), 3, 0), MIB),
         new TransferCounters(
             11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0, new TransferCounters.Offline(0, 0, 0)),
         new QueueOverview(3, 0, 0, 0, 0, 0, 0),
@@ -94,7 +101,8 @@ class WebPageInBrowserTest {
             1,
             "a test",
             DeviceSample.UNKNOWN,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34)));
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34)),
+        new MemberOverview(usable, 5, 2, 40, 41));
   }
 
   private static List<Long> groups(long... mebibytes) {
@@ -117,8 +125,10 @@ class WebPageInBrowserTest {
         new StateSource(
             catalog,
             statistics,
-            () -> Map.of("cpu", device()),
+            WebPageInBrowserTest::devices,
             WebPageInBrowserTest::workers,
+            version ->
+                version.model().equals("echo") ? List.of("cpu:1", "cpu:0") : List.of("cpu:0"),
             InstantSource.system());
     Metrics metrics =
         new Metrics(statistics, Map::of, () -> WorkersOverview.NONE, () -> JobCounts.NONE);
@@ -163,9 +173,17 @@ class WebPageInBrowserTest {
       assertEquals("undefined", browser.evaluate("typeof window.hurt"));
       assertEquals("3", browser.evaluate(cell(1, 3) + ".querySelectorAll('i').length"));
       assertEquals(
-          "75 % on cpu, 1 running", browser.evaluate(cell(1, 3) + ".lastChild.textContent"));
-      assertEquals("64", browser.evaluate("document.querySelectorAll('.pages i').length"));
-      assertEquals("23", browser.evaluate("document.querySelectorAll('.pages .filled').length"));
+          "100 % on cpu:1; 75 % on cpu:0, 1 running",
+          browser.evaluate(cell(1, 3) + ".lastChild.textContent"));
+      assertEquals("128", browser.evaluate("document.querySelectorAll('.pages i').length"));
+      assertEquals("47", browser.evaluate("document.querySelectorAll('.pages .filled').length"));
+      assertEquals(
+          "Device cpu:0, Device cpu:1",
+          browser.evaluate(
+              "[...document.querySelectorAll('.device h2')].map(h => h.textContent).join(', ')"));
+      assertEquals(
+          "lost; others answered 41 of its requests, libraries take 1 MiB beside both budgets",
+          browser.evaluate("document.querySelector('.device:nth-child(2) .quiet').textContent"));
       assertEquals(
           "1, process 4711",
           browser.evaluate("document.querySelector('#workers tbody td').textContent"));

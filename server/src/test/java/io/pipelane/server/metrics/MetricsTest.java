@@ -13,6 +13,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
@@ -74,7 +75,8 @@ class MetricsTest {
             1,
             "a test",
             BUSY,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34)));
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34)),
+        new MemberOverview(true, 5, 2, 40, 41));
   }
 
   private List<String> scrape() throws IOException {
@@ -174,6 +176,9 @@ class MetricsTest {
     assertLine(lines, "pipelane_preempting_requests_total{device=\"cpu\"} 24.0");
     assertLine(lines, "pipelane_preempting_wait_seconds_total{device=\"cpu\"} 1.5");
     assertLine(lines, "pipelane_preempting_longest_wait_seconds{device=\"cpu\"} 0.25");
+    assertLine(lines, "pipelane_device_usable{device=\"cpu\"} 1.0");
+    assertLine(lines, "pipelane_replicas{device=\"cpu\"} 2.0");
+    assertLine(lines, "pipelane_rerouted_requests_total{device=\"cpu\"} 41.0");
     assertLine(lines, "pipelane_workers_lost_total 2.0");
   }
 

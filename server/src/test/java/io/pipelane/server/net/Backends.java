@@ -15,6 +15,7 @@ import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -55,7 +56,12 @@ public final class Backends {
         new Metrics(statistics, Map::of, () -> WorkersOverview.NONE, () -> JobCounts.NONE);
     StateSource state =
         new StateSource(
-            catalog, statistics, Map::of, () -> WorkersOverview.NONE, InstantSource.system());
+            catalog,
+            statistics,
+            Map::of,
+            () -> WorkersOverview.NONE,
+            _ -> List.of(),
+            InstantSource.system());
     return new Backend(
         catalog,
         service,

@@ -17,6 +17,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
@@ -41,6 +42,7 @@ class StateSourceTest {
           statistics,
           () -> Map.of("cpu", device()),
           () -> WorkersOverview.NONE,
+          _ -> List.of("cpu"),
           InstantSource.fixed(Instant.ofEpochMilli(1234)));
 
   private static DeviceState device() {
@@ -68,7 +70,8 @@ class StateSourceTest {
             1,
             "a test",
             DeviceSample.UNKNOWN,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34)));
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34)),
+        new MemberOverview(true, 5, 2, 40, 41));
   }
 
   private static String written(ServerState state) {

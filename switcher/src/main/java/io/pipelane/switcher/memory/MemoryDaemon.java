@@ -419,6 +419,25 @@ public final class MemoryDaemon implements AutoCloseable {
     return holding == null ? 0 : holding.stallNanos();
   }
 
+  /**
+   * What models would wait longer, in nanoseconds each second, whose pages had to give way for all
+   * that is missing of a model; 0 where there is room, or it is not registered.
+   */
+  public double displacedNanosPerSecond(ModelVersion version) {
+    lock.lock();
+    try {
+      @Nullable Residency residency = memory.residencies.get(version);
+      if (residency == null) {
+        return 0;
+      }
+      long displaced = memory.missingBytes(residency) - memory.freeBytes();
+      return holdings.lossPerSecond(
+          Math.ceilDiv(displaced, pages.pageBytes()), residency.holding, nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Has somebody told, on any thread, when copies have ended or wishes have come. */
   public void onLink(Runnable listener) {
     linkListener = listener;

@@ -124,6 +124,30 @@ public final class Holdings {
     return Optional.empty();
   }
 
+  /**
+   * What requests would wait longer, in nanoseconds each second, if so many pages were taken from
+   * those that give way first, each giving all it holds before the next gives any.
+   *
+   * @param spared gives none
+   */
+  public double lossPerSecond(long pages, Holding spared, long nowNanos) {
+    double loss = 0;
+    long left = pages;
+    for (Holding holding : holders) {
+      if (left <= 0) {
+        break;
+      }
+      if (holding != spared) {
+        int taken = (int) Math.min(left, holding.pages);
+        double longer =
+            holding.curve.nanos(holding.pages - taken) - holding.curve.nanos(holding.pages);
+        loss += holding.usage.perSecond(nowNanos) * longer;
+        left -= taken;
+      }
+    }
+    return loss;
+  }
+
   /** Takes a number of a model's last pages, and tells {@link #setPages}. */
   @FunctionalInterface
   public interface Taker {

@@ -20,7 +20,12 @@ public final class Usage {
 
   /** Counts one use more. */
   public void used(long nowNanos) {
-    count = at(nowNanos) + 1;
+    used(nowNanos, 1);
+  }
+
+  /** Counts a use of so much. */
+  public void used(long nowNanos, double amount) {
+    count = at(nowNanos) + amount;
     updatedNanos = nowNanos;
   }
 

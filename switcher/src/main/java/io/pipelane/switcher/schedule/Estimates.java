@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceRequest;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.OptionalLong;
@@ -38,6 +39,11 @@ public final class Estimates {
   /** The usual time of a run, without its stall; 0 for one that is not known. */
   long executionNanos(RunKey key) {
     return times.usualNanos(key);
+  }
+
+  /** The usual time of a request's run, without its stall; 0 for one that is not known. */
+  public long executionNanos(InferenceRequest request) {
+    return executionNanos(RunKey.of(request));
   }
 
   /** The usual time of a run, without its stall; 0 until a few have run. */

@@ -83,6 +83,19 @@ public final class SessionWorker implements Worker {
     }
   }
 
+  @Override
+  public void announce(ImportedModel model, StructureRange range) {
+    table.join(model, range.structure());
+    retries.forget(model.version());
+    models.put(model.version(), new Variant(model, range.structure()));
+  }
+
+  @Override
+  public void makeReady(ModelVersion version, Lease lease) {
+    ImportedModel model = known(version);
+    retries.attempt(version, () -> false, () -> build(model, lease.range()));
+  }
+
   /** Builds a session, so that a model that cannot be run is refused before it has requests. */
   private void build(ImportedModel model, StructureRange range) {
     try {

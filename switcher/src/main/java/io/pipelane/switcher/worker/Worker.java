@@ -27,6 +27,19 @@ public interface Worker extends AutoCloseable {
   void prepare(ImportedModel model, StructureRange range);
 
   /**
+   * Makes a model known that runs on another device already; its session is built when it is needed
+   * first.
+   */
+  void announce(ImportedModel model, StructureRange range);
+
+  /**
+   * Builds a session for the model of a lease where there is none. Called outside of lanes.
+   *
+   * @throws io.pipelane.config.StatusException when there is no room for it, and never can be
+   */
+  void makeReady(ModelVersion version, Lease lease);
+
+  /**
    * Whether a model's runs compute on the thread that calls, for a time that its inputs' shapes
    * determine; for any thread, and at once.
    */

@@ -48,7 +48,7 @@ class Device {
     this.facts = element("dl", { className: "facts" });
     this.values = new Map();
     for (const name of ["Switches", "Moved", "Fetched ahead", "Pages evicted", "In its queue",
-      "Running", "Sessions", "Estimate error", "State", "Offline share", "Offline running"]) {
+      "Running", "Replicas", "Sessions", "Estimate error", "State", "Offline share", "Offline running"]) {
       const value = element("dd");
       this.values.set(name, value);
       this.facts.append(element("div", {}, element("dt", { textContent: name }), value));
@@ -61,8 +61,7 @@ class Device {
 
   show(device, rates, models, colours) {
     say(this.name, `Device ${device.name}`);
-    say(this.about, device.framework_bytes > 0
-      ? `libraries take ${bytes(device.framework_bytes)} beside both budgets` : "");
+    say(this.about, about(device));
     const squares = pages(device, models, colours);
     const share = squares.pagesPerSquare;
     say(this.pagesTitle, `Pages of ${bytes(device.page_bytes)}`
@@ -82,7 +81,7 @@ class Device {
     this.weights.show(device.capacity_bytes, { weights: device.lent_bytes });
     this.working.show(device.working_bytes,
       { constants: device.constant_bytes, lanes: device.lane_bytes });
-    const running = models.reduce((sum, model) => sum + model.weights.running, 0);
+    const running = models.reduce((sum, model) => sum + on(model, device.name).running, 0);
     const texts = {
       "Switches": `${figure(rates.switches)} /s`,
       "Moved": `${bytes(Math.round(rates.moved))}/s`,
@@ -90,6 +89,7 @@ class Device {
       "Pages evicted": `${figure(rates.evicted)} /s`,
       "In its queue": String(device.waiting),
       "Running": String(running),
+      "Replicas": String(device.replicas),
       "Sessions": String(device.sessions),
       "Estimate error": `${figure(100 * device.estimate_error)} %`,
       "State": device.sharing.state,
@@ -100,6 +100,22 @@ class Device {
   }
 }
 
+function about(device) {
+  const parts = [];
+  if (!device.usable) {
+    parts.push(`lost; others answered ${device.rerouted} of its requests`);
+  }
+  if (device.framework_bytes > 0) {
+    parts.push(`libraries take ${bytes(device.framework_bytes)} beside both budgets`);
+  }
+  return parts.join(", ");
+}
+
+/** What a device has of a model, if anything. */
+function on(model, name) {
+  return [model.weights, ...(model.replicas ?? [])].find((weights) => weights?.device === name);
+}
+
 /** Who has each page; models in the order of the table, then what no model here accounts for. */
 function pages(device, models, colours) {
   const total = Math.max(1, Math.round(device.capacity_bytes / device.page_bytes));
@@ -107,7 +123,7 @@ function pages(device, models, colours) {
   const list = [];
   let lent = 0;
   for (const model of models) {
-    const held = Math.round(model.weights.resident_bytes / device.page_bytes);
+    const held = Math.round(on(model, device.name).resident_bytes / device.page_bytes);
     lent += held;
     const owner = `${model.name} / ${model.version}: ${held} pages`;
     fill(list, held / pagesPerSquare, { owner, hue: colours.get(key(model)) });
@@ -133,7 +149,7 @@ export function devices(parent) {
         shown.set(device.name, new Device());
         parent.append(shown.get(device.name).element);
       }
-      const models = state.models.filter((model) => model.weights?.device === device.name);
+      const models = state.models.filter((model) => on(model, device.name));
       shown.get(device.name).show(device, rates.devices.get(device.name), models, colours);
     }
   };

@@ -47,7 +47,7 @@ class Row {
     this.element.title = (model.notes ?? []).join("\n");
     say(this.state, model.state.toLowerCase());
     this.state.className = `pill ${STATES[model.state]}`;
-    this.#showPrefix(model.weights);
+    this.#showPrefix(model.weights, model.replicas ?? []);
     const texts = [
       model.weights ? bytes(model.weights.bytes) : "",
       rates.rate > 0 ? figure(rates.rate) : "–",
@@ -59,7 +59,7 @@ class Row {
     this.numbers.forEach((cell, i) => say(cell, texts[i]));
   }
 
-  #showPrefix(weights) {
+  #showPrefix(weights, replicas) {
     const groups = weights ? weights.group_bytes : [];
     let begin = 0;
     const shares = groups.map((length) => {
@@ -74,7 +74,7 @@ class Row {
         style(group.firstElementChild, "width", `${(100 * filled).toFixed(1)}%`);
       });
     this.bar.classList.toggle("arriving", Boolean(weights?.arriving));
-    say(this.share, weights ? described(weights) : "");
+    say(this.share, weights ? [weights, ...replicas].map(described).join("; ") : "");
   }
 }
 

@@ -1,16 +1,20 @@
-package io.pipelane.server.device;
+package io.pipelane.switcher.placement;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.pipelane.modelstore.ModelVersion;
+import java.util.HashSet;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-class DevicePlacementTest {
-  private final DevicePlacement placement = new DevicePlacement(2);
+class HomePlacementTest {
+  private final HomePlacement placement = new HomePlacement(2);
+  private final Set<Integer> lost = new HashSet<>();
 
   private int place(String model, long version, long bytes) {
-    return placement.place(new ModelVersion(model, version), bytes);
+    return placement.place(
+        new ModelVersion(model, version), bytes, device -> !lost.contains(device));
   }
 
   @Test
@@ -41,6 +45,14 @@ class DevicePlacementTest {
     placement.remove(new ModelVersion("a", 3));
     assertEquals(0, place("b", 1, 10));
     assertEquals(1, place("a", 4, 10));
+  }
+
+  @Test
+  void place_afterALoss_avoidsTheLostDevice() {
+    assertEquals(0, place("a", 1, 100));
+    lost.add(0);
+    assertEquals(1, place("a", 2, 100));
+    assertEquals(1, place("b", 1, 100));
   }
 
   @Test

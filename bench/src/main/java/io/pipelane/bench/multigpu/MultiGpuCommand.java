@@ -1,0 +1,192 @@
+package io.pipelane.bench.multigpu;
+
+import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.measure.Timing;
+import io.pipelane.bench.model.BenchCase;
+import io.pipelane.bench.model.ModelCopies;
+import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.Results;
+import io.pipelane.config.DeviceSelection;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench multi-gpu}: how requests are spread over devices, and the loss of one. */
+@Command(
+    name = "multi-gpu",
+    description = {
+      "Routing against round robin for models that take twice the memory of all devices, and what",
+      "becomes of requests when a device is lost."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class MultiGpuCommand implements Callable<Integer> {
+  private static final long PAGE_BYTES = 64 << 10;
+  private static final Duration ALONE = Duration.ofSeconds(1);
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private BenchOptions options = new BenchOptions();
+
+  @Option(
+      names = "--device",
+      paramLabel = "DEVICES",
+      description = "As device.kind is written (${DEFAULT-VALUE}).")
+  private String device = "cpu:0,1";
+
+  @Option(
+      names = "--case",
+      paramLabel = "NAME",
+      description = "The beginning of the name of the model's case (${DEFAULT-VALUE}).")
+  private String caseName = "ppocr-cls";
+
+  @Option(
+      names = "--models",
+      paramLabel = "N",
+      description = "Under so many names, with a session each (${DEFAULT-VALUE}).")
+  private int models = 24;
+
+  @Option(
+      names = "--link",
+      paramLabel = "RATE",
+      description = "Of each CPU device (${DEFAULT-VALUE}).")
+  private String link = "500MB/s";
+
+  @Option(
+      names = "--load",
+      paramLabel = "X",
+      description = "Of what the devices can do, with one lane each (${DEFAULT-VALUE}).")
+  private double load = 0.25;
+
+  @Option(names = "--seed", paramLabel = "N", description = "Of the requests (${DEFAULT-VALUE}).")
+  private long seed = 1;
+
+  @Override
+  public Integer call() throws Exception {
+    int devices = devices();
+    if (models < 2 * devices || models > 1_000 || !(load > 0 && load < 1)) {
+      throw new IllegalArgumentException(
+          "--models is from two a device to 1000, --load above 0 and below 1");
+    }
+    Path work = options.work();
+    Path demo = work.resolve("multi-gpu-demo");
+    BenchCase asked =
+        BenchCase.all(demo).stream()
+            .filter(each -> each.name().startsWith(caseName))
+            .findFirst()
+            .orElseThrow(() -> new IllegalArgumentException("there is no case " + caseName));
+    BenchCase.write(demo, List.of(asked));
+    Path repository = work.resolve("multi-gpu-" + asked.model() + "-" + models);
+    List<String> names = ModelCopies.write(repository, asked.file(), asked.model(), models);
+    Map<String, String> settings = settings(Files.size(asked.file()), devices);
+    LocalPipelane.calibrate(work, settings);
+    Results results =
+        new Results(MultiGpuColumns.TITLE, MultiGpuColumns.ALL, MultiGpuColumns.NOTES);
+    double perSecond = load * devices * 1e3 / aloneMillis(repository, settings, asked, names);
+    String runtime = "";
+    for (int round = 0; round < options.rounds(); round++) {
+      Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
+      for (Way way : Way.values()) {
+        runtime =
+            measure(way, false, round, perSecond, asked, names, repository, settings, results);
+      }
+      for (Way way : List.of(Way.PREDICTED, Way.ROUND_ROBIN)) {
+        runtime = measure(way, true, round, perSecond, asked, names, repository, settings, results);
+      }
+    }
+    options.publish(
+        spec,
+        results,
+        runtime,
+        Map.of(
+            "devices",
+            device,
+            "link",
+            link,
+            "models",
+            names.size() + " of " + asked.name(),
+            "requests",
+            String.format(Locale.ROOT, "%.0f/s", perSecond)));
+    return 0;
+  }
+
+  /** What a run takes, without a stall. */
+  private double aloneMillis(
+      Path repository, Map<String, String> settings, BenchCase asked, List<String> names)
+      throws Exception {
+    Map<String, String> all = new HashMap<>(settings);
+    all.putAll(Way.STATIC.settings());
+    try (LocalPipelane server = LocalPipelane.start(repository, options.work(), all)) {
+      return Timing.medianMillis(server.caller(names.getFirst(), asked.inputs()), ALONE);
+    }
+  }
+
+  private String measure(
+      Way way,
+      boolean withLoss,
+      int round,
+      double perSecond,
+      BenchCase asked,
+      List<String> names,
+      Path repository,
+      Map<String, String> settings,
+      Results results)
+      throws Exception {
+    Map<String, String> all = new HashMap<>(settings);
+    all.putAll(way.settings());
+    try (LocalPipelane server = LocalPipelane.start(repository, options.work(), all)) {
+      SpreadLoad spread = new SpreadLoad(server, names, asked.inputs(), perSecond);
+      spread.warmUp(options.warmup(), seed + round);
+      if (withLoss) {
+        spread.measureLoss(
+            way.label() + ", one device lost", options.length(), seed + round, results);
+      } else {
+        spread.measure(way.label(), options.length(), seed + round, results);
+      }
+      return server.runtimeVersion();
+    }
+  }
+
+  private Map<String, String> settings(long modelBytes, int devices) {
+    long pagesOfOne = Math.ceilDiv(modelBytes, PAGE_BYTES) + 1; // Weights may be repacked.
+    long pages = Math.max(2, models / (2 * devices)) * pagesOfOne;
+    Map<String, String> settings = new HashMap<>();
+    settings.put("device.kind", device);
+    settings.put("device.lanes", "1");
+    if (DeviceSelection.parse(device) instanceof DeviceSelection.Cpu) {
+      settings.put("device.page-size", Long.toString(PAGE_BYTES));
+      settings.put("device.memory", Long.toString(pages * PAGE_BYTES));
+      settings.put("link.bandwidth", link);
+    } else {
+      settings.put("device.memory", Long.toString(models * modelBytes / (2L * devices)));
+    }
+    settings.put("switching.share-structures", "false");
+    settings.put("queue.max-requests", "1000000");
+    settings.put("queue.max-bytes", "64GiB");
+    return settings;
+  }
+
+  private int devices() {
+    List<?> chosen =
+        switch (DeviceSelection.parse(device)) {
+          case DeviceSelection.Cpu cpu -> cpu.names();
+          case DeviceSelection.Cuda cuda -> cuda.ordinals();
+          case DeviceSelection.Auto _ -> new ArrayList<>();
+        };
+    if (chosen.size() < 2) {
+      throw new IllegalArgumentException("--device names several, such as cpu:0,1: " + device);
+    }
+    return chosen.size();
+  }
+}

@@ -1,0 +1,40 @@
+package io.pipelane.config;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** Which of several devices answers a request. */
+public record PlacementConfig(
+    @Key(
+            about =
+                "Where a request goes: to the device with the least predicted time to its answer"
+                    + " among those that have its model, to all in turns, or to the model's first"
+                    + " device alone",
+            standard = "predicted")
+        Routing routing,
+    @Key(
+            about =
+                "Whether models are kept on several devices where that saves more waiting than the"
+                    + " memory would save others; with predicted routing",
+            standard = "true")
+        boolean replicas,
+    @Key(
+            about = "After this time, waiting that was or could be saved by a replica counts half",
+            standard = "30s",
+            min = "100ms",
+            max = "24h")
+        Duration replicaHalfLife) {
+
+  /** What decides where a request goes. */
+  public enum Routing {
+    PREDICTED,
+    ROUND_ROBIN,
+    STATIC;
+
+    /** As it is written in a configuration. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+}

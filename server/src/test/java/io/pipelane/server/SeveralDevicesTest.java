@@ -1,0 +1,164 @@
+package io.pipelane.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A server with two devices of the processor, over HTTP. */
+@Timeout(120)
+class SeveralDevicesTest {
+  private static final int MODELS = 4;
+  private static final int WIDTH = 32;
+
+  @TempDir private Path folder;
+
+  @BeforeEach
+  void writeModels() throws IOException {
+    for (int seed = 0; seed < MODELS; seed++) {
+      TestModels.write(
+          TestModels.chain(4, WIDTH, seed), folder.resolve("models/m" + seed + "/1/model.onnx"));
+    }
+  }
+
+  private PipelaneServer start(String isolation) {
+    PipelaneServer server =
+        PipelaneServer.start(
+            PipelaneConfig.of(
+                Map.of(
+                    "repository.path", folder.resolve("models").toString(),
+                    "repository.cache", folder.resolve("cache").toString(),
+                    "device.kind", "cpu:0,1",
+                    "device.memory", "32KiB",
+                    "device.page-size", "4KiB",
+                    "workers.isolation", isolation,
+                    "server.http-port", "0")));
+    server.imports().join();
+    return server;
+  }
+
+  private static HttpResponse<String> get(HttpClient client, PipelaneServer server, String path)
+      throws IOException, InterruptedException {
+    return client.send(
+        HttpRequest.newBuilder(URI.create(server.url() + path)).build(), BodyHandlers.ofString());
+  }
+
+  private static String infer(HttpClient client, PipelaneServer server, int model)
+      throws IOException, InterruptedException {
+    List<String> ones = new ArrayList<>();
+    for (int i = 0; i < WIDTH; i++) {
+      ones.add("1");
+    }
+    String body =
+        "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":[%s]}]}"
+            .formatted(WIDTH, String.join(",", ones));
+    HttpResponse<String> answer =
+        client.send(
+            HttpRequest.newBuilder(URI.create(server.url() + "/v2/models/m" + model + "/infer"))
+                .POST(BodyPublishers.ofString(body))
+                .build(),
+            BodyHandlers.ofString());
+    assertEquals(200, answer.statusCode(), answer.body());
+    return answer.body();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"thread", "process"})
+  void devicesAreNamedEverywhere_andShareTheModels(String isolation) throws Exception {
+    try (PipelaneServer server = start(isolation);
+        HttpClient client = HttpClient.newHttpClient()) {
+      for (int model = 0; model < MODELS; model++) {
+        infer(client, server, model);
+      }
+      assertEquals(Set.of("cpu:0", "cpu:1"), server.devices().memory().keySet());
+      String metrics = get(client, server, "/metrics").body();
+      for (String device : List.of("cpu:0", "cpu:1")) {
+        String label = "{device=\"" + device + "\"}";
+        assertTrue(metrics.contains("pipelane_device_usable" + label + " 1.0"), metrics);
+        assertTrue(metrics.contains("pipelane_models" + label + " 2.0"), metrics);
+        assertTrue(metrics.contains("pipelane_routed_requests_total" + label + " 2.0"), metrics);
+      }
+      String state = get(client, server, "/v2/pipelane/state").body();
+      assertTrue(state.contains("\"weights\":{\"device\":\"cpu:1\""), state);
+      assertTrue(state.contains("{\"name\":\"cpu:1\",\"usable\":true"), state);
+      server.devices().verify();
+    }
+  }
+
+  @Test
+  void deviceLostUnderLoad_everyRequestIsAnsweredAndTheServerStaysReady() throws Exception {
+    try (PipelaneServer server = start("thread");
+        HttpClient client = HttpClient.newHttpClient()) {
+      List<String> expected = new ArrayList<>();
+      for (int model = 0; model < MODELS; model++) {
+        expected.add(infer(client, server, model));
+      }
+      AtomicBoolean over = new AtomicBoolean();
+      AtomicInteger answered = new AtomicInteger();
+      List<Future<?>> clients = new ArrayList<>();
+      try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+        for (int c = 0; c < 4; c++) {
+          Random random = new Random(c);
+          clients.add(
+              threads.submit(
+                  () -> {
+                    while (!over.get()) {
+                      int model = random.nextInt(MODELS);
+                      assertEquals(expected.get(model), infer(client, server, model));
+                      answered.incrementAndGet();
+                    }
+                    return null;
+                  }));
+        }
+        await(answered, 100, clients);
+        server.devices().lose("cpu:1");
+        await(answered, answered.get() + 200, clients);
+        over.set(true);
+        for (Future<?> each : clients) {
+          each.get();
+        }
+      }
+      assertEquals(200, get(client, server, "/v2/health/ready").statusCode());
+      String metrics = get(client, server, "/metrics").body();
+      assertTrue(metrics.contains("pipelane_device_usable{device=\"cpu:1\"} 0.0"), metrics);
+      assertEquals(List.of("cpu:0"), server.devices().devices(new ModelVersion("m1", 1)));
+
+      server.devices().lose("cpu:0");
+      assertEquals(503, get(client, server, "/v2/health/ready").statusCode());
+      assertThrows(IllegalArgumentException.class, () -> server.devices().lose("cpu:7"));
+    }
+  }
+
+  private static void await(AtomicInteger count, int atLeast, List<Future<?>> clients) {
+    while (count.get() < atLeast && clients.stream().noneMatch(Future::isDone)) {
+      Thread.onSpinWait();
+    }
+  }
+}

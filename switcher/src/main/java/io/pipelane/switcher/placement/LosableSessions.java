@@ -1,0 +1,123 @@
+package io.pipelane.switcher.placement;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.ImportedModel;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sessions of another factory, whose device can be lost on demand: from then on every run there
+ * fails, those under way included, as on a GPU that has fallen off the bus.
+ */
+public final class LosableSessions implements SessionFactory {
+  private final SessionFactory sessions;
+  private volatile boolean lost;
+
+  /**
+   * The sessions of a factory.
+   *
+   * @param sessions closed with this
+   */
+  public LosableSessions(SessionFactory sessions) {
+    this.sessions = sessions;
+  }
+
+  /** Loses the device; nothing brings it back. */
+  public void lose() {
+    lost = true;
+  }
+
+  @Override
+  public boolean isLost() {
+    return lost || sessions.isLost();
+  }
+
+  private void requireThere() {
+    if (lost) {
+      throw new StatusException(Status.DEVICE_FAILURE, "the device was lost, on demand");
+    }
+  }
+
+  @Override
+  public boolean boundToLane() {
+    return sessions.boundToLane();
+  }
+
+  @Override
+  public boolean computesOnCaller() {
+    return sessions.computesOnCaller();
+  }
+
+  @Override
+  public ModelSession gated(
+      ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
+    requireThere();
+    return new Session(sessions.gated(model, address, lane, constants));
+  }
+
+  @Override
+  public long frameworkBytes() {
+    return sessions.frameworkBytes();
+  }
+
+  @Override
+  public String owner(ImportedModel model) {
+    return sessions.owner(model);
+  }
+
+  @Override
+  public String runtimeVersion() {
+    return sessions.runtimeVersion();
+  }
+
+  @Override
+  public void close() {
+    sessions.close();
+  }
+
+  private final class Session implements ModelSession {
+    private final ModelSession session;
+
+    Session(ModelSession session) {
+      this.session = session;
+    }
+
+    @Override
+    public void run(
+        Invocation invocation,
+        EphemeralRegion region,
+        MemoryTarget.Growth growth,
+        WeightArrivals weights) {
+      requireThere();
+      session.run(invocation, region, growth, weights);
+      requireThere();
+    }
+
+    @Override
+    public long frameworkBytes() {
+      return session.frameworkBytes();
+    }
+
+    @Override
+    public List<String> notes() {
+      return session.notes();
+    }
+
+    @Override
+    public void shrink() {
+      session.shrink();
+    }
+
+    @Override
+    public void close() {
+      session.close();
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package io.pipelane.switcher.placement;
+
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.residency.Usage;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * Where requests for one version may go. Its devices are those that are meant to have its weights;
+ * it is registered on others as well, which take over when all of its own are lost. Safe for any
+ * thread.
+ */
+final class Route {
+  final ModelVersion version;
+
+  /** Devices that know the version, by index. */
+  final List<Integer> registered;
+
+  /** Whether requests depend on those before them, so that all go to one device. */
+  final boolean keepsState;
+
+  private final AtomicIntegerArray underWay;
+  private final Usage[] couldSave;
+  private final Usage[] saves;
+  private volatile List<Integer> devices;
+  private long changedNanos;
+
+  /**
+   * A route to one device.
+   *
+   * @param registered by index; the first is the one
+   * @param count of all devices
+   * @param halfLife after which waiting counts half
+   */
+  Route(
+      ModelVersion version,
+      List<Integer> registered,
+      boolean keepsState,
+      int count,
+      Duration halfLife,
+      long nowNanos) {
+    this.version = version;
+    this.registered = List.copyOf(registered);
+    this.keepsState = keepsState;
+    this.devices = List.of(registered.getFirst());
+    this.underWay = new AtomicIntegerArray(count);
+    this.couldSave = usages(count, halfLife, nowNanos);
+    this.saves = usages(count, halfLife, nowNanos);
+    this.changedNanos = nowNanos - halfLife.toNanos();
+  }
+
+  private static Usage[] usages(int count, Duration halfLife, long nowNanos) {
+    return IntStream.range(0, count)
+        .mapToObj(_ -> new Usage(halfLife, nowNanos))
+        .toArray(Usage[]::new);
+  }
+
+  /** The devices that it has, by index; the first it had first. */
+  List<Integer> devices() {
+    return devices;
+  }
+
+  /** Requests under way on a device. */
+  int underWay(int device) {
+    return underWay.get(device);
+  }
+
+  void came(int device) {
+    underWay.incrementAndGet(device);
+  }
+
+  void left(int device) {
+    underWay.decrementAndGet(device);
+  }
+
+  /** A request waits so much longer as the device does not have the model. */
+  synchronized void couldSave(int device, long nanos, long nowNanos) {
+    couldSave[device].used(nowNanos, (double) nanos);
+  }
+
+  /** A request waits so much less as the device has the model, too. */
+  synchronized void saved(int device, long nanos, long nowNanos) {
+    saves[device].used(nowNanos, (double) nanos);
+  }
+
+  /** Waiting that the device would save, in nanoseconds each second, lately. */
+  synchronized double couldSave(int device, long nowNanos) {
+    return couldSave[device].perSecond(nowNanos);
+  }
+
+  /** Waiting that the device saves, in nanoseconds each second, lately. */
+  synchronized double saves(int device, long nowNanos) {
+    return saves[device].perSecond(nowNanos);
+  }
+
+  /** How long the devices have been the same. */
+  synchronized long settledNanos(long nowNanos) {
+    return nowNanos - changedNanos;
+  }
+
+  /** Has one device more. */
+  synchronized void open(int device, long nowNanos) {
+    if (!devices.contains(device)) {
+      devices = Stream.concat(devices.stream(), Stream.of(device)).toList();
+    }
+    changedNanos = nowNanos;
+  }
+
+  /** Has one device less, but never none. */
+  synchronized void close(int device, long nowNanos) {
+    List<Integer> left = devices.stream().filter(other -> other != device).toList();
+    devices = left.isEmpty() ? devices : left;
+    changedNanos = nowNanos;
+  }
+
+  /** Keeps its devices for now. */
+  synchronized void rest(long nowNanos) {
+    changedNanos = nowNanos;
+  }
+
+  /** Has another device instead of those it had, all of which are lost. */
+  synchronized void moveTo(int device, List<Integer> lost, long nowNanos) {
+    if (devices.equals(lost)) { // Another request may have been first.
+      devices = List.of(device);
+      changedNanos = nowNanos;
+    }
+  }
+}

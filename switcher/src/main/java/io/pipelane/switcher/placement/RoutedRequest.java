@@ -1,0 +1,139 @@
+package io.pipelane.switcher.placement;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request on one of several devices; on another one when that is lost. Its handler is told one
+ * end, that of the last attempt. Safe for any thread.
+ */
+final class RoutedRequest implements ResultHandler, Ticket {
+  /*
+   * Attempts follow each other: one ends before the next begins, on the same thread. So `choice`
+   * needs no lock; `ticket` and `attempt` do, since an attempt may have ended, and another begun,
+   * before its ticket is here, and whoever cancels comes at any time.
+   */
+  private final Router router;
+  private final Route route;
+  private final InferenceRequest request;
+  private final ResultHandler handler;
+  private volatile Router.@Nullable Choice choice;
+  private Ticket ticket = Ticket.ENDED;
+  private int attempt;
+  private boolean cancelled;
+
+  RoutedRequest(Router router, Route route, InferenceRequest request, ResultHandler handler) {
+    this.router = router;
+    this.route = route;
+    this.request = request;
+    this.handler = handler;
+  }
+
+  /**
+   * Gives the request to a device; the handler may be told the end before this returns.
+   *
+   * @throws StatusException when a device that is not lost refuses it, or all are lost; the handler
+   *     is not called then
+   */
+  void submit() {
+    while (true) {
+      Router.Choice chosen = router.choose(route, request);
+      int number = begin(chosen);
+      try {
+        hold(number, chosen.member().switcher.submit(request, this));
+        return;
+      } catch (StatusException e) {
+        end(chosen);
+        if (chosen.member().isUsable()) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private int begin(Router.Choice chosen) {
+    choice = chosen;
+    chosen.member().routed.increment();
+    chosen.member().backlog.came(request.priority(), chosen.expectedNanos());
+    route.came(chosen.member().index);
+    synchronized (this) {
+      return ++attempt;
+    }
+  }
+
+  private void end(Router.Choice chosen) {
+    route.left(chosen.member().index);
+    chosen.member().backlog.left(request.priority(), chosen.expectedNanos());
+  }
+
+  private void hold(int number, Ticket given) {
+    boolean withdraw;
+    synchronized (this) {
+      if (number != attempt) {
+        return; // It has ended, and another is under way.
+      }
+      ticket = given;
+      withdraw = cancelled;
+    }
+    if (withdraw) {
+      given.cancel();
+    }
+  }
+
+  @Override
+  public void cancel() {
+    Ticket held;
+    synchronized (this) {
+      cancelled = true;
+      held = ticket;
+    }
+    held.cancel();
+  }
+
+  private synchronized boolean isCancelled() {
+    return cancelled;
+  }
+
+  private Router.Choice ended() {
+    Router.Choice chosen = choice;
+    if (chosen == null) {
+      throw new IllegalStateException("an end without a beginning");
+    }
+    end(chosen);
+    return chosen;
+  }
+
+  @Override
+  public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    return handler.place(name, type, shape, byteSize);
+  }
+
+  @Override
+  public void completed(InferenceTimings timings) {
+    ended();
+    handler.completed(timings);
+  }
+
+  @Override
+  public void failed(StatusException error) {
+    Member member = ended().member();
+    if (member.isUsable() || error.status() == Status.CANCELLED || isCancelled()) {
+      handler.failed(error);
+      return;
+    }
+    member.lostRuns.increment();
+    try {
+      submit();
+    } catch (StatusException e) {
+      handler.failed(e);
+    }
+  }
+}

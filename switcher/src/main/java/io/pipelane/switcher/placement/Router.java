@@ -1,0 +1,159 @@
+package io.pipelane.switcher.placement;
+
+import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** Chooses the device that answers a request. Safe for any thread, and at once. */
+final class Router {
+  /*
+   * A request is predicted to be answered after its wait for a lane, its stall as the weights lie
+   * now, and its run. Runs take the same everywhere, since the devices are of one kind, so what one
+   * of them knows of a run counts for all.
+   *
+   * Of requests for one model that is on its way, the first alone adds its stall to what the device
+   * has to do: one transfer serves them all.
+   */
+  private final List<Member> members;
+  private final Routing routing;
+  private final LongSupplier nanoClock;
+  private final AtomicInteger turn = new AtomicInteger();
+
+  Router(List<Member> members, Routing routing, LongSupplier nanoClock) {
+    this.members = members;
+    this.routing = routing;
+    this.nanoClock = nanoClock;
+  }
+
+  /**
+   * A device for a request.
+   *
+   * @param expectedNanos what the request adds to what the device has to do
+   */
+  record Choice(Member member, long expectedNanos) {}
+
+  /**
+   * Chooses.
+   *
+   * @throws StatusException {@link Status#DEVICE_FAILURE} when every device is lost that knows the
+   *     model
+   */
+  Choice choose(Route route, InferenceRequest request) {
+    long execution = executionNanos(route, request);
+    Member chosen =
+        route.keepsState
+            ? first(route.devices())
+            : switch (routing) {
+              case STATIC -> first(route.devices());
+              case ROUND_ROBIN -> inTurn(route.registered);
+              case PREDICTED -> soonest(route, request.priority());
+            };
+    Member member = chosen == null ? instead(route, request.priority()) : chosen;
+    long stall = route.underWay(member.index) == 0 ? stallNanos(route, member) : 0;
+    return new Choice(member, stall + execution);
+  }
+
+  private long executionNanos(Route route, InferenceRequest request) {
+    for (int device : route.devices()) {
+      long nanos = members.get(device).switcher.executionNanos(request);
+      if (nanos > 0) {
+        return nanos;
+      }
+    }
+    return 0;
+  }
+
+  private static long stallNanos(Route route, Member member) {
+    return member.switcher.stallNanos(route.version);
+  }
+
+  private @Nullable Member first(List<Integer> devices) {
+    for (int device : devices) {
+      if (members.get(device).isUsable()) {
+        return members.get(device);
+      }
+    }
+    return null;
+  }
+
+  private @Nullable Member inTurn(List<Integer> devices) {
+    List<Integer> usable =
+        devices.stream().filter(device -> members.get(device).isUsable()).toList();
+    return usable.isEmpty()
+        ? null
+        : members.get(usable.get(Math.floorMod(turn.getAndIncrement(), usable.size())));
+  }
+
+  /**
+   * The soonest of the devices of a model, whose runs take the same on all; null when all are lost.
+   */
+  private @Nullable Member soonest(Route route, Priority priority) {
+    List<Integer> devices = route.devices();
+    @Nullable Member best = null;
+    long least = Long.MAX_VALUE;
+    long second = Long.MAX_VALUE;
+    for (int device : devices) {
+      Member member = members.get(device);
+      if (member.isUsable()) {
+        long nanos = member.backlog.waitNanos(priority) + stallNanos(route, member);
+        if (nanos < least) {
+          second = least;
+          least = nanos;
+          best = member;
+        } else {
+          second = Math.min(second, nanos);
+        }
+      }
+    }
+    if (best != null && priority == Priority.ONLINE) {
+      note(route, best, least, second);
+    }
+    return best;
+  }
+
+  /** What a device saves that the model has, and what others would save. */
+  private void note(Route route, Member best, long leastNanos, long secondNanos) {
+    long now = nanoClock.getAsLong();
+    if (secondNanos != Long.MAX_VALUE && secondNanos > leastNanos) {
+      route.saved(best.index, secondNanos - leastNanos, now);
+    }
+    if (leastNanos > 0) {
+      for (int device : route.registered) {
+        long waits = members.get(device).backlog.waitNanos(Priority.ONLINE);
+        if (waits < leastNanos && !route.devices().contains(device)) {
+          route.couldSave(device, leastNanos - waits, now);
+        }
+      }
+    }
+  }
+
+  /** The soonest of those that know the model; it is the model's from now on. */
+  private Member instead(Route route, Priority priority) {
+    List<Integer> lost = route.devices();
+    @Nullable Member best = null;
+    long least = Long.MAX_VALUE;
+    for (int device : route.registered) {
+      Member member = members.get(device);
+      if (member.isUsable()) {
+        long nanos = member.backlog.waitNanos(priority) + stallNanos(route, member);
+        if (best == null || nanos < least) {
+          least = nanos;
+          best = member;
+        }
+      }
+    }
+    if (best == null) {
+      throw new StatusException(
+          Status.DEVICE_FAILURE,
+          "every device that has model " + route.version + " is lost; restart the server");
+    }
+    route.moveTo(best.index, lost, nanoClock.getAsLong());
+    return best;
+  }
+}

@@ -1,0 +1,283 @@
+package io.pipelane.switcher.placement;
+
+import io.pipelane.config.PlacementConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.Switcher;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Devices of one kind as one service. A model has one of them, or several while that saves waiting;
+ * requests go to the one that is predicted to answer first, and to others when it is lost.
+ *
+ * <p>Safe for any thread; what blocks in {@link Switcher} blocks here. With one device nothing is
+ * predicted, counted or retried.
+ */
+public final class SwitcherGroup implements InferenceService, AutoCloseable {
+  /*
+   * A model is registered on every device, but its session is built and its weights are brought in
+   * only where it has its home: elsewhere it takes addresses alone, and can take over at once when
+   * devices are lost. `Route` holds its devices; requests read it without a lock.
+   */
+  private static final System.Logger LOG = System.getLogger(SwitcherGroup.class.getName());
+
+  private static final Duration REVIEW = Duration.ofMillis(200);
+
+  private final List<Member> members;
+  private final @Nullable Switcher only;
+  private final HomePlacement homes;
+  private final Map<ModelVersion, Route> routes = new ConcurrentHashMap<>();
+  private final Router router;
+  private final PlacementConfig config;
+  private final LongSupplier nanoClock;
+  private final @Nullable ReplicaThread replicas;
+
+  /**
+   * A group without models.
+   *
+   * @param switchers by the devices' names, no two alike; stay the caller's to close, afterwards
+   * @param nanoClock counts how long replicas are there
+   */
+  public SwitcherGroup(
+      Map<String, Switcher> switchers, PlacementConfig config, LongSupplier nanoClock) {
+    List<Member> opened = new ArrayList<>();
+    switchers.forEach((name, switcher) -> opened.add(new Member(opened.size(), name, switcher)));
+    this.members = List.copyOf(opened);
+    this.only = members.size() == 1 ? members.getFirst().switcher : null;
+    this.homes = new HomePlacement(members.size());
+    this.router = new Router(members, config.routing(), nanoClock);
+    this.config = config;
+    this.nanoClock = nanoClock;
+    this.replicas = needsReplicas() ? startReplicas() : null;
+  }
+
+  private boolean needsReplicas() {
+    return only == null
+        && config.replicas()
+        && config.routing() == PlacementConfig.Routing.PREDICTED;
+  }
+
+  private ReplicaThread startReplicas() {
+    Replicas reviewed = new Replicas(members, config.replicaHalfLife(), nanoClock);
+    Duration halfLife = config.replicaHalfLife();
+    return new ReplicaThread(
+        () -> reviewed.review(routes.values()), halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW);
+  }
+
+  /**
+   * Makes a model answerable; blocks while a session is built on its home, the device with the
+   * fewest bytes of weights.
+   *
+   * @param options how its owner wants its requests to wait and to be run together
+   * @throws StatusException as {@link Switcher#register}, or {@link Status#DEVICE_FAILURE} when all
+   *     devices are lost; nothing is left then
+   */
+  public void register(ImportedModel model, ModelOptions options) {
+    ModelVersion version = model.version();
+    if (members.stream().noneMatch(Member::isUsable)) {
+      throw new StatusException(Status.DEVICE_FAILURE, "every device is lost; restart the server");
+    }
+    int home =
+        homes.place(version, model.plan().weightBytes(), device -> members.get(device).isUsable());
+    List<Integer> registered = new ArrayList<>();
+    try {
+      members.get(home).switcher.register(model, options);
+      registered.add(home);
+      for (Member member : members) {
+        if (member.index != home && isAnnounced(member, model, options)) {
+          registered.add(member.index);
+        }
+      }
+    } catch (RuntimeException | Error e) {
+      registered.forEach(device -> members.get(device).switcher.deregister(version));
+      homes.remove(version);
+      throw e;
+    }
+    routes.put(
+        version,
+        new Route(
+            version,
+            registered,
+            !options.state().isEmpty(),
+            members.size(),
+            config.replicaHalfLife(),
+            nanoClock.getAsLong()));
+  }
+
+  /** Announces a model, unless the device is lost or too small: others have it then. */
+  private static boolean isAnnounced(Member member, ImportedModel model, ModelOptions options) {
+    if (!member.isUsable()) {
+      return false;
+    }
+    try {
+      member.switcher.announce(model, options);
+      return true;
+    } catch (StatusException e) {
+      LOG.log(Level.INFO, "{0} cannot use {1}: {2}", model.version(), member.name, e.getMessage());
+      return false;
+    }
+  }
+
+  /** Has a registered model's requests be treated otherwise from now on. */
+  public void agree(ImportedModel model, ModelOptions options) {
+    registered(model.version()).forEach(member -> member.switcher.agree(model, options));
+  }
+
+  /**
+   * Takes a model out; blocks until its runs have ended.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void deregister(ModelVersion version) {
+    Route route = route(version);
+    routes.remove(version);
+    for (int device : route.registered) {
+      deregister(members.get(device), version);
+    }
+    homes.remove(version);
+  }
+
+  private static void deregister(Member member, ModelVersion version) {
+    try {
+      member.switcher.deregister(version);
+    } catch (RuntimeException e) {
+      if (member.isUsable()) {
+        throw e;
+      } // What a lost device still holds goes with the process.
+      LOG.log(Level.DEBUG, "{0} stays on {1}: {2}", version, member.name, e.getMessage());
+    }
+  }
+
+  private Route route(ModelVersion version) {
+    @Nullable Route route = routes.get(version);
+    if (route == null) {
+      throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+    }
+    return route;
+  }
+
+  private Stream<Member> registered(ModelVersion version) {
+    return route(version).registered.stream().map(members::get);
+  }
+
+  /** The first device that a model has and that is not lost, or else the first. */
+  private Switcher home(ModelVersion version) {
+    List<Member> devices = route(version).devices().stream().map(members::get).toList();
+    return devices.stream()
+        .filter(Member::isUsable)
+        .findFirst()
+        .orElseGet(devices::getFirst)
+        .switcher;
+  }
+
+  private <T> T ofHome(ModelVersion version, Function<Switcher, T> question, T otherwise) {
+    return routes.containsKey(version) ? question.apply(home(version)) : otherwise;
+  }
+
+  /** Whether one device at least can answer. */
+  @Override
+  public boolean isUsable() {
+    return members.stream().anyMatch(Member::isUsable);
+  }
+
+  @Override
+  public Ticket submit(InferenceRequest request, ResultHandler handler) {
+    if (only != null) {
+      return only.submit(request, handler);
+    }
+    RoutedRequest routed = new RoutedRequest(router, route(request.model()), request, handler);
+    routed.submit();
+    return routed;
+  }
+
+  /** Brings a model's weights onto its home; see {@link Switcher#warmUp}. */
+  public void warmUp(ModelVersion version) {
+    home(version).warmUp(version);
+  }
+
+  /** Says that a model will be asked soon; see {@link Switcher#wish}. */
+  public void wish(ModelVersion version, Optional<Duration> within) {
+    home(version).wish(version, within);
+  }
+
+  /** Takes a model's weights off every device; see {@link Switcher#evict}. */
+  public void evict(ModelVersion version) {
+    registered(version).forEach(member -> member.switcher.evict(version));
+  }
+
+  /** Why requests for a version are refused at present, if they are; any thread, and at once. */
+  public Optional<String> quarantine(ModelVersion version) {
+    return ofHome(version, switcher -> switcher.quarantine(version), Optional.empty());
+  }
+
+  /** Lets requests for a version that was refused be tried again. */
+  public void trust(ModelVersion version) {
+    registered(version).forEach(member -> member.switcher.trust(version));
+  }
+
+  /** What a version's owner should know of how it runs at present; any thread, and at once. */
+  public List<String> notes(ModelVersion version) {
+    return ofHome(version, switcher -> switcher.notes(version), List.of());
+  }
+
+  /** The devices that a model has, its home first, by name; none when it is not registered. */
+  public List<String> devices(ModelVersion version) {
+    @Nullable Route route = routes.get(version);
+    return route == null
+        ? List.of()
+        : route.devices().stream().map(device -> members.get(device).name).toList();
+  }
+
+  /** Every device, by name. */
+  public Map<String, MemberOverview> overview() {
+    Map<String, MemberOverview> overviews = new LinkedHashMap<>();
+    for (Member member : members) {
+      boolean usable = member.isUsable();
+      List<Route> here = usable ? routesOf(member) : List.of();
+      overviews.put(
+          member.name,
+          new MemberOverview(
+              usable,
+              here.size(),
+              (int) here.stream().filter(route -> usableDevices(route) > 1).count(),
+              member.routed.sum(),
+              member.lostRuns.sum()));
+    }
+    return overviews;
+  }
+
+  private List<Route> routesOf(Member member) {
+    return routes.values().stream()
+        .filter(route -> route.devices().contains(member.index))
+        .toList();
+  }
+
+  private long usableDevices(Route route) {
+    return route.devices().stream().filter(device -> members.get(device).isUsable()).count();
+  }
+
+  /** Changes no model's devices any more; the switchers are still open. */
+  @Override
+  public void close() {
+    if (replicas != null) {
+      replicas.close();
+    }
+  }
+}

@@ -1,0 +1,352 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PlacementConfig;
+import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuRuntime;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.placement.LosableSessions;
+import io.pipelane.switcher.placement.MemberOverview;
+import io.pipelane.switcher.placement.SwitcherGroup;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two devices of the processor as one service, with room for two models each. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SwitcherGroupTest {
+  private static final int WIDTH = 64;
+  private static final int LAYERS = 8;
+  private static final long PAGE = 16 << 10;
+  private static final long WEIGHTS = 2L * LAYERS * WIDTH * WIDTH * Float.BYTES;
+  private static final int LANES = 2;
+  private static final List<String> NAMES = List.of("cpu:0", "cpu:1");
+
+  @TempDir Path folder;
+  private final CpuRuntime runtime = new CpuRuntime(TestDevices.library());
+  private final Map<String, Switcher> switchers = new LinkedHashMap<>();
+  private final Map<String, LosableSessions> sessions = new LinkedHashMap<>();
+  private final List<CpuDevice> devices = new ArrayList<>();
+  private final List<SwitcherGroup> groups = new ArrayList<>();
+
+  SwitcherGroupTest() {
+    for (String name : NAMES) {
+      CpuDevice device =
+          CpuDevice.open(name, new ByteSize(WEIGHTS), new ByteSize(PAGE), Bandwidth.UNLIMITED);
+      DeviceMemory memory = new DeviceMemory(device.persistent());
+      LosableSessions losable = new LosableSessions(runtime.sessions(device, memory, 1));
+      SwitcherSettings settings =
+          new SwitcherSettings(
+              WEIGHTS, 64 << 20, LANES, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
+      devices.add(device);
+      sessions.put(name, losable);
+      switchers.put(name, new Switcher(device, memory, losable, settings, ReadWeights::of));
+    }
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    groups.forEach(SwitcherGroup::close);
+    for (Switcher switcher : switchers.values()) {
+      switcher.verify();
+      while (!switcher.memory().weights().isQuiet()) {
+        Thread.onSpinWait();
+      }
+      switcher.close();
+    }
+    for (CpuDevice device : devices) {
+      assertEquals(0, device.persistent().usedBytes());
+      assertEquals(device.pages().total(), device.pages().free());
+      device.close();
+    }
+    runtime.close();
+  }
+
+  private SwitcherGroup group(Routing routing, Duration halfLife) {
+    SwitcherGroup group =
+        new SwitcherGroup(
+            switchers, new PlacementConfig(routing, true, halfLife), System::nanoTime);
+    groups.add(group);
+    return group;
+  }
+
+  private SwitcherGroup group(Routing routing) {
+    return group(routing, Duration.ofSeconds(30));
+  }
+
+  private Switcher switcher(String name) {
+    return Objects.requireNonNull(switchers.get(name));
+  }
+
+  private void lose(String name) {
+    Objects.requireNonNull(sessions.get(name)).lose();
+  }
+
+  private static MemberOverview overview(SwitcherGroup group, String name) {
+    return Objects.requireNonNull(group.overview().get(name));
+  }
+
+  private ImportedModel chain(String name, long seed) throws IOException {
+    return TestImports.of(TestModels.chain(LAYERS, WIDTH, seed), name, folder);
+  }
+
+  private List<ImportedModel> register(SwitcherGroup group, int count) throws IOException {
+    List<ImportedModel> models = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      models.add(chain("m" + i, i));
+      group.register(models.get(i), ModelOptions.DEFAULT);
+    }
+    return models;
+  }
+
+  private static Call submit(SwitcherGroup group, ImportedModel model, float... x) {
+    Call call = new Call();
+    group.submit(Call.request(model.version(), x), call);
+    return call;
+  }
+
+  private static float[] infer(SwitcherGroup group, ImportedModel model, float... x) {
+    return submit(group, model, x).await();
+  }
+
+  private static float[] input(long seed) {
+    Random random = new Random(seed);
+    float[] x = new float[WIDTH];
+    for (int i = 0; i < WIDTH; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    return x;
+  }
+
+  /** What one device alone answers, which the other has to answer as well. */
+  private static List<float[]> expected(SwitcherGroup group, List<ImportedModel> models) {
+    List<float[]> expected = new ArrayList<>();
+    for (int i = 0; i < models.size(); i++) {
+      expected.add(infer(group, models.get(i), input(i)));
+    }
+    return expected;
+  }
+
+  private static void ask(
+      SwitcherGroup group, List<ImportedModel> models, List<float[]> expected, Random random) {
+    int i = random.nextInt(models.size());
+    assertArrayEquals(expected.get(i), infer(group, models.get(i), input(i)));
+  }
+
+  @Test
+  void register_modelsHaveHomesByBytes_andTakeMemoryThereAlone() throws Exception {
+    SwitcherGroup group = group(Routing.PREDICTED);
+    List<ImportedModel> models = register(group, 4);
+    assertEquals(List.of("cpu:0"), group.devices(models.get(0).version()));
+    assertEquals(List.of("cpu:1"), group.devices(models.get(1).version()));
+    assertEquals(2, overview(group, "cpu:0").models());
+    expected(group, models);
+    for (String name : NAMES) {
+      assertEquals(WEIGHTS, switcher(name).memory().weights().lentBytes(), name);
+    }
+    models.forEach(model -> group.deregister(model.version()));
+    for (String name : NAMES) {
+      assertEquals(0, switcher(name).memory().weights().lentBytes(), name);
+      assertEquals(0, switcher(name).memory().constantBytes(), name);
+    }
+    StatusException gone =
+        assertThrows(StatusException.class, () -> infer(group, models.get(0), input(0)));
+    assertEquals(Status.NOT_FOUND, gone.status());
+  }
+
+  @Test
+  void register_buildsASessionAtHomeAlone() throws Exception {
+    SwitcherGroup group = group(Routing.STATIC);
+    register(group, 1);
+    assertEquals(1, switcher("cpu:0").memory().sessions().built());
+    assertEquals(0, switcher("cpu:1").memory().sessions().built());
+    assertEquals(0, switcher("cpu:1").memory().weights().lentBytes());
+  }
+
+  @Test
+  void moreModelsThanMemory_everyAnswerIsBitwiseTheSameUnderEveryRouting() throws Exception {
+    long seed = System.nanoTime();
+    for (Routing routing : Routing.values()) {
+      SwitcherGroup group = group(routing, Duration.ofMillis(100));
+      List<ImportedModel> models = register(group, 8);
+      List<float[]> expected = expected(group, models);
+      List<Future<?>> clients = new ArrayList<>();
+      try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+        for (int c = 0; c < 4; c++) {
+          Random random = new Random(seed + c);
+          clients.add(
+              threads.submit(
+                  () -> {
+                    for (int k = 0; k < 200; k++) {
+                      ask(group, models, expected, random);
+                      switchers.values().forEach(Switcher::verify);
+                    }
+                  }));
+        }
+        for (Future<?> client : clients) {
+          client.get();
+        }
+      }
+      assertTrue(overview(group, "cpu:0").routed() > 0, routing + ", seed " + seed);
+      assertTrue(overview(group, "cpu:1").routed() > 0, routing + ", seed " + seed);
+      models.forEach(model -> group.deregister(model.version()));
+    }
+  }
+
+  @Test
+  void roundRobin_takesDevicesInTurn() throws Exception {
+    SwitcherGroup group = group(Routing.ROUND_ROBIN);
+    List<ImportedModel> models = register(group, 1);
+    for (int i = 0; i < 10; i++) {
+      infer(group, models.getFirst(), input(0));
+    }
+    assertEquals(5, overview(group, "cpu:0").routed());
+    assertEquals(5, overview(group, "cpu:1").routed());
+  }
+
+  @Test
+  void deviceLostUnderLoad_everyRequestIsAnsweredByTheOther() throws Exception {
+    SwitcherGroup group = group(Routing.PREDICTED);
+    List<ImportedModel> models = register(group, 4);
+    List<float[]> expected = expected(group, models);
+    AtomicBoolean over = new AtomicBoolean();
+    AtomicInteger answered = new AtomicInteger();
+    List<Future<?>> clients = new ArrayList<>();
+    try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+      for (int c = 0; c < 4; c++) {
+        Random random = new Random(c);
+        clients.add(
+            threads.submit(
+                () -> {
+                  while (!over.get()) {
+                    ask(group, models, expected, random);
+                    answered.incrementAndGet();
+                  }
+                }));
+      }
+      await(answered, 200);
+      lose("cpu:1");
+      await(answered, answered.get() + 400);
+      over.set(true);
+      for (Future<?> client : clients) {
+        client.get();
+      }
+    }
+    assertTrue(group.isUsable());
+    assertFalse(overview(group, "cpu:1").usable());
+    assertEquals(4, overview(group, "cpu:0").models());
+    for (ImportedModel model : models) {
+      assertEquals(List.of("cpu:0"), group.devices(model.version()));
+    }
+  }
+
+  private static void await(AtomicInteger count, int atLeast) {
+    while (count.get() < atLeast) {
+      Thread.onSpinWait();
+    }
+  }
+
+  /** All requests wait on the device that is lost; nobody else's turn comes before. */
+  @Test
+  void deviceLostWithAQueue_whatWaitsIsAnsweredOnce() throws Exception {
+    SwitcherGroup group = group(Routing.STATIC);
+    List<ImportedModel> models = register(group, 2);
+    List<float[]> expected = expected(group, models);
+    List<Call> calls = new ArrayList<>();
+    lose("cpu:0");
+    for (int i = 0; i < 200; i++) {
+      calls.add(submit(group, models.get(i % 2), input(i % 2)));
+    }
+    for (int i = 0; i < calls.size(); i++) {
+      assertArrayEquals(expected.get(i % 2), calls.get(i).await());
+      assertEquals(1, calls.get(i).answers());
+    }
+    assertEquals(2, overview(group, "cpu:1").models());
+  }
+
+  @Test
+  void allDevicesLost_requestsAreRefusedAndNothingIsUsable() throws Exception {
+    SwitcherGroup group = group(Routing.PREDICTED);
+    ImportedModel model = register(group, 1).getFirst();
+    lose("cpu:0");
+    lose("cpu:1");
+    assertFalse(group.isUsable());
+    StatusException refused =
+        assertThrows(StatusException.class, () -> infer(group, model, input(0)));
+    assertEquals(Status.DEVICE_FAILURE, refused.status());
+    ImportedModel late = chain("late", 9);
+    assertThrows(StatusException.class, () -> group.register(late, ModelOptions.DEFAULT));
+  }
+
+  @Test
+  void registerAfterALoss_goesToTheOther() throws Exception {
+    SwitcherGroup group = group(Routing.PREDICTED);
+    lose("cpu:0");
+    ImportedModel model = register(group, 1).getFirst();
+    assertEquals(List.of("cpu:1"), group.devices(model.version()));
+    infer(group, model, input(0));
+  }
+
+  @Test
+  void hotModel_getsAReplicaAndLosesItWhenItRests() throws Exception {
+    SwitcherGroup group = group(Routing.PREDICTED, Duration.ofMillis(200));
+    ImportedModel hot = register(group, 1).getFirst();
+    float[] expected = infer(group, hot, input(0));
+    AtomicBoolean over = new AtomicBoolean();
+    List<Future<?>> clients = new ArrayList<>();
+    try (ExecutorService threads = Executors.newFixedThreadPool(16)) {
+      for (int c = 0; c < 16; c++) {
+        clients.add(
+            threads.submit(
+                () -> {
+                  while (!over.get()) {
+                    assertArrayEquals(expected, infer(group, hot, input(0)));
+                  }
+                }));
+      }
+      while (overview(group, "cpu:1").routed() < 100) {
+        Thread.onSpinWait();
+      }
+      assertTrue(switcher("cpu:1").memory().weights().lentBytes() > 0);
+      over.set(true);
+      for (Future<?> client : clients) {
+        client.get();
+      }
+    }
+    while (group.devices(hot.version()).size() > 1) {
+      Thread.onSpinWait();
+    }
+    infer(group, hot, input(0));
+  }
+}
