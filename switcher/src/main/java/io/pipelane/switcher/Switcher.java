@@ -264,6 +264,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return shortRuns.run(request, handler) ? Ticket.ENDED : queued(request, handler);
   }
 
+  @Override
+  public Optional<SequenceState> sequence(ModelVersion model, String id) {
+    return sequences.find(model, id);
+  }
+
   private Ticket queued(InferenceRequest request, ResultHandler handler) {
     Ticket ticket = admitted(request, handler);
     if (fetchAhead != null && queue.waiting() > 0 && daemon.stallNanos(request.model()) > 0) {

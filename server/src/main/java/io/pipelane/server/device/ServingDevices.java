@@ -13,6 +13,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.sharing.Attainment;
 import java.time.Duration;
@@ -117,6 +118,12 @@ public final class ServingDevices implements InferenceService {
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     return switcher(request.model()).submit(request, handler);
+  }
+
+  @Override
+  public Optional<SequenceState> sequence(ModelVersion model, String id) {
+    return Optional.ofNullable(servedBy.get(model))
+        .flatMap(switcher -> switcher.sequence(model, id));
   }
 
   private Switcher switcher(ModelVersion version) {
