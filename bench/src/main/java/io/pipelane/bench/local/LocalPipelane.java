@@ -122,8 +122,8 @@ public final class LocalPipelane implements AutoCloseable {
   }
 
   /**
-   * A caller of a class, for one thread; those of a model that keeps state have one
-   * sequence, which each begins anew.
+   * A caller of a class, for one thread; those of a model that keeps state have one sequence, which
+   * each begins anew.
    */
   public LocalCaller caller(AskedModel asked, Priority priority) {
     return caller(asked.model(), inputs(asked), priority);

@@ -67,8 +67,7 @@ public final class PlainSession implements Run, AutoCloseable {
 
   private void bind(String name, TensorType type, Shape shape, MemorySegment data) {
     inputMemory.add(data);
-    OrtTensor tensor =
-        OrtTensor.over(environment, data.address(), data.byteSize(), type, shape);
+    OrtTensor tensor = OrtTensor.over(environment, data.address(), data.byteSize(), type, shape);
     binding.input(name, tensor);
     inputs.add(tensor);
   }
