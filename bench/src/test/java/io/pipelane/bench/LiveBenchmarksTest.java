@@ -48,7 +48,7 @@ class LiveBenchmarksTest {
   void cycles_switchesAtEveryTurnByBothWays() throws Exception {
     JsonNode cases =
         program
-            .run("cycles", "--background=vae", "--inference=ppocr-cls", "--cycle=0.01")
+            .run("cycles", "--background=vae_train", "--inference=ppocr-cls", "--cycle=0.01")
             .at("/cases");
 
     assertEquals("0.01 s, Pipelane", cases.at("/0/case").asText());

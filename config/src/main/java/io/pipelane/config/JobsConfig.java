@@ -18,6 +18,14 @@ public record JobsConfig(
             max = "1024")
         int parallelItems,
     @Key(
+            about =
+                "Items from one checkpoint to the next, of jobs whose model keeps state: what a crash"
+                    + " costs at most",
+            standard = "100",
+            min = "1",
+            max = "1000000")
+        int checkpointIterations,
+    @Key(
             about = "Jobs that are remembered, ended ones included; more are refused",
             standard = "1000",
             min = "1",

@@ -192,6 +192,7 @@ public final class PipelaneServer implements AutoCloseable {
             folder.get(),
             config.jobs().concurrency(),
             config.jobs().parallelItems(),
+            config.jobs().checkpointIterations(),
             config.jobs().maxJobs(),
             Math.toIntExact(config.server().maxRequestSize().bytes()),
             JOB_RETRY_PAUSE);

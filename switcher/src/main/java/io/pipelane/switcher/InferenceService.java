@@ -3,6 +3,8 @@ package io.pipelane.switcher;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ModelVersion;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** Answers requests for any registered model, resident or not. */
@@ -16,6 +18,11 @@ public interface InferenceService {
    *     called
    */
   Ticket submit(InferenceRequest request, ResultHandler handler);
+
+  /** The state of a sequence; empty when there is no such sequence. */
+  default Optional<SequenceState> sequence(ModelVersion model, String id) {
+    return Optional.empty();
+  }
 
   /** Whether it can answer at all; false once a device is lost, until the process is restarted. */
   default boolean isUsable() {

@@ -357,6 +357,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
         : queued(request, handler);
   }
 
+  @Override
+  public Optional<SequenceState> sequence(ModelVersion model, String id) {
+    return sequences.find(model, id);
+  }
+
   private Ticket queued(InferenceRequest request, ResultHandler handler) {
     Ticket ticket = admitted(request, handler);
     if (fetchAhead != null && queue.waiting() > 0 && daemon.stallNanos(request.model()) > 0) {

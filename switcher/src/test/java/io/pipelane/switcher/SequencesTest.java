@@ -2,7 +2,9 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
@@ -11,14 +13,18 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -164,6 +170,43 @@ class SequencesTest {
       Thread.onSpinWait();
     }
     assertEquals(Status.INVALID_ARGUMENT, refused(() -> step(model, "a", false, false)));
+  }
+
+  /** What was read of one sequence is what another one begins with. */
+  @Test
+  void stateThatWasRead_anotherSequenceGoesOnFromIt() throws Exception {
+    ImportedModel model = registered();
+    float[] once = step(model, "one", true, false).await();
+    step(model, "one", false, false).await();
+    SequenceState state = switcher.sequence(model.version(), "one").orElseThrow();
+    List<InputTensor> kept = new ArrayList<>();
+    assertTrue(state.read(tensors -> tensors.forEach(tensor -> kept.add(copy(tensor)))));
+    assertEquals(List.of("s"), kept.stream().map(InputTensor::name).toList());
+    state.end();
+    assertFalse(state.read(_ -> {}));
+    assertEquals(Optional.empty(), switcher.sequence(model.version(), "one"));
+
+    Call call = submit(model, Optional.of(new SequenceStep("other", true, true, kept)));
+    assertArrayEquals(times(3, once), call.await(), Math.abs(once[0]) * 1e-3f + 1e-3f);
+  }
+
+  private static InputTensor copy(InputTensor tensor) {
+    MemorySegment data = Arena.ofAuto().allocate(tensor.data().byteSize());
+    return new InputTensor(
+        tensor.name(), tensor.type(), tensor.shape(), data.copyFrom(tensor.data()));
+  }
+
+  @Test
+  void initialStateThatDoesNotFit_isRefused() throws Exception {
+    ImportedModel model = registered();
+    InputTensor wrong =
+        new InputTensor("s", TensorType.FP32, Shape.of(1, 2), Arena.ofAuto().allocate(8));
+    InputTensor unknown = new InputTensor("x", wrong.type(), wrong.shape(), wrong.data());
+    for (InputTensor given : List.of(wrong, unknown)) {
+      SequenceStep step = new SequenceStep("a", true, true, List.of(given));
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> submit(model, Optional.of(step))));
+      assertEquals(0, switcher.sequences());
+    }
   }
 
   @Test

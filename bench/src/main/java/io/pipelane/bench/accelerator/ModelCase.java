@@ -22,6 +22,9 @@ public record ModelCase(String name, Path file, int batch, int sequence) {
   /** Token identifiers that every vocabulary has. */
   private static final int TOKENS = 10_000;
 
+  /** Classes that every classifier tells apart. */
+  private static final int CLASSES = 1000;
+
   /** A model of a repository. */
   public static ModelCase of(Path repository, String name, int batch, int sequence) {
     Path file = repository.resolve(name).resolve("1").resolve("model.onnx");
@@ -38,7 +41,7 @@ public record ModelCase(String name, Path file, int batch, int sequence) {
     return new ModelVersion(name, 2);
   }
 
-  /** Inputs that are the same in every run: noise, token identifiers, masks of ones. */
+  /** Inputs that are the same in every run: noise, token identifiers, labels, masks of ones. */
   public List<Tensor> inputs(ImportedModel model) {
     return inputs(model.plan().inputs());
   }
@@ -84,8 +87,15 @@ public record ModelCase(String name, Path file, int batch, int sequence) {
   private static long[] numbers(String name, int count, Random random) {
     long[] values = new long[count];
     for (int i = 0; i < count; i++) {
-      values[i] = name.contains("mask") ? 1 : name.contains("type") ? 0 : random.nextInt(TOKENS);
+      values[i] = number(name, random);
     }
     return values;
+  }
+
+  private static long number(String name, Random random) {
+    if (name.contains("mask")) {
+      return 1;
+    }
+    return name.contains("type") ? 0 : random.nextInt(name.equals("label") ? CLASSES : TOKENS);
   }
 }

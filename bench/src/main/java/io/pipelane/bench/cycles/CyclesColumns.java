@@ -32,6 +32,8 @@ final class CyclesColumns {
           "min, mean, max: latencies of the inference model's requests; that of a turn's first"
               + " request counts from when the turn was to begin, so it has the rest of the"
               + " background's last run in it. first of a turn: its median.",
+          "A background _train is a training step: its steps are one sequence, by stop and start each is"
+              + " the first one.",
           "stop and start: at each turn the session of the model before is closed, and a plain"
               + " session of ONNX Runtime is made from the file, which lies in the page cache; no"
               + " process is started, as PipeSwitch's stop-and-start does.",

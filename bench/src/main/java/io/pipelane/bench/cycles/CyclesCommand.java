@@ -43,9 +43,11 @@ public final class CyclesCommand implements Callable<Integer> {
   @Option(
       names = "--background",
       paramLabel = "NAME",
-      description =
-          "The model of the background job, or the beginning of a case (${DEFAULT-VALUE}).")
-  private String background = "minilm-l6-v2 16";
+      description = {
+        "The model of the background job, or the beginning of a case (${DEFAULT-VALUE}); the zoo's",
+        "*_train are training steps."
+      })
+  private String background = "vae_train";
 
   @Option(
       names = "--inference",

@@ -14,8 +14,10 @@ import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.device.DeviceList;
 import io.pipelane.server.device.Processor;
 import io.pipelane.server.device.ServingDevices;
+import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Preemptions;
@@ -120,7 +122,10 @@ public final class LocalPipelane implements AutoCloseable {
     return caller(model, inputs, Priority.ONLINE);
   }
 
-  /** A caller of a class, for one thread. */
+  /**
+   * A caller of a class, for one thread; those of a model that keeps state have one sequence, which
+   * each begins anew.
+   */
   public LocalCaller caller(AskedModel asked, Priority priority) {
     return caller(asked.model(), inputs(asked), priority);
   }
@@ -128,11 +133,17 @@ public final class LocalPipelane implements AutoCloseable {
   private LocalCaller caller(String model, List<Tensor> inputs, Priority priority) {
     ModelVersion version = new ModelVersion(model, 1);
     InferenceService service =
-        (request, handler) ->
-            server
-                .devices()
-                .submit(priority == Priority.OFFLINE ? request.offline() : request, handler);
+        server.catalog().resolve(model, null).options().state().isEmpty()
+            ? (request, handler) -> submit(request, priority, handler)
+            : new SequenceSteps((request, handler) -> submit(request, priority, handler));
     return new LocalCaller(service, version, inputs, outputs(model));
+  }
+
+  private InferenceService.Ticket submit(
+      InferenceRequest request, Priority priority, ResultHandler handler) {
+    return server
+        .devices()
+        .submit(priority == Priority.OFFLINE ? request.offline() : request, handler);
   }
 
   /** What a model is asked. */

@@ -9,12 +9,17 @@ import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
 import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.LongFunction;
 
 /**
@@ -33,6 +38,7 @@ public final class PlainSession implements Run, AutoCloseable {
   /**
    * Opens a session of a model file.
    *
+   * @param inputs those that are not given are zeros, as a state is at first, in every run
    * @param memory gives host memory of a size, once an input
    */
   public PlainSession(
@@ -44,15 +50,26 @@ public final class PlainSession implements Run, AutoCloseable {
     environment = OrtEnvironment.open(library, new NoDeviceMemory());
     session = environment.open(model, SessionSettings.plain(1).withProvider(provider));
     binding = session.newBinding();
+    Set<String> given = new HashSet<>();
     for (Tensor input : inputs) {
       MemorySegment data = memory.apply(input.data().remaining());
       data.copyFrom(MemorySegment.ofBuffer(input.data()));
-      inputMemory.add(data);
-      OrtTensor tensor =
-          OrtTensor.over(environment, data.address(), data.byteSize(), input.type(), input.shape());
-      binding.input(input.name(), tensor);
-      this.inputs.add(tensor);
+      bind(input.name(), input.type(), input.shape(), data);
+      given.add(input.name());
     }
+    for (TensorSpec spec : session.inputs()) {
+      if (!given.contains(spec.name())) {
+        long bytes = Math.multiplyExact(spec.shape().elements(), (long) spec.type().byteWidth());
+        bind(spec.name(), spec.type(), spec.shape(), memory.apply(bytes).fill((byte) 0));
+      }
+    }
+  }
+
+  private void bind(String name, TensorType type, Shape shape, MemorySegment data) {
+    inputMemory.add(data);
+    OrtTensor tensor = OrtTensor.over(environment, data.address(), data.byteSize(), type, shape);
+    binding.input(name, tensor);
+    inputs.add(tensor);
   }
 
   @Override

@@ -25,8 +25,10 @@ final class PreemptColumns {
           "PipeSwitch's tables 3 and 4. Latencies are an HTTP client's, in the server's process, one"
               + " request at a time. ready: nothing else runs and the model's weights are on the"
               + " device. cold: they are taken off just before. busy: a background job runs"
-              + " inferences, as offline requests in a closed loop, which is how jobs"
-              + " (POST /v2/jobs) ask too; each request comes at a random moment of one.",
+              + " inferences, or training steps of one sequence (_train), as offline requests in a"
+              + " closed loop, which is how jobs (POST /v2/jobs) ask too; each request comes at a"
+              + " random moment of one. A training step has gates in its forward half alone: behind"
+              + " it no weight is read for the first time.",
           "Values are means over the runs of a round, then medians over rounds. mean - ready, p50 -"
               + " ready: less the ready model's in the same round.",
           "thread, process: workers.isolation. room for both: device memory holds both models, the"
@@ -38,7 +40,8 @@ final class PreemptColumns {
               + " and queue + stall.",
           "queue: from submission to where the run began, and waiting for others after that. stall:"
               + " waiting for weights. Both as /v2/models/.../stats counts them.",
-          "stop and start, a new session: the background's session is closed, and a plain session of"
+          "stop and start, a new session: the background's session is closed (what it was training is"
+              + " not kept), and a plain session of"
               + " ONNX Runtime made from the file, without HTTP; less a warm run of it. A new"
               + " process: the server's process is killed and another one started, to its answer."
               + " Files lie in the page cache, models are imported.",

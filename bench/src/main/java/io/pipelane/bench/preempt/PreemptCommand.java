@@ -42,8 +42,11 @@ public final class PreemptCommand implements Callable<Integer> {
   @Option(
       names = "--background",
       paramLabel = "NAME",
-      description = "The job's model, or the beginning of a case (${DEFAULT-VALUE}).")
-  private String background = "resnet50";
+      description = {
+        "The job's model, or the beginning of a case (${DEFAULT-VALUE}); the zoo's *_train are",
+        "training steps."
+      })
+  private String background = "resnet50_train";
 
   @Option(
       names = "--inference",

@@ -2,7 +2,10 @@ package io.pipelane.loadgen.zoo;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
+import ai.onnx.proto.OnnxMl.NodeProto;
 import com.google.protobuf.ByteString;
+import java.util.List;
+import java.util.Optional;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -47,5 +50,26 @@ record Attribute(AttributeProto proto) {
             .setType(AttributeType.INTS)
             .addAllInts(LongStream.of(values).boxed().toList())
             .build());
+  }
+
+  /** A node's attribute; {@code standard} where it has none of that name. */
+  static long integer(NodeProto node, String name, long standard) {
+    return find(node, name).map(AttributeProto::getI).orElse(standard);
+  }
+
+  /** A node's attribute; {@code standard} where it has none of that name. */
+  static List<Long> integers(NodeProto node, String name, Long... standard) {
+    return find(node, name).map(AttributeProto::getIntsList).orElse(List.of(standard));
+  }
+
+  /** A node's attribute; {@code standard} where it has none of that name. */
+  static double real(NodeProto node, String name, double standard) {
+    return find(node, name).map(found -> (double) found.getF()).orElse(standard);
+  }
+
+  private static Optional<AttributeProto> find(NodeProto node, String name) {
+    return node.getAttributeList().stream()
+        .filter(attribute -> attribute.getName().equals(name))
+        .findFirst();
   }
 }

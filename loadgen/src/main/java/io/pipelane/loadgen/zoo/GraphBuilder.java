@@ -12,6 +12,7 @@ import com.google.protobuf.ByteString;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.LongStream;
 
@@ -20,7 +21,7 @@ import java.util.stream.LongStream;
  *
  * <p>Every method that adds a tensor answers its name, for the nodes that read it.
  */
-final class GraphBuilder {
+class GraphBuilder {
   /** The dimension that is open in all models. */
   static final String BATCH = "batch";
 
@@ -113,6 +114,20 @@ final class GraphBuilder {
     return name;
   }
 
+  /** A constant vector of numbers. */
+  String reals(String name, float... values) {
+    TensorProto.Builder tensor =
+        TensorProto.newBuilder()
+            .setName(unique(name))
+            .setDataType(DataType.FLOAT.getNumber())
+            .addDims(values.length);
+    for (float value : values) {
+      tensor.addFloatData(value);
+    }
+    graph.addInitializer(tensor);
+    return name;
+  }
+
   /** A constant of any type, its elements as ONNX stores them. */
   String constant(String name, DataType type, byte[] elements, long... shape) {
     graph.addInitializer(
@@ -124,8 +139,18 @@ final class GraphBuilder {
     return name;
   }
 
+  /** The graph so far, without the weights. */
+  GraphProto graph() {
+    return graph.build();
+  }
+
+  /** The weights so far. */
+  List<Weight> weights() {
+    return List.copyOf(weights);
+  }
+
   ZooGraph build(int operatorSet) {
-    return new ZooGraph(operatorSet, graph.build(), List.copyOf(weights));
+    return new ZooGraph(operatorSet, graph(), weights(), Map.of());
   }
 
   private static List<Long> list(long... values) {

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.zoo;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -11,8 +12,10 @@ import java.util.stream.Collectors;
  * @param operatorSet the version of ONNX's operators that the nodes are of
  * @param graph nodes, inputs, outputs and constants
  * @param weights initializers that the graph lacks
+ * @param state names of inputs that are what an output was in the step before, by the outputs'
  */
-record ZooGraph(int operatorSet, GraphProto graph, List<Weight> weights) {
+record ZooGraph(
+    int operatorSet, GraphProto graph, List<Weight> weights, Map<String, String> state) {
   private static final Set<String> OPERATORS = Set.of("Conv", "Gemm", "MatMul", "LSTM", "RNN");
 
   /** The number of parameters as papers and libraries count them. */

@@ -1,6 +1,7 @@
 package io.pipelane.loadgen.zoo;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
@@ -37,9 +38,15 @@ public enum ZooModel {
       VisionTransformer::build),
   BERT_BASE("bert_base", 108_891_648, TextLayers.OPERATOR_SET, "Devlin et al. 2019", Bert::build),
   GPT2_SMALL(
-      "gpt2_small", 124_439_808, TextLayers.OPERATOR_SET, "Radford et al. 2019", Gpt2::build);
+      "gpt2_small", 124_439_808, TextLayers.OPERATOR_SET, "Radford et al. 2019", Gpt2::build),
+  VAE_TRAIN("vae_train", VAE, VariationalAutoEncoder::buildLoss, 1e-3),
+  RESNET50_TRAIN("resnet50_train", RESNET50, 1e-2),
+  RESNET152_TRAIN("resnet152_train", RESNET152, 1e-2),
+  VGG16_TRAIN("vgg16_train", VGG16, 1e-2),
+  DENSENET201_TRAIN("densenet201_train", DENSENET201, 1e-2);
 
   private static final int OPERATOR_SET = 17;
+  private static final int CLASSES = 1000;
 
   private final String label;
   private final long parameters;
@@ -47,17 +54,41 @@ public enum ZooModel {
   private final String source;
   private final Architecture architecture;
 
+  /** What a training step multiplies gradients by; 0 for a model that is asked, not trained. */
+  private final double rate;
+
   ZooModel(String label, long parameters, String source, Architecture architecture) {
     this(label, parameters, OPERATOR_SET, source, architecture);
   }
 
   ZooModel(
       String label, long parameters, int operatorSet, String source, Architecture architecture) {
+    this(label, parameters, operatorSet, source, architecture, 0);
+  }
+
+  /** A training step of a classifier. */
+  ZooModel(String label, ZooModel classifier, double rate) {
+    this(label, classifier, Losses.crossEntropy(classifier.architecture, CLASSES), rate);
+  }
+
+  /** A training step of a network, the same that {@code architecture} ends in a loss. */
+  ZooModel(String label, ZooModel network, Architecture architecture, double rate) {
+    this(label, network.parameters, network.operatorSet, network.source, architecture, rate);
+  }
+
+  ZooModel(
+      String label,
+      long parameters,
+      int operatorSet,
+      String source,
+      Architecture architecture,
+      double rate) {
     this.label = label;
     this.parameters = parameters;
     this.operatorSet = operatorSet;
     this.source = source;
     this.architecture = architecture;
+    this.rate = rate;
   }
 
   /** Papers with several models. */
@@ -106,18 +137,36 @@ public enum ZooModel {
     return repository.resolve(label).resolve("1").resolve("model.onnx");
   }
 
+  /** Whether it is a training step, whose weights are state from one request to the next. */
+  public boolean isTraining() {
+    return rate > 0;
+  }
+
   /**
-   * Writes version 1 into a repository, over what is there.
+   * Writes version 1 into a repository, over what is there, and the options of a model that keeps
+   * state.
    *
    * @param seed decides the weights; the same seed gives the same bytes
    * @return the file's size in bytes
    * @throws IOException when the file cannot be written; what was there before stays then
    */
   public long write(Path repository, long seed) throws IOException {
-    return new ModelWriter(new WeightSource(seed)).write(graph(), file(repository));
+    ZooGraph graph = graph();
+    long bytes = new ModelWriter(new WeightSource(seed)).write(graph, file(repository));
+    if (!graph.state().isEmpty()) {
+      StringBuilder options = new StringBuilder("state:\n");
+      graph
+          .state()
+          .forEach((output, input) -> options.append("  %s: %s%n".formatted(output, input)));
+      Files.writeString(repository.resolve(label).resolve("pipelane.yaml"), options);
+    }
+    return bytes;
   }
 
   ZooGraph graph() {
+    if (isTraining()) {
+      return TrainingStep.build(label, operatorSet, architecture, rate);
+    }
     GraphBuilder graph = new GraphBuilder(label);
     architecture.build(graph);
     return graph.build(operatorSet);

@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
 final class ModelOptionsFile {
   static final String NAME = "pipelane.yaml";
 
-  private static final int MAXIMUM_BYTES = 64 << 10;
+  private static final int MAXIMUM_BYTES = 256 << 10;
   private static final int MAXIMUM_SIZES = 64;
   private static final int MAXIMUM_STATES = 1024;
   private static final int MAXIMUM_BATCH = 65_536;

@@ -137,6 +137,12 @@ final class JobsCommand implements Subcommand {
     @Option(names = "--size-hint", paramLabel = "N", description = "How many items there are.")
     private @Nullable Long sizeHint;
 
+    @Option(
+        names = "--repeat",
+        paramLabel = "N",
+        description = "How often the items are gone through; 1 unless said.")
+    private @Nullable Long repeat;
+
     @Override
     public Integer call() {
       ObjectNode request = ServerClient.JSON.createObjectNode();
@@ -146,6 +152,9 @@ final class JobsCommand implements Subcommand {
       putIfGiven(request, "group", group);
       if (sizeHint != null) {
         request.put("size_hint", sizeHint);
+      }
+      if (repeat != null) {
+        request.put("repeat", repeat);
       }
       try (ServerClient client = address.connect()) {
         return tell(spec, client.post(request, "v2", "jobs"));

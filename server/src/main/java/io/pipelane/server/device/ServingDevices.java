@@ -14,6 +14,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.MemberOverview;
@@ -118,6 +119,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     return group.submit(request, handler);
+  }
+
+  @Override
+  public Optional<SequenceState> sequence(ModelVersion model, String id) {
+    return group.sequence(model, id);
   }
 
   /**

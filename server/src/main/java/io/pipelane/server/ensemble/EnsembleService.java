@@ -1,11 +1,13 @@
 package io.pipelane.server.ensemble;
 
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceState;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -40,6 +42,11 @@ public final class EnsembleService implements InferenceService {
     EnsembleRun run = new EnsembleRun(plan.get(), request, handler, models, statistics, transfers);
     run.start();
     return run;
+  }
+
+  @Override
+  public Optional<SequenceState> sequence(ModelVersion model, String id) {
+    return models.sequence(model, id);
   }
 
   @Override

@@ -10,12 +10,16 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
 
-/** Items, one a line; blank lines are none. Belongs to one thread. */
+/** Items, one a line, over and over; blank lines are none. Belongs to one thread. */
 final class ItemFile implements AutoCloseable {
   private static final int BUFFER_BYTES = 1 << 16;
 
-  private final InputStream lines;
+  private final FileChannel channel;
+  private final long fileBytes;
+  private final long passes;
   private final int mostBytes;
+  private InputStream lines;
+  private long pass;
   private long position;
 
   /** One item. */
@@ -39,7 +43,7 @@ final class ItemFile implements AutoCloseable {
       return isTooLong;
     }
 
-    /** Where the item behind it begins. */
+    /** Where the item behind it begins, with all passes before. */
     long next() {
       return next;
     }
@@ -48,19 +52,41 @@ final class ItemFile implements AutoCloseable {
   /**
    * Opens a file.
    *
-   * @param position where the next item begins
+   * @param position where the next item begins, with all passes before
    * @param mostBytes of one item
+   * @param passes how often the file is gone through
    */
-  ItemFile(Path file, long position, int mostBytes) throws IOException {
-    FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
-    channel.position(position);
-    this.lines = new BufferedInputStream(Channels.newInputStream(channel), BUFFER_BYTES);
-    this.position = position;
+  ItemFile(Path file, long position, int mostBytes, long passes) throws IOException {
+    this.channel = FileChannel.open(file, StandardOpenOption.READ);
+    this.fileBytes = channel.size();
+    this.passes = passes;
     this.mostBytes = mostBytes;
+    this.lines = from(fileBytes == 0 ? 0 : position % fileBytes);
+    this.pass = fileBytes == 0 ? 0 : position / fileBytes;
   }
 
-  /** The next item; null at the end. */
+  private InputStream from(long place) throws IOException {
+    position = place;
+    channel.position(place);
+    return new BufferedInputStream(Channels.newInputStream(channel), BUFFER_BYTES);
+  }
+
+  /** The next item; null at the end of the last pass. */
   @Nullable Item next() throws IOException {
+    if (pass >= passes) {
+      return null;
+    }
+    @Nullable Item item = nextOfPass();
+    // A whole pass without an item shows that there is none, so one more is enough.
+    if (item == null && pass + 1 < passes) {
+      pass++;
+      lines = from(0);
+      item = nextOfPass();
+    }
+    return item;
+  }
+
+  private @Nullable Item nextOfPass() throws IOException {
     while (true) {
       ByteArrayOutputStream line = new ByteArrayOutputStream(256);
       boolean isTooLong = false;
@@ -80,13 +106,13 @@ final class ItemFile implements AutoCloseable {
       }
       position += next < 0 ? 0 : 1;
       if (!isBlank) {
-        return new Item(line.toByteArray(), isTooLong, position);
+        return new Item(line.toByteArray(), isTooLong, pass * fileBytes + position);
       }
     }
   }
 
   @Override
   public void close() throws IOException {
-    lines.close();
+    channel.close();
   }
 }

@@ -51,6 +51,7 @@ public final class JobAnswers {
     node.put("items_failed", job.failed());
     job.items().ifPresent(items -> node.put("items", items));
     spec.sizeHint().ifPresent(items -> node.put("size_hint", items));
+    node.put("repeat", spec.repeat());
     node.put("progress", job.progress());
     return node;
   }

@@ -27,6 +27,7 @@ final class JobFiles implements AutoCloseable {
    * .jobs/<id>/job.json       what to do; there from the renaming of <id>.new on
    * .jobs/<id>/items.jsonl    items that came along with the request
    * .jobs/<id>/progress       how far it is
+   * .jobs/<id>/state-*        two checkpoints of a state, see JobSequence
    * .jobs/<id>/end.json       how it ended
    * .jobs/lock                held by the server that runs these jobs
    *
@@ -182,6 +183,24 @@ final class JobFiles implements AutoCloseable {
 
   /** Writes a file that is there whole or not at all once it has its name. */
   static void write(Path file, byte[] content) throws IOException {
+    write(
+        file,
+        channel -> {
+          ByteBuffer bytes = ByteBuffer.wrap(content);
+          while (bytes.hasRemaining()) {
+            channel.write(bytes);
+          }
+        });
+  }
+
+  /** Writes what a file is to hold. */
+  @FunctionalInterface
+  interface Content {
+    void writeTo(FileChannel channel) throws IOException;
+  }
+
+  /** The same of a content that need not be in memory as a whole. */
+  static void write(Path file, Content content) throws IOException {
     Path draft = file.resolveSibling(file.getFileName() + NEW);
     try (FileChannel channel =
         FileChannel.open(
@@ -189,10 +208,7 @@ final class JobFiles implements AutoCloseable {
             StandardOpenOption.CREATE,
             StandardOpenOption.TRUNCATE_EXISTING,
             StandardOpenOption.WRITE)) {
-      ByteBuffer bytes = ByteBuffer.wrap(content);
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
+      content.writeTo(channel);
       channel.force(true);
     }
     Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);

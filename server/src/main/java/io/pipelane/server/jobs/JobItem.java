@@ -13,9 +13,11 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceStep;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -44,14 +46,21 @@ final class JobItem {
     return item.next();
   }
 
-  /** Asks for the inference; what is wrong is told by {@link #await}. */
-  void start(
+  /**
+   * Asks for the inference; what is wrong is told by {@link #await}.
+   *
+   * @param step of which sequence, for a model that keeps state
+   * @return whether it was taken
+   */
+  boolean start(
       ServedModel model,
       InferenceService service,
       InferenceStatistics statistics,
-      Priority priority) {
-    attempt = new Attempt();
-    attempt.start(item, model, service, statistics, priority);
+      Priority priority,
+      Optional<SequenceStep> step) {
+    Attempt begun = new Attempt();
+    attempt = begun;
+    return begun.start(item, model, service, statistics, priority, step);
   }
 
   /** Whether it was asked for, and not awaited yet. */
@@ -66,15 +75,16 @@ final class JobItem {
    * @throws StatusException when it is not the item's fault, and it is to be started again
    */
   Row await() {
-    if (attempt == null) {
+    Attempt ended = attempt;
+    if (ended == null) {
       throw new IllegalStateException("item " + number + " was not started");
     }
-    try (Attempt ended = attempt) {
-      attempt = null;
+    attempt = null;
+    try (ended) {
       ended.end.join();
       return row("response", ended.answer(), false);
     } catch (StatusException e) {
-      if (AGAIN.contains(e.status())) {
+      if (AGAIN.contains(e.status()) || ended.hasNoRoom) {
         throw e;
       }
       return row("error", JobJson.quoted(String.valueOf(e.getMessage())), true);
@@ -130,12 +140,16 @@ final class JobItem {
     private @Nullable RequestAccount account;
     private InferenceService.@Nullable Ticket ticket;
 
-    void start(
+    /** There was no room for the state that it was to begin: other sequences may end. */
+    private boolean hasNoRoom;
+
+    boolean start(
         ItemFile.Item item,
         ServedModel model,
         InferenceService service,
         InferenceStatistics statistics,
-        Priority priority) {
+        Priority priority,
+        Optional<SequenceStep> step) {
       RequestAccount counted = statistics.begin(model.version());
       account = counted;
       try {
@@ -157,10 +171,14 @@ final class JobItem {
                     request.inputs(),
                     request.outputs(),
                     OptionalLong.empty(),
-                    priority),
+                    priority,
+                    step),
                 this);
+        return true;
       } catch (StatusException e) {
+        hasNoRoom = step.isPresent() && e.status() == Status.INSUFFICIENT_MEMORY;
         failed(e);
+        return false;
       }
     }
 

@@ -90,6 +90,7 @@ final class JobJson {
     node.put("output_file", spec.outputFile());
     node.put("class", spec.priority().name().toLowerCase(Locale.ROOT));
     spec.sizeHint().ifPresent(items -> node.put("size_hint", items));
+    node.put("repeat", spec.repeat());
     node.put("group", spec.group());
     node.put("created_ms", spec.createdMillis());
     return node;
@@ -107,6 +108,7 @@ final class JobJson {
         node.path("output_file").asText(),
         Priority.valueOf(node.path("class").asText().toUpperCase(Locale.ROOT)),
         hint.isMissingNode() ? OptionalLong.empty() : OptionalLong.of(hint.asLong()),
+        node.path("repeat").asLong(1),
         node.path("group").asText(),
         node.path("created_ms").asLong());
   }

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param inputFile its items, a line of JSON each; empty where they came along
  * @param items those that came along, in the form of an input file
  * @param sizeHint how many items there are
+ * @param repeat how often they are gone through
  */
 record JobRequest(
     String model,
@@ -28,14 +29,24 @@ record JobRequest(
     String outputFile,
     Priority priority,
     OptionalLong sizeHint,
+    long repeat,
     String group) {
   /** Longest request: what is longer belongs into a file. */
   static final int MOST_BYTES = 4 << 20;
 
+  private static final long MOST_REPEATS = 1_000_000;
   private static final int LONGEST_NAME = 128;
   private static final Set<String> KEYS =
       Set.of(
-          "model", "version", "items", "input_file", "output_file", "class", "size_hint", "group");
+          "model",
+          "version",
+          "items",
+          "input_file",
+          "output_file",
+          "class",
+          "size_hint",
+          "repeat",
+          "group");
 
   /**
    * Reads a request.
@@ -70,6 +81,7 @@ record JobRequest(
         required(root, "output_file"),
         priority(text(root, "class").orElse("offline")),
         sizeHint(root.path("size_hint")),
+        repeat(root.path("repeat")),
         text(root, "group").orElse(""));
   }
 
@@ -128,6 +140,22 @@ record JobRequest(
       throw invalid("\"size_hint\" must be the number of items, 1 at least");
     }
     return OptionalLong.of(node.asLong());
+  }
+
+  private static long repeat(JsonNode node) {
+    if (node.isMissingNode()) {
+      return 1;
+    }
+    if (!node.isIntegralNumber() || !node.canConvertToLong() || !isRepeat(node.asLong())) {
+      throw invalid(
+          "\"repeat\" is how often the items are gone through, from 1 to %d"
+              .formatted(MOST_REPEATS));
+    }
+    return node.asLong();
+  }
+
+  private static boolean isRepeat(long times) {
+    return times >= 1 && times <= MOST_REPEATS;
   }
 
   private static StatusException invalid(String message) {

@@ -6,6 +6,7 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -14,8 +15,10 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** Takes a job from where it is to its end, or to where it has to be left. Belongs to a thread. */
@@ -24,6 +27,10 @@ final class JobRun {
    * Items are asked for some at a time and end in any order; their rows are written in the items'
    * order. Rows count from a commit on, which comes after so many rows or so much time, whenever
    * nothing is to be waited for before the next row, and at the end.
+   *
+   * The items of a model that keeps state are asked for one by one, and their rows count together
+   * with a checkpoint of the state. Where the state is lost (its model was unloaded meanwhile, for
+   * instance), the job goes back to the last checkpoint, as it does after a restart.
    */
   private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
   private static final int MOST_UNCOMMITTED = 256;
@@ -36,11 +43,22 @@ final class JobRun {
   private final ModelCatalog catalog;
   private final InferenceService service;
   private final InferenceStatistics statistics;
+  private final RandomGenerator random;
   private final JobStep.Hook hook;
   private final LongSupplier nanoClock;
   private final Deque<JobItem> window = new ArrayDeque<>();
   private long nextNumber;
   private long committedNanos;
+
+  /** There once the model is known to keep state. */
+  private @Nullable JobSequence sequence;
+
+  /** How the work on a job stopped. */
+  private enum Stop {
+    COMPLETE,
+    LEFT,
+    STATE_LOST
+  }
 
   JobRun(
       Job job,
@@ -49,6 +67,7 @@ final class JobRun {
       ModelCatalog catalog,
       InferenceService service,
       InferenceStatistics statistics,
+      RandomGenerator random,
       JobStep.Hook hook,
       LongSupplier nanoClock) {
     this.job = job;
@@ -58,6 +77,7 @@ final class JobRun {
     this.catalog = catalog;
     this.service = service;
     this.statistics = statistics;
+    this.random = random;
     this.hook = hook;
     this.nanoClock = nanoClock;
   }
@@ -66,13 +86,11 @@ final class JobRun {
   void run() {
     try {
       Path input = input();
-      boolean complete;
-      try (Journal journal =
-          new Journal(files.partial(spec), files.of(spec.id()).resolve("progress"), hook)) {
-        committedNanos = nanoClock.getAsLong();
-        complete = work(input, journal);
-      }
-      if (complete) {
+      Stop stop;
+      do {
+        stop = workFromCheckpoint(input);
+      } while (stop == Stop.STATE_LOST);
+      if (stop == Stop.COMPLETE) {
         files.newOutput(spec.outputFile());
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
@@ -106,44 +124,83 @@ final class JobRun {
     return file;
   }
 
-  /** Returns whether every item has its row. */
-  private boolean work(Path input, Journal journal) throws IOException {
-    Progress begin = journal.committed();
-    try (ItemFile items = new ItemFile(input, begin.inputBytes(), settings.maxItemBytes())) {
-      nextNumber = begin.rows();
-      while (!job.isStopped()) {
-        fill(items);
-        @Nullable JobItem first = window.peek();
-        if (first == null) {
-          commit(journal);
-          return true;
-        }
-        if (first.isStarted()) {
-          finish(first, journal);
-        }
-      }
-      commit(journal);
-      return false;
+  /** Works from where the rows that count end. */
+  private Stop workFromCheckpoint(Path input) throws IOException {
+    try (Journal journal =
+        new Journal(files.partial(spec), files.of(spec.id()).resolve("progress"), hook)) {
+      committedNanos = nanoClock.getAsLong();
+      return work(input, journal);
     } finally {
-      window.forEach(JobItem::abandon);
+      if (sequence != null) {
+        sequence.end();
+        sequence = null;
+      }
     }
   }
 
-  private void fill(ItemFile items) throws IOException {
-    while (window.size() < settings.parallelItems() && !job.isStopped()) {
+  private Stop work(Path input, Journal journal) throws IOException {
+    Progress begin = journal.committed();
+    try (ItemFile items =
+        new ItemFile(input, begin.inputBytes(), settings.maxItemBytes(), spec.repeat())) {
+      nextNumber = begin.rows();
+      while (!job.isStopped()) {
+        fill(items, begin);
+        @Nullable JobItem first = window.peek();
+        if (first == null) {
+          return commit(journal) ? Stop.COMPLETE : Stop.STATE_LOST;
+        }
+        if (first.isStarted() && !finish(first, journal, begin)) {
+          job.rest(settings.retryPause());
+          return Stop.STATE_LOST;
+        }
+      }
+      if (sequence == null || window.stream().noneMatch(JobItem::isStarted)) {
+        boolean _ = commit(journal); // Rows whose state is lost are asked for again.
+      }
+      return Stop.LEFT;
+    } finally {
+      window.forEach(JobItem::abandon);
+      window.clear();
+    }
+  }
+
+  private void fill(ItemFile items, Progress begin) throws IOException {
+    while (window.size() < (sequence == null ? settings.parallelItems() : 1) && !job.isStopped()) {
       ItemFile.@Nullable Item item = items.next();
       if (item == null) {
         return;
       }
       window.add(new JobItem(nextNumber++, item));
-      start(window.getLast());
+      start(window.getLast(), begin);
     }
   }
 
-  /** Asks for an item, unless the job has to be left. */
-  private void start(JobItem item) {
+  /**
+   * Asks for an item, unless the job has to be left.
+   *
+   * @param begin where a state begins that has not begun yet
+   */
+  private void start(JobItem item, Progress begin) throws IOException {
     Optional<ServedModel> model = model();
-    model.ifPresent(found -> item.start(found, service, statistics, spec.priority()));
+    if (model.isEmpty()) {
+      return;
+    }
+    if (sequence == null && !model.get().options().state().isEmpty()) {
+      sequence =
+          new JobSequence(
+              service,
+              spec.model(),
+              "job " + HexFormat.of().toHexDigits(random.nextLong()),
+              files.of(spec.id()),
+              begin.number(),
+              hook);
+    }
+    Optional<SequenceStep> step =
+        sequence == null ? Optional.empty() : Optional.of(sequence.next());
+    boolean isTaken = item.start(model.get(), service, statistics, spec.priority(), step);
+    if (isTaken && sequence != null) {
+      sequence.begun();
+    }
   }
 
   /** The model, once it is in service; empty when the job has to be left. */
@@ -162,28 +219,51 @@ final class JobRun {
     return Optional.empty();
   }
 
-  /** Writes the row of the oldest item, or has it asked for again. */
-  private void finish(JobItem item, Journal journal) throws IOException {
+  /**
+   * Writes the row of the oldest item, or has it asked for again; false when the state is lost that
+   * the items before have led to.
+   */
+  private boolean finish(JobItem item, Journal journal, Progress begin) throws IOException {
     JobItem.Row row;
     try {
       row = item.await();
     } catch (StatusException e) {
+      if (isStateLost()) {
+        return false;
+      }
+      job.running(JobState.QUEUED, String.valueOf(e.getMessage()));
       job.rest(settings.retryPause());
-      start(item);
-      return;
+      start(item, begin);
+      return true;
+    }
+    if (row.hasFailed() && isStateLost()) {
+      return false;
     }
     window.remove();
     journal.add(row.line(), row.hasFailed(), item.next());
-    boolean due = nanoClock.getAsLong() - committedNanos >= LONGEST_UNCOMMITTED_NANOS;
-    if (due || journal.uncommitted() >= MOST_UNCOMMITTED) {
-      commit(journal);
-    }
+    return !isDue(journal) || commit(journal);
   }
 
-  private void commit(Journal journal) throws IOException {
-    journal.commit();
+  private boolean isStateLost() {
+    return sequence != null && sequence.isBegun() && !sequence.isThere();
+  }
+
+  private boolean isDue(Journal journal) {
+    if (sequence != null) {
+      return journal.uncommitted() >= settings.checkpointItems();
+    }
+    return journal.uncommitted() >= MOST_UNCOMMITTED
+        || nanoClock.getAsLong() - committedNanos >= LONGEST_UNCOMMITTED_NANOS;
+  }
+
+  /** Has the rows so far count; false when the state is lost that belongs to them. */
+  private boolean commit(Journal journal) throws IOException {
+    if (!journal.commit(sequence == null ? Journal.Checkpoint.NONE : sequence)) {
+      return false;
+    }
     committedNanos = nanoClock.getAsLong();
     job.progressed(journal.committed());
+    return true;
   }
 
   private void fail(String reason) {

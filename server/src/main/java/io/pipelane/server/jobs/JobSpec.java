@@ -13,6 +13,7 @@ import java.util.OptionalLong;
  * @param inputModifiedMillis when it was modified last by then, by the clock since 1970
  * @param outputFile below the jobs' folder; there once the job is done
  * @param sizeHint how many items its owner expects
+ * @param repeat how often its input is gone through
  * @param group what it belongs to together with others; empty for nothing
  * @param createdMillis by the clock since 1970
  */
@@ -25,5 +26,6 @@ public record JobSpec(
     String outputFile,
     Priority priority,
     OptionalLong sizeHint,
+    long repeat,
     String group,
     long createdMillis) {}

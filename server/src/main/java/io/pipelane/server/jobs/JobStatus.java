@@ -7,7 +7,7 @@ import java.util.OptionalLong;
  *
  * @param rows items that have their row
  * @param failed those of them whose row is an error
- * @param inputBytes of the input, how many lie behind
+ * @param inputBytes of the input, how many lie behind, in all passes
  * @param items how many there are, once that is known
  * @param reason why it failed, or what it waits for; empty otherwise
  */
@@ -25,7 +25,7 @@ public record JobStatus(
     return switch (state) {
       case DONE -> 1;
       case QUEUED, RUNNING, FAILED, CANCELLED ->
-          spec.inputBytes() == 0 ? 0 : inputBytes / (double) spec.inputBytes();
+          spec.inputBytes() == 0 ? 0 : inputBytes / (double) (spec.inputBytes() * spec.repeat());
     };
   }
 }

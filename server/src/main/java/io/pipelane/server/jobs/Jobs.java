@@ -198,6 +198,7 @@ public final class Jobs implements AutoCloseable {
             wanted.outputFile(),
             wanted.priority(),
             wanted.sizeHint(),
+            wanted.repeat(),
             wanted.group(),
             clock.millis());
     Job job = new Job(spec, JobState.QUEUED, Progress.NONE);
@@ -361,7 +362,9 @@ public final class Jobs implements AutoCloseable {
   private void work() {
     @Nullable Job next = next();
     while (next != null) {
-      new JobRun(next, files, settings, catalog, service, statistics, hook, System::nanoTime).run();
+      new JobRun(
+              next, files, settings, catalog, service, statistics, random, hook, System::nanoTime)
+          .run();
       next = next();
     }
   }

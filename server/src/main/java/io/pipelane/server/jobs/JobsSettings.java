@@ -9,6 +9,7 @@ import java.time.Duration;
  * @param folder what clients' file names are below
  * @param concurrency jobs at once
  * @param parallelItems items of one job that wait or run at once
+ * @param checkpointItems items of a job whose model keeps state, from one checkpoint to the next
  * @param maxJobs that are remembered
  * @param maxItemBytes the longest line of an input
  * @param retryPause until something that was not available is asked for again
@@ -17,6 +18,7 @@ public record JobsSettings(
     Path folder,
     int concurrency,
     int parallelItems,
+    int checkpointItems,
     int maxJobs,
     int maxItemBytes,
     Duration retryPause) {}

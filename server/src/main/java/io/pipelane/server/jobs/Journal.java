@@ -99,20 +99,44 @@ final class Journal implements AutoCloseable {
     written = written.withRow(hasFailed, row.length, nextItem);
   }
 
-  /** Makes all rows count that have been written. */
-  void commit() throws IOException {
+  /** What has to be on disk before rows count. */
+  @FunctionalInterface
+  interface Checkpoint {
+    /** Where rows need nothing else. */
+    Checkpoint NONE = _ -> true;
+
+    /**
+     * Brings it to disk.
+     *
+     * @param number of the progress that will count the rows; what belongs to the one before must
+     *     stay
+     * @return false where it is not there any more, so the rows cannot count
+     */
+    boolean write(long number) throws IOException;
+  }
+
+  /**
+   * Makes all rows count that have been written.
+   *
+   * @return false when the checkpoint could not be made; all is as it was then
+   */
+  boolean commit(Checkpoint checkpoint) throws IOException {
     if (uncommitted() == 0) {
-      return;
+      return true;
     }
     hook.before(JobStep.FLUSH_ROWS);
     rows.force(true);
     Progress next = written.committed();
+    if (!checkpoint.write(next.number())) {
+      return false;
+    }
     hook.before(JobStep.WRITE_PROGRESS);
     write(places, next.encoded(), next.number() % 2 * PLACE_BYTES);
     hook.before(JobStep.FLUSH_PROGRESS);
     places.force(true);
     committed = next;
     written = next;
+    return true;
   }
 
   private static void write(FileChannel channel, ByteBuffer bytes, long position)

@@ -57,7 +57,20 @@ public final class FakeCatalog implements ModelCatalog {
         "background",
         options(Priority.OFFLINE, Optional.empty(), Optional.of(Duration.ofHours(1))),
         spec("x", TensorType.FP32, -1, 4));
+    catalog.add("sum", keeping(Map.of("t", "s")), spec("x", TensorType.FP32, -1, 4));
     return catalog;
+  }
+
+  private static ModelOptions keeping(Map<String, String> state) {
+    ModelOptions options = ModelOptions.DEFAULT;
+    return new ModelOptions(
+        options.buckets(),
+        options.warmUp(),
+        options.tenant(),
+        options.priority(),
+        options.limits(),
+        options.batching(),
+        state);
   }
 
   private static ModelOptions options(

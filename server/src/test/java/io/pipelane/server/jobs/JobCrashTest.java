@@ -3,6 +3,7 @@ package io.pipelane.server.jobs;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.server.http.EchoService;
+import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -65,7 +67,8 @@ class JobCrashTest {
     for (int passage : List.of(1, 2, 3)) {
       JobsFixture fixture = new JobsFixture(Files.createDirectory(root.resolve("" + passage)));
       fixture.writeInput("in.jsonl", ITEMS);
-      String id = crash(fixture, step, passage, random);
+      byte[] request = JobsFixture.fileRequest("out.jsonl");
+      String id = crash(fixture, EchoService::inline, request, step, passage, random);
       try (Jobs jobs = fixture.open(EchoService.inline())) {
         assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state(), () -> "seed " + seed);
         assertEquals(ITEMS, jobs.show(id).rows(), () -> "seed " + seed);
@@ -74,15 +77,56 @@ class JobCrashTest {
     }
   }
 
+  /** A crash takes the state with it; what was checkpointed is gone on from. */
+  @ParameterizedTest
+  @EnumSource(
+      value = JobStep.class,
+      names = {"WRITE_INPUT", "WRITE_SPEC", "PUBLISH"},
+      mode = EnumSource.Mode.EXCLUDE)
+  void run_ofAModelThatKeepsState_crashAtAnyStep_rowsAreThoseOfARunWithout(JobStep step)
+      throws Exception {
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    byte[] request = JobsFixture.sumRequest(2);
+    JobsFixture undisturbed = new JobsFixture(Files.createDirectory(root.resolve("undisturbed")));
+    undisturbed.writeInput("in.jsonl", ITEMS);
+    finish(undisturbed, "", request, seed);
+    for (int passage : List.of(1, 3, 2 * JobsFixture.CHECKPOINT + 1)) {
+      JobsFixture fixture = new JobsFixture(Files.createDirectory(root.resolve("" + passage)));
+      fixture.writeInput("in.jsonl", ITEMS);
+      String id = crash(fixture, SummingService::new, request, step, passage, random);
+      finish(fixture, id, request, seed);
+      assertEquals(
+          undisturbed.output("out.jsonl"), fixture.output("out.jsonl"), () -> "seed " + seed);
+    }
+  }
+
+  /** Lets a job of sums go to its end; begins it where it is not there. */
+  private static void finish(JobsFixture fixture, String id, byte[] request, long seed)
+      throws IOException {
+    try (Jobs jobs = fixture.open(new SummingService())) {
+      JobStatus ended =
+          JobsFixture.ended(jobs, id.isEmpty() ? jobs.submit(request).spec().id() : id);
+      assertEquals(JobState.DONE, ended.state(), () -> "seed " + seed + ": " + ended.reason());
+      assertEquals(2 * ITEMS, ended.rows(), () -> "seed " + seed);
+    }
+  }
+
   /** Runs a job into a crash, some times over; where there is none, it is done. */
-  private static String crash(JobsFixture fixture, JobStep step, int passage, Random random)
+  private static String crash(
+      JobsFixture fixture,
+      Supplier<InferenceService> services,
+      byte[] request,
+      JobStep step,
+      int passage,
+      Random random)
       throws Exception {
     String id = "";
     for (int crash = 0; crash < CRASHES; crash++) {
       Crashing hook = new Crashing(step, passage);
-      Jobs jobs = fixture.open(EchoService.inline(), hook);
+      Jobs jobs = fixture.open(services.get(), hook);
       if (id.isEmpty()) {
-        id = jobs.submit(JobsFixture.fileRequest("out.jsonl")).spec().id();
+        id = jobs.submit(request).spec().id();
       }
       while (hook.crashed.getCount() > 0 && !jobs.show(id).state().isEnd()) {
         Thread.onSpinWait();

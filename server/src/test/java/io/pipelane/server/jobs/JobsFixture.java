@@ -1,8 +1,8 @@
 package io.pipelane.server.jobs;
 
-import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -14,6 +14,10 @@ import java.util.Random;
 /** Jobs in a folder, whose model answers its input. */
 final class JobsFixture {
   static final int ITEMS = 10;
+
+  /** Items between two checkpoints of a state. */
+  static final int CHECKPOINT = 50;
+
   private static final int MOST_ITEM_BYTES = 200;
 
   final Path folder;
@@ -23,9 +27,9 @@ final class JobsFixture {
     this.folder = folder;
   }
 
-  Jobs open(EchoService service, JobStep.Hook hook) throws IOException {
+  Jobs open(InferenceService service, JobStep.Hook hook) throws IOException {
     JobsSettings settings =
-        new JobsSettings(folder, 1, 3, 3, MOST_ITEM_BYTES, Duration.ofMillis(1));
+        new JobsSettings(folder, 1, 3, CHECKPOINT, 3, MOST_ITEM_BYTES, Duration.ofMillis(1));
     return Jobs.open(
         settings,
         catalog,
@@ -36,7 +40,7 @@ final class JobsFixture {
         hook);
   }
 
-  Jobs open(EchoService service) throws IOException {
+  Jobs open(InferenceService service) throws IOException {
     return open(service, JobStep.Hook.NONE);
   }
 
@@ -70,6 +74,13 @@ final class JobsFixture {
 
   static byte[] request(String members) {
     return ("{\"model\":\"echo\"," + members + "}").getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** A job of a model that adds up what it is asked. */
+  static byte[] sumRequest(long repeat) {
+    String files = "\"input_file\":\"in.jsonl\",\"output_file\":\"out.jsonl\"";
+    String request = "{\"model\":\"sum\",%s,\"repeat\":%d}".formatted(files, repeat);
+    return request.getBytes(StandardCharsets.UTF_8);
   }
 
   static byte[] fileRequest(String output) {

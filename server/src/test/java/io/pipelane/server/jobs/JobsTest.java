@@ -248,6 +248,8 @@ class JobsTest {
         "\"items\":[{}],\"input_file\":\"in.jsonl\",\"output_file\":\"o\"",
         "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"class\":\"urgent\"",
         "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"size_hint\":0",
+        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"repeat\":0",
+        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"repeat\":1000001",
         "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"extra\":1",
         "\"input_file\":7,\"output_file\":\"o\""
       })

@@ -9,6 +9,7 @@ import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.Switcher;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -205,6 +206,11 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     RoutedRequest routed = new RoutedRequest(router, route(request.model()), request, handler);
     routed.submit();
     return routed;
+  }
+
+  @Override
+  public Optional<SequenceState> sequence(ModelVersion model, String id) {
+    return ofHome(model, switcher -> switcher.sequence(model, id), Optional.empty());
   }
 
   /** Brings a model's weights onto its home; see {@link Switcher#warmUp}. */

@@ -11,7 +11,9 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -75,11 +77,43 @@ final class Sequence {
     }
     try {
       step.begin();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       next(step.of.start());
       throw e;
     }
     return step;
+  }
+
+  /** Has the state be read between steps, see {@link SequenceState#read}. */
+  boolean read(SequenceState.Reader reader) throws IOException {
+    synchronized (this) {
+      awaitIdle();
+      if (ended || state.isEmpty()) {
+        return false;
+      }
+      running = true;
+    }
+    try {
+      reader.read(state.values().stream().map(StateTensor::input).toList());
+    } finally {
+      next(false);
+    }
+    return true;
+  }
+
+  /** Called under the monitor. */
+  private void awaitIdle() {
+    boolean interrupted = false;
+    while (running) {
+      try {
+        wait();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Gives the state back, now or when the step under way has ended; takes no more steps. */
@@ -122,8 +156,11 @@ final class Sequence {
       synchronized (this) {
         following = waiting.poll();
         running = following != null;
-        if (following == null && ended) {
-          free();
+        if (following == null) {
+          notifyAll();
+          if (ended) {
+            free();
+          }
         }
       }
       if (following == null) {
@@ -160,12 +197,28 @@ final class Sequence {
           long rows = pairs.rows(request.inputs());
           state.put(pair.getKey(), new StateTensor(lanes, pair.getValue(), rows));
         }
+        of.initial().forEach(this::begin);
       } else if (state.isEmpty()) {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
             "sequence \"%s\" has ended: begin it with sequence_start".formatted(of.id()));
       }
       ticket = queue.apply(withState(), this);
+    }
+
+    /** Has one tensor of the state begin with what is given. */
+    private void begin(InputTensor given) {
+      StateTensor tensor =
+          state.values().stream()
+              .filter(each -> each.input().name().equals(given.name()))
+              .findFirst()
+              .orElseThrow(
+                  () ->
+                      new StatusException(
+                          Status.INVALID_ARGUMENT,
+                          "\"%s\" is no state of model %s"
+                              .formatted(given.name(), request.model())));
+      tensor.begin(given);
     }
 
     private InferenceRequest withState() {

@@ -8,11 +8,14 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
@@ -132,6 +135,38 @@ public final class Sequences {
     }
     found.usedNanos = now;
     return found;
+  }
+
+  /** The state of a sequence; empty when there is no such sequence. */
+  public synchronized Optional<SequenceState> find(ModelVersion model, String id) {
+    Key key = new Key(model, id);
+    return Optional.ofNullable(sequences.get(key)).map(found -> new Found(key, found));
+  }
+
+  private synchronized void end(Key key, Sequence sequence) {
+    sequences.remove(key, sequence);
+    sequence.end();
+  }
+
+  /** A sequence of the table. */
+  private final class Found implements SequenceState {
+    private final Key key;
+    private final Sequence sequence;
+
+    Found(Key key, Sequence sequence) {
+      this.key = key;
+      this.sequence = sequence;
+    }
+
+    @Override
+    public boolean read(Reader reader) throws IOException {
+      return sequence.read(reader);
+    }
+
+    @Override
+    public void end() {
+      Sequences.this.end(key, sequence);
+    }
   }
 
   private void expire(long now) {

@@ -21,6 +21,7 @@ final class StateTensor {
   private final Lanes lanes;
   private final String name;
   private final TensorType type;
+  private final Shape declared;
   private Shape shape;
   private Shape nextShape;
   private Buffer data;
@@ -56,6 +57,7 @@ final class StateTensor {
     this.lanes = lanes;
     this.name = spec.name();
     this.type = spec.type();
+    this.declared = spec.shape();
     long[] dimensions = spec.shape().toArray();
     for (int i = 0; i < dimensions.length; i++) {
       dimensions[i] = dimensions[i] < 0 ? rows : dimensions[i];
@@ -70,6 +72,22 @@ final class StateTensor {
       data.free(lanes);
       throw e;
     }
+  }
+
+  /**
+   * Begins with what is given instead of zeros.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when that does not fit
+   */
+  void begin(InputTensor given) {
+    if (given.type() != type || !declared.admits(given.shape())) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "state \"%s\" was %s%s, and the model declares %s%s"
+              .formatted(name, given.type(), given.shape(), type, declared));
+    }
+    place(given.shape(), given.data().byteSize()).copyFrom(given.data());
+    advance();
   }
 
   /** What the next step reads. */

@@ -1,0 +1,109 @@
+package io.pipelane.server.jobs;
+
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.SequenceState;
+import io.pipelane.switcher.SequenceStep;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The state of a job whose model keeps one: a sequence of the job's own, from a checkpoint on.
+ * Belongs to the job's thread.
+ */
+final class JobSequence implements Journal.Checkpoint {
+  /*
+   * Checkpoint n lies in one of two files in turn, as progress n does, so the one that counts is
+   * left alone while the next is written. It is there before the progress that needs it.
+   */
+  private final InferenceService service;
+  private final ModelVersion model;
+  private final String id;
+  private final Path folder;
+  private final long checkpoint;
+  private final JobStep.Hook hook;
+  private boolean isBegun;
+
+  /**
+   * A sequence that has not begun.
+   *
+   * @param id no other sequence's; clients do not know it
+   * @param folder the job's
+   * @param checkpoint number of the progress that the job goes on from; 0 for the beginning
+   */
+  JobSequence(
+      InferenceService service,
+      ModelVersion model,
+      String id,
+      Path folder,
+      long checkpoint,
+      JobStep.Hook hook) {
+    this.service = service;
+    this.model = model;
+    this.id = id;
+    this.folder = folder;
+    this.checkpoint = checkpoint;
+    this.hook = hook;
+  }
+
+  /** What the next item is. */
+  SequenceStep next() throws IOException {
+    if (isBegun) {
+      return new SequenceStep(id, false, false);
+    }
+    Path file = file(folder, checkpoint);
+    List<InputTensor> initial = hasCheckpoint(file) ? StateFile.read(file) : List.of();
+    return new SequenceStep(id, true, false, initial);
+  }
+
+  /** An item has been taken as {@link #next} said. */
+  void begun() {
+    isBegun = true;
+  }
+
+  /** Whether a step has been taken that was to begin it. */
+  boolean isBegun() {
+    return isBegun;
+  }
+
+  private boolean hasCheckpoint(Path file) {
+    return checkpoint > 0 && Files.exists(file);
+  }
+
+  /** Whether the state is there that the items so far have led to. */
+  boolean isThere() {
+    return service.sequence(model, id).isPresent();
+  }
+
+  @Override
+  public boolean write(long number) throws IOException {
+    hook.before(JobStep.WRITE_STATE);
+    Path target = file(folder, number);
+    if (isBegun) {
+      Optional<SequenceState> state = service.sequence(model, id);
+      return state.isPresent()
+          && state.get().read(all -> JobFiles.write(target, to -> StateFile.write(to, all)));
+    }
+    Path source = file(folder, checkpoint);
+    if (hasCheckpoint(source)) {
+      JobFiles.write(target, to -> StateFile.write(to, StateFile.read(source)));
+    } else {
+      Files.deleteIfExists(target);
+    }
+    return true;
+  }
+
+  /** Gives the state back. */
+  void end() {
+    service.sequence(model, id).ifPresent(SequenceState::end);
+  }
+
+  /** Where a checkpoint lies. */
+  static Path file(Path folder, long number) {
+    return folder.resolve("state-" + number % 2 + ".safetensors");
+  }
+}

@@ -1,0 +1,153 @@
+package io.pipelane.server.jobs;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Jobs whose model keeps state: each row is the sum of all items so far. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class JobStateTest {
+  private static final int ITEMS = 120;
+  private static final long REPEAT = 3;
+
+  @TempDir Path folder;
+  private JobsFixture fixture = new JobsFixture(Path.of(""));
+
+  @BeforeEach
+  void writeInput() throws IOException {
+    fixture = new JobsFixture(folder);
+    fixture.writeInput("in.jsonl", ITEMS);
+  }
+
+  /** Sums of the fixture's items, whose first numbers count up from 0 in each pass. */
+  private static String rows() {
+    StringBuilder rows = new StringBuilder();
+    double first = 0;
+    for (int i = 0; i < ITEMS * REPEAT; i++) {
+      first += i % ITEMS;
+      rows.append(
+          "{\"item\":%d,\"response\":{\"model_name\":\"sum\",\"model_version\":\"2\",\"outputs\":[{\"name\":\"y_x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[%s,%s,%s,%s]}]}}\n"
+              .formatted(i, first, 0.5 * (i + 1), 2.0 * (i + 1), 3.0 * (i + 1)));
+    }
+    return rows.toString();
+  }
+
+  private void checkJob(SummingService service) throws IOException {
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.sumRequest(REPEAT)).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+      assertEquals(ITEMS * REPEAT, ended.rows());
+    }
+    assertEquals(rows(), fixture.output("out.jsonl"));
+    assertEquals(0, service.sequences());
+  }
+
+  @Test
+  void items_areOneSequenceInTheirOrder() throws IOException {
+    checkJob(new SummingService());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, JobsFixture.CHECKPOINT, JobsFixture.CHECKPOINT + 1, 200, 360})
+  void stateThatIsLost_theJobGoesBackToItsCheckpoint(int steps) throws IOException {
+    SummingService service = new SummingService();
+    service.forgetAfter = steps;
+    checkJob(service);
+  }
+
+  @Test
+  void stateWithoutRoom_isWaitedFor() throws IOException {
+    SummingService service = new SummingService();
+    service.refusals = 3;
+    checkJob(service);
+  }
+
+  /** They come before a state, in the middle, and at the end. */
+  @Test
+  void itemsThatCannotBeRead_changeNoState() throws IOException {
+    String bad = "no JSON\n";
+    String good = JobsFixture.item(1) + "\n";
+    Files.writeString(folder.resolve("in.jsonl"), bad + good + bad + good + bad);
+    try (Jobs jobs = fixture.open(new SummingService())) {
+      String id = jobs.submit(JobsFixture.sumRequest(1)).spec().id();
+      assertEquals(3, JobsFixture.ended(jobs, id).failed());
+    }
+    String output = fixture.output("out.jsonl");
+    assertTrue(output.contains("{\"item\":3,\"response\""), output);
+    assertTrue(output.contains("[2.0,1.0,4.0,6.0]"), output);
+  }
+
+  @Test
+  void repeatOfAnInputWithoutItems_ends() throws IOException {
+    Files.writeString(folder.resolve("in.jsonl"), " \n\n");
+    try (Jobs jobs = fixture.open(new SummingService())) {
+      String id = jobs.submit(JobsFixture.sumRequest(1_000_000)).spec().id();
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+    }
+    assertEquals("", fixture.output("out.jsonl"));
+  }
+
+  @Test
+  void stateFile_givesBackWhatWasWritten() throws IOException {
+    Path file = folder.resolve("state");
+    Arena arena = Arena.ofAuto();
+    List<InputTensor> tensors =
+        List.of(
+            new InputTensor(
+                "a \"name\"",
+                TensorType.FP32,
+                Shape.of(1, 2),
+                arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2)),
+            new InputTensor("none", TensorType.INT64, Shape.of(0, 3), arena.allocate(0)),
+            new InputTensor(
+                "b",
+                TensorType.UINT8,
+                Shape.SCALAR,
+                arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) 7)));
+    JobFiles.write(file, channel -> StateFile.write(channel, tensors));
+    List<InputTensor> read = StateFile.read(file);
+    assertEquals(tensors.size(), read.size());
+    for (int i = 0; i < read.size(); i++) {
+      assertEquals(tensors.get(i).name(), read.get(i).name());
+      assertEquals(tensors.get(i).type(), read.get(i).type());
+      assertEquals(tensors.get(i).shape(), read.get(i).shape());
+      assertArrayEquals(
+          tensors.get(i).data().toArray(ValueLayout.JAVA_BYTE),
+          read.get(i).data().toArray(ValueLayout.JAVA_BYTE));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "short",
+        "no length that a header has",
+        "\2\0\0\0\0\0\0\0[]",
+        "\101\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}              1234"
+      })
+  void stateFileThatIsNone_isRefused(String content) throws IOException {
+    Path file = folder.resolve("state");
+    Files.write(file, content.getBytes(StandardCharsets.ISO_8859_1));
+    assertThrows(IOException.class, () -> StateFile.read(file));
+  }
+}

@@ -1,0 +1,30 @@
+package io.pipelane.switcher;
+
+import io.pipelane.lanes.execution.InputTensor;
+import java.io.IOException;
+import java.util.List;
+
+/** What a model keeps for a sequence from one step to the next. Safe for any thread. */
+public interface SequenceState {
+  /**
+   * Lets the state be read between two steps; blocks until those that have come have ended. Steps
+   * that come meanwhile wait.
+   *
+   * @return false when the sequence has ended; nothing is read then
+   */
+  boolean read(Reader reader) throws IOException;
+
+  /** Ends the sequence once its step under way has ended; it takes no more. */
+  void end();
+
+  /** Reads a state. */
+  @FunctionalInterface
+  interface Reader {
+    /**
+     * Reads it.
+     *
+     * @param state what the next step would be given; valid during the call
+     */
+    void read(List<InputTensor> state) throws IOException;
+  }
+}
