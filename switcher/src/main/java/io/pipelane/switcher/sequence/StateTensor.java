@@ -37,7 +37,13 @@ final class StateTensor {
                 .formatted(new ByteSize(bytes)));
       }
       Arena arena = Arena.ofShared();
-      return new Buffer(arena, arena.allocate(Math.max(1, bytes), ALIGNMENT).asSlice(0, bytes));
+      try {
+        return new Buffer(arena, arena.allocate(Math.max(1, bytes), ALIGNMENT).asSlice(0, bytes));
+      } catch (RuntimeException | Error e) {
+        arena.close();
+        lanes.releasePersistent(bytes);
+        throw e;
+      }
     }
 
     void free(Lanes lanes) {

@@ -19,6 +19,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import java.lang.foreign.MemorySegment;
@@ -93,7 +94,7 @@ public final class SessionWorker implements Worker {
   @Override
   public void makeReady(ModelVersion version, Lease lease) {
     ImportedModel model = known(version);
-    retries.attempt(version, () -> false, () -> build(model, lease.range()));
+    retries.attempt(version, () -> false, RunControl.NONE, () -> build(model, lease.range()));
   }
 
   /** Builds a session, so that a model that cannot be run is refused before it has requests. */
