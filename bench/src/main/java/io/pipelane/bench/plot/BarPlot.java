@@ -44,7 +44,8 @@ public final class BarPlot {
             .mapToDouble(height -> height)
             .max()
             .orElse(1);
-    Axes axes = new Axes(title, Math.max(1, groups.size()), UNIT * Math.max(1, Math.ceil(highest / UNIT)));
+    Axes axes =
+        new Axes(title, Math.max(1, groups.size()), UNIT * Math.max(1, Math.ceil(highest / UNIT)));
     StringBuilder svg = new StringBuilder(axes.begin(false, true));
     double width = FILLED / Math.max(1, names.size());
     int place = 0;
