@@ -15,6 +15,7 @@ import io.pipelane.modelstore.repository.IncomingVersion.Stored;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,6 +26,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.jspecify.annotations.Nullable;
@@ -167,6 +169,66 @@ class RepositoryWriterTest {
   @Test
   void zip_thatIsNone_isRefused() {
     assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, CONTENT));
+  }
+
+  /** The offset of an entry's data in a file that has it alone, or as the first. */
+  private static int dataOf(byte[] zip) {
+    ByteBuffer header = ByteBuffer.wrap(zip).order(ByteOrder.LITTLE_ENDIAN);
+    return 30 + header.getShort(26) + header.getShort(28);
+  }
+
+  /** A file whose only entry is not packed. */
+  private static byte[] stored(byte[] content) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
+      CRC32 checksum = new CRC32();
+      checksum.update(content);
+      ZipEntry entry = new ZipEntry("model.onnx");
+      entry.setMethod(ZipEntry.STORED);
+      entry.setSize(content.length);
+      entry.setCrc(checksum.getValue());
+      zip.putNextEntry(entry);
+      zip.write(content);
+    }
+    return bytes.toByteArray();
+  }
+
+  @Test
+  void zip_withADamagedByte_isRefused() throws IOException {
+    byte[] zip = stored(CONTENT);
+    zip[dataOf(zip)] ^= 1;
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip));
+  }
+
+  @Test
+  void zip_whosePackedBytesEndEarly_isRefused() throws IOException {
+    byte[] zip = zip(Map.of("model.onnx", CONTENT));
+    zip[dataOf(zip)] &= ~1; // The only block is no longer the last.
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a/b", "a/b/c", "a/b/c/"})
+  void zip_withAFileThatIsAFolderToo_isRefused(String below) throws IOException {
+    Map<String, byte[]> files = new TreeMap<>(Map.of("a", CONTENT, below, new byte[0]));
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip(files)));
+  }
+
+  @Test
+  void zip_withNamesThatAreTooLong_isRefused() throws IOException {
+    for (String name : List.of("n".repeat(256), "ä".repeat(128), "n/".repeat(600) + "n")) {
+      byte[] zip = zip(Map.of(name, CONTENT));
+      try (IncomingVersion incoming = roomy().receive(VERSION, Form.ZIP)) {
+        incoming.write(ByteBuffer.wrap(zip));
+        StatusException error =
+            assertThrows(StatusException.class, () -> incoming.finish(Optional.empty()));
+        assertEquals(Status.INVALID_ARGUMENT, error.status());
+      }
+    }
+  }
+
+  private RepositoryWriter roomy() {
+    return new RepositoryWriter(root, new ByteSize(100_000), new Random(2));
   }
 
   @ParameterizedTest
