@@ -45,7 +45,7 @@ final class GrpcInferRun implements ResultHandler {
 
   private final InferenceParts parts;
   private final Receiver receiver;
-  private final Caller caller = GrpcAccess.caller();
+  private final Caller caller;
   private final EventExecutor loop;
   private final @Nullable Function<String, @Nullable String> headers;
   private final List<OutputTensor> outputs = new ArrayList<>(2);
@@ -62,16 +62,18 @@ final class GrpcInferRun implements ResultHandler {
     void failed(StatusException error);
   }
 
-  private GrpcInferRun(InferenceParts parts, Receiver receiver) {
+  private GrpcInferRun(InferenceParts parts, Caller caller, Receiver receiver) {
     this.parts = parts;
+    this.caller = caller;
     this.receiver = receiver;
     this.loop = parts.loops().next();
     this.headers = parts.backend().statistics().traces() ? GrpcTracing.headers() : null;
   }
 
   /** Begins; on an event loop. Every error is told to the receiver. */
-  static GrpcInferRun start(ModelInferRequest message, InferenceParts parts, Receiver receiver) {
-    GrpcInferRun run = new GrpcInferRun(parts, receiver);
+  static GrpcInferRun start(
+      ModelInferRequest message, InferenceParts parts, Caller caller, Receiver receiver) {
+    GrpcInferRun run = new GrpcInferRun(parts, caller, receiver);
     if (message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP
         && !namesRegion(parts, message)) {
       run.begin(message);
