@@ -37,16 +37,18 @@ final class ZipFolder {
    * Unpacks into an empty folder; only regular files inside it come of it.
    *
    * @param limit of all files together, unpacked
+   * @return how many files have come of it, one at least
    * @throws StatusException {@link Status#INVALID_ARGUMENT} for a file that is none, is damaged, or
    *     leads out of the folder; {@link Status#TOO_LARGE} beyond the limit
    */
-  static void unpack(Path packed, Path folder, ByteSize limit) throws IOException {
+  static int unpack(Path packed, Path folder, ByteSize limit) throws IOException {
     try (ZipFile zip = new ZipFile(packed.toFile())) {
       if (zip.size() > MAXIMUM_ENTRIES) {
         throw refused("it has " + zip.size() + " entries, at most " + MAXIMUM_ENTRIES);
       }
       List<? extends ZipEntry> entries = zip.stream().toList();
       long left = limit.bytes();
+      int files = 0;
       for (ZipEntry entry : entries) {
         Path target = target(folder, entry.getName());
         if (entry.isDirectory()) {
@@ -57,7 +59,12 @@ final class ZipFolder {
         try (InputStream stream = zip.getInputStream(entry)) {
           left -= copy(stream, entry, target, left);
         }
+        files++;
       }
+      if (files == 0) {
+        throw refused("it has no files");
+      }
+      return files;
     } catch (ZipException | EOFException e) {
       throw new StatusException(
           Status.INVALID_ARGUMENT, "the ZIP file cannot be read: " + e.getMessage(), e);
