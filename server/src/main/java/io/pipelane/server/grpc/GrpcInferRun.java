@@ -12,8 +12,10 @@ import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
@@ -99,8 +101,7 @@ final class GrpcInferRun implements ResultHandler {
       caller.check(Demand.of(Role.INFER, message.getModelName()));
       parts
           .backend()
-          .answerWith(
-              message.getModelName(), message.getModelVersion(), model -> submit(message, model));
+          .answerWith(message.getModelName(), message.getModelVersion(), new Submission(message));
     } catch (StatusException e) {
       refuse(e);
     } catch (RuntimeException | OutOfMemoryError e) {
@@ -108,9 +109,27 @@ final class GrpcInferRun implements ResultHandler {
     }
   }
 
+  /** What a version is asked. */
+  private final class Submission implements Backend.Answer {
+    private final ModelInferRequest message;
+
+    Submission(ModelInferRequest message) {
+      this.message = message;
+    }
+
+    @Override
+    public RequestAccount account(ServedModel model) {
+      return open(model);
+    }
+
+    @Override
+    public void begin(ServedModel model, RequestAccount opened) {
+      submit(message, model, opened);
+    }
+  }
+
   /** Where this throws, nothing is left of it but the receiver, who has been told nothing. */
-  private void submit(ModelInferRequest message, ServedModel model) {
-    RequestAccount opened = open(model);
+  private void submit(ModelInferRequest message, ServedModel model, RequestAccount opened) {
     account = opened;
     try {
       model.checkRequestSize(message.getSerializedSize());
@@ -118,11 +137,12 @@ final class GrpcInferRun implements ResultHandler {
           InferMessageReader.read(
               model, message, parts.transfers(), parts.allocator(), parts.backend().sharedMemory());
       call = decoded;
-      opened.decoded(decoded.request().deadlineNanos());
+      opened.decoded(
+          decoded.request().deadlineNanos(),
+          BatchRows.of(model.inputs(), decoded.request().inputs()));
       submit(decoded);
     } catch (StatusException e) {
       account = null;
-      opened.failed(e.status());
       closeCall();
       throw e;
     }
@@ -149,7 +169,7 @@ final class GrpcInferRun implements ResultHandler {
 
   private void submit(MessageCall decoded) {
     if (cancelled) {
-      throw new StatusException(Status.CANCELLED, "the caller has gone");
+      throw callerHasGone();
     }
     InferenceService.Ticket submitted =
         parts.backend().service().submit(caller.classed(decoded.request()), this);
@@ -157,6 +177,10 @@ final class GrpcInferRun implements ResultHandler {
     if (cancelled) {
       submitted.cancel();
     }
+  }
+
+  private static StatusException callerHasGone() {
+    return new StatusException(Status.CANCELLED, "the caller has gone");
   }
 
   /** Before anything was submitted. */
@@ -225,7 +249,7 @@ final class GrpcInferRun implements ResultHandler {
   }
 
   private void finish(@Nullable StatusException error) {
-    StatusException outcome = error;
+    StatusException outcome = error == null && cancelled ? callerHasGone() : error;
     try {
       if (outcome == null && call != null && account != null) {
         ModelInferResponse message = InferMessageWriter.write(call, outputs);
