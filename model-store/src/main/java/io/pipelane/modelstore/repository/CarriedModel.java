@@ -15,25 +15,25 @@ import java.util.Map;
  * models, where a scan passes over them, until this is closed. Methods block.
  */
 public final class CarriedModel implements AutoCloseable {
-  private final Path folder;
+  private final Draft draft;
 
-  private CarriedModel(Path folder) {
-    this.folder = folder;
+  private CarriedModel(Draft draft) {
+    this.draft = draft;
   }
 
   /**
    * Writes a model's files.
    *
-   * @param folder a new folder, which goes when this is closed
+   * @param draft a new one, which is closed with this, or if this fails
    * @param files by their paths in the model's folder, like {@code 1/model.onnx}
    * @throws StatusException {@link Status#INVALID_ARGUMENT} for a path that leads elsewhere, {@link
    *     Status#UNAVAILABLE} when nothing can be written; nothing is left then
    */
-  static CarriedModel write(Path folder, String model, Map<String, byte[]> files) {
-    CarriedModel carried = new CarriedModel(folder);
+  static CarriedModel write(Draft draft, String model, Map<String, byte[]> files) {
+    CarriedModel carried = new CarriedModel(draft);
     boolean written = false;
     try {
-      Path root = Files.createDirectories(folder.resolve(model));
+      Path root = Files.createDirectories(draft.content().resolve(model));
       for (Map.Entry<String, byte[]> file : files.entrySet()) {
         Path target = target(root, file.getKey());
         Files.createDirectories(target.getParent());
@@ -73,12 +73,12 @@ public final class CarriedModel implements AutoCloseable {
 
   /** The repository that has this model alone. */
   public Repository repository() {
-    return new Repository(folder);
+    return new Repository(draft.content());
   }
 
   /** Deletes the files. */
   @Override
   public void close() {
-    RepositoryWriter.deleteQuietly(folder);
+    draft.close();
   }
 }

@@ -6,7 +6,6 @@ import io.pipelane.modelstore.ModelVersion;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
@@ -22,8 +21,7 @@ public final class IncomingVersion implements AutoCloseable {
   private final RepositoryWriter writer;
   private final ModelVersion version;
   private final Form form;
-  private final Path draft;
-  private final Path content;
+  private final Draft draft;
   private final FileChannel file;
   private final MessageDigest digest = sha256();
   private long bytes;
@@ -44,14 +42,17 @@ public final class IncomingVersion implements AutoCloseable {
    */
   public record Stored(ModelVersion version, long bytes, String sha256) {}
 
-  IncomingVersion(RepositoryWriter writer, ModelVersion version, Form form, Path draft)
+  IncomingVersion(RepositoryWriter writer, ModelVersion version, Form form, Draft draft)
       throws IOException {
     this.writer = writer;
     this.version = version;
     this.form = form;
     this.draft = draft;
-    this.content = Files.createDirectory(draft.resolve("content"));
-    Path target = form == Form.ZIP ? draft.resolve(PACKED_FILE) : content.resolve(MODEL_FILE);
+    Path target =
+        switch (form) {
+          case MODEL -> draft.content().resolve(MODEL_FILE);
+          case ZIP -> draft.beside(PACKED_FILE);
+        };
     this.file = FileChannel.open(target, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
   }
 
@@ -82,7 +83,8 @@ public final class IncomingVersion implements AutoCloseable {
    *
    * @param expected the SHA-256 of what was sent, as the sender knows it
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has come, when it
-   *     cannot be unpacked, or when the version has come there meanwhile
+   *     cannot be unpacked, or when the version has come there meanwhile; {@link
+   *     Status#UNAVAILABLE} when somebody has deleted some of it
    */
   public Stored finish(Optional<byte[]> expected) throws IOException {
     byte[] found = digest.digest();
@@ -95,19 +97,13 @@ public final class IncomingVersion implements AutoCloseable {
     }
     file.force(true);
     file.close();
-    if (form == Form.ZIP) {
-      ZipFolder.unpack(draft.resolve(PACKED_FILE), content, writer.limit());
-    }
-    flush(content);
-    writer.publish(content, version);
+    int files =
+        switch (form) {
+          case MODEL -> 1;
+          case ZIP -> ZipFolder.unpack(draft.beside(PACKED_FILE), draft.content(), writer.limit());
+        };
+    writer.publish(draft.content(), version, files);
     return new Stored(version, bytes, text);
-  }
-
-  /** Has a folder's entries reach the disk. */
-  static void flush(Path folder) throws IOException {
-    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
-      channel.force(true);
-    }
   }
 
   private static MessageDigest sha256() {
@@ -126,6 +122,6 @@ public final class IncomingVersion implements AutoCloseable {
     } catch (IOException e) {
       // The draft goes anyway.
     }
-    RepositoryWriter.deleteQuietly(draft);
+    draft.close();
   }
 }

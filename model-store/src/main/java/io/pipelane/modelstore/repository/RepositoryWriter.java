@@ -8,12 +8,12 @@ import io.pipelane.modelstore.ModelVersion;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
-import java.nio.file.DirectoryStream;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.Comparator;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.random.RandomGenerator;
@@ -25,33 +25,51 @@ import java.util.stream.Stream;
  * Methods block; safe for any thread.
  */
 public final class RepositoryWriter {
-  private static final String DRAFT = ".draft-";
   private static final System.Logger LOG = System.getLogger(RepositoryWriter.class.getName());
 
   private final Path root;
   private final ByteSize limit;
   private final RandomGenerator names;
+  private final FolderFlush flush;
+
+  /** Has a folder's entries reach the disk. */
+  @FunctionalInterface
+  interface FolderFlush {
+    void flush(Path folder) throws IOException;
+  }
 
   /**
-   * Takes charge of a repository folder, and clears away what an earlier process left unfinished.
+   * Takes charge of a repository folder, and clears away what processes that have ended left
+   * unfinished; others may share it.
    *
    * @param limit the largest version, packed or not
    * @param names makes names of drafts
    * @throws StatusException {@link Status#UNAVAILABLE} when the folder cannot be written to
    */
   public RepositoryWriter(Path root, ByteSize limit, RandomGenerator names) {
+    this(root, limit, names, RepositoryWriter::flushToDisk);
+  }
+
+  RepositoryWriter(Path root, ByteSize limit, RandomGenerator names, FolderFlush flush) {
     this.root = root.toAbsolutePath();
     this.limit = limit;
     this.names = names;
+    this.flush = flush;
     if (!Files.isWritable(this.root)) {
       throw new StatusException(
           Status.UNAVAILABLE,
           "repository.upload is true, but " + this.root + " cannot be written to");
     }
-    try (DirectoryStream<Path> drafts = Files.newDirectoryStream(this.root, DRAFT + "*")) {
-      drafts.forEach(RepositoryWriter::deleteQuietly);
+    try {
+      Draft.sweep(this.root);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void flushToDisk(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+      channel.force(true);
     }
   }
 
@@ -71,13 +89,26 @@ public final class RepositoryWriter {
     if (Files.exists(target)) {
       throw exists(version);
     }
-    Path draft = root.resolve(newName());
+    Draft draft = draft();
     try {
-      return new IncomingVersion(this, version, form, Files.createDirectory(draft));
+      return new IncomingVersion(this, version, form, draft);
     } catch (IOException e) {
-      throw new StatusException(
-          Status.UNAVAILABLE, "the repository cannot be written to: " + e.getMessage(), e);
+      draft.close();
+      throw unwritable(e);
     }
+  }
+
+  private Draft draft() {
+    try {
+      return Draft.create(root, names);
+    } catch (IOException e) {
+      throw unwritable(e);
+    }
+  }
+
+  private static StatusException unwritable(IOException cause) {
+    return new StatusException(
+        Status.UNAVAILABLE, "the repository cannot be written to: " + cause.getMessage(), cause);
   }
 
   /**
@@ -96,11 +127,7 @@ public final class RepositoryWriter {
           "the files of %s have %d bytes, more than repository.upload-limit, %s"
               .formatted(model, bytes, limit));
     }
-    return CarriedModel.write(root.resolve(newName()), model, files);
-  }
-
-  private String newName() {
-    return DRAFT + HexFormat.of().toHexDigits(names.nextLong());
+    return CarriedModel.write(draft(), model, files);
   }
 
   private Path target(ModelVersion version) {
@@ -120,17 +147,49 @@ public final class RepositoryWriter {
     return root.resolve(version.model());
   }
 
-  /** Makes a finished folder a version. */
-  void publish(Path folder, ModelVersion version) throws IOException {
+  /**
+   * Makes a finished folder a version, which lasts once this returns.
+   *
+   * @param files that are in it, whose bytes are on disk
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when the version has come there
+   *     meanwhile, {@link Status#UNAVAILABLE} when some of the files are gone
+   */
+  void publish(Path folder, ModelVersion version, int files) throws IOException {
     Path target = target(version);
+    flushWhole(folder, version, files);
     Files.createDirectories(folder(version));
     if (Files.exists(target)) {
       throw exists(version);
     }
     // A folder that has come there meanwhile and is not empty makes this fail.
     Files.move(folder, target, StandardCopyOption.ATOMIC_MOVE);
-    IncomingVersion.flush(folder(version));
+    flush.flush(folder(version));
+    flush.flush(root); // The model's folder may be new, be it another's who has not flushed it.
     LOG.log(Level.INFO, "{0} has been uploaded", version);
+  }
+
+  /** Flushes a folder and all in it, the deepest first. */
+  private void flushWhole(Path folder, ModelVersion version, int files) throws IOException {
+    List<Path> deepestFirst;
+    try (Stream<Path> paths = Files.walk(folder)) {
+      deepestFirst = paths.sorted(Comparator.reverseOrder()).toList();
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+    int found = 0;
+    for (Path path : deepestFirst) {
+      if (Files.isDirectory(path)) {
+        flush.flush(path);
+      } else {
+        found++;
+      }
+    }
+    if (found != files) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "of the %d files of %s somebody has left %d; send it again"
+              .formatted(files, version, found));
+    }
   }
 
   /**
@@ -140,13 +199,13 @@ public final class RepositoryWriter {
    */
   public void delete(ModelVersion version) {
     Path target = target(version);
-    Path leaving = root.resolve(newName());
     if (!Files.isDirectory(target)) {
       throw new StatusException(Status.NOT_FOUND, "the repository has no " + version);
     }
     try {
-      Files.move(target, leaving, StandardCopyOption.ATOMIC_MOVE);
-      deleteQuietly(leaving);
+      try (Draft leaving = Draft.create(root, names)) {
+        Files.move(target, leaving.beside("leaving"), StandardCopyOption.ATOMIC_MOVE);
+      }
       deleteIfEmpty(folder(version));
     } catch (IOException e) {
       throw new StatusException(
@@ -162,18 +221,6 @@ public final class RepositoryWriter {
       }
     }
     Files.delete(folder);
-  }
-
-  /** Deletes a folder with all that is in it; links are not followed. */
-  static void deleteQuietly(Path folder) {
-    try (Stream<Path> paths = Files.walk(folder)) {
-      List<Path> deepestFirst = paths.sorted(Comparator.reverseOrder()).toList();
-      for (Path path : deepestFirst) {
-        Files.deleteIfExists(path);
-      }
-    } catch (IOException | UncheckedIOException e) {
-      LOG.log(Level.WARNING, "{0} is left behind: {1}", folder, e.getMessage());
-    }
   }
 
   private static StatusException exists(ModelVersion version) {

@@ -3,16 +3,19 @@ package io.pipelane.modelstore.repository;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
@@ -22,44 +25,61 @@ final class ZipFolder {
   private static final int MAXIMUM_ENTRIES = 1_000;
   private static final int PIECE = 64 << 10;
 
+  /** What file systems take as the name of one file, in bytes of UTF-8. */
+  private static final int LONGEST_NAME = 255;
+
+  /** An entry's name with its folders, in bytes of UTF-8. */
+  private static final int LONGEST_PATH = 1_024;
+
   private ZipFolder() {}
 
   /**
    * Unpacks into an empty folder; only regular files inside it come of it.
    *
    * @param limit of all files together, unpacked
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a file that is none, or leads out
-   *     of the folder; {@link Status#TOO_LARGE} beyond the limit
+   * @return how many files have come of it, one at least
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a file that is none, is damaged, or
+   *     leads out of the folder; {@link Status#TOO_LARGE} beyond the limit
    */
-  static void unpack(Path packed, Path folder, ByteSize limit) throws IOException {
+  static int unpack(Path packed, Path folder, ByteSize limit) throws IOException {
     try (ZipFile zip = new ZipFile(packed.toFile())) {
       if (zip.size() > MAXIMUM_ENTRIES) {
         throw refused("it has " + zip.size() + " entries, at most " + MAXIMUM_ENTRIES);
       }
       List<? extends ZipEntry> entries = zip.stream().toList();
       long left = limit.bytes();
+      int files = 0;
       for (ZipEntry entry : entries) {
         Path target = target(folder, entry.getName());
         if (entry.isDirectory()) {
-          Files.createDirectories(target);
+          createFolder(folder, target);
           continue;
         }
-        createParent(target);
+        createFolder(folder, target.resolve("..").normalize());
         try (InputStream stream = zip.getInputStream(entry)) {
-          left -= copy(stream, target, left);
+          left -= copy(stream, entry, target, left);
         }
+        files++;
       }
-    } catch (ZipException e) {
+      if (files == 0) {
+        throw refused("it has no files");
+      }
+      return files;
+    } catch (ZipException | EOFException e) {
       throw new StatusException(
           Status.INVALID_ARGUMENT, "the ZIP file cannot be read: " + e.getMessage(), e);
     }
   }
 
-  private static void createParent(Path file) throws IOException {
-    Path parent = file.getParent();
-    if (parent != null) {
-      Files.createDirectories(parent);
+  private static void createFolder(Path root, Path folder) throws IOException {
+    Path above = root;
+    for (Path part : root.relativize(folder)) {
+      above = above.resolve(part);
+      if (Files.isRegularFile(above)) {
+        throw refused("its entry \"" + root.relativize(above) + "\" is a file and a folder");
+      }
     }
+    Files.createDirectories(folder);
   }
 
   private static Path target(Path folder, String name) {
@@ -72,11 +92,36 @@ final class ZipFolder {
     if (name.indexOf('\\') >= 0 || !target.startsWith(folder) || target.equals(folder)) {
       throw refused("its entry \"" + name + "\" does not lie inside its folder");
     }
+    requireLengths(name, folder.relativize(target));
     return target;
   }
 
-  /** The bytes that were copied; what an entry says of its own size is not believed. */
-  private static long copy(InputStream stream, Path target, long limit) throws IOException {
+  private static void requireLengths(String name, Path inside) {
+    boolean tooLong = length(name) > LONGEST_PATH;
+    for (Path part : inside) {
+      tooLong |= length(part.toString()) > LONGEST_NAME;
+    }
+    if (tooLong) {
+      throw refused(
+          "the name of one of its entries has more than %d bytes, or more than %d between slashes"
+              .formatted(LONGEST_PATH, LONGEST_NAME));
+    }
+  }
+
+  private static int length(String name) {
+    return name.getBytes(StandardCharsets.UTF_8).length;
+  }
+
+  /**
+   * Writes one entry, as far as its bytes are those that the file says: {@link ZipFile} looks at
+   * neither their number nor their checksum.
+   *
+   * @param limit of its bytes; what an entry says of its own size is not believed
+   * @return the bytes that were copied
+   */
+  private static long copy(InputStream stream, ZipEntry entry, Path target, long limit)
+      throws IOException {
+    CRC32 checksum = new CRC32();
     byte[] piece = new byte[PIECE];
     long copied = 0;
     try (FileChannel file =
@@ -87,6 +132,7 @@ final class ZipFolder {
           throw new StatusException(
               Status.TOO_LARGE, "the ZIP file unpacks to more than repository.upload-limit");
         }
+        checksum.update(piece, 0, bytes);
         ByteBuffer buffer = ByteBuffer.wrap(piece, 0, bytes);
         while (buffer.hasRemaining()) {
           file.write(buffer);
@@ -95,6 +141,12 @@ final class ZipFolder {
       file.force(true);
     } catch (FileAlreadyExistsException e) {
       throw refused("two of its entries are named " + target.getFileName());
+    }
+    if (copied != entry.getSize() || checksum.getValue() != entry.getCrc()) {
+      throw refused(
+          "its entry \"%s\" is damaged: %d bytes with the CRC-32 %08x came of %d with %08x"
+              .formatted(
+                  entry.getName(), copied, checksum.getValue(), entry.getSize(), entry.getCrc()));
     }
     return copied;
   }

@@ -12,12 +12,16 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.modelstore.repository.IncomingVersion.Stored;
+import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.Writer;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -25,15 +29,18 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Timeout(60)
 class RepositoryWriterTest {
   private static final ModelVersion VERSION = new ModelVersion("a model", 3);
   private static final byte[] CONTENT = "not really ONNX".getBytes(StandardCharsets.UTF_8);
@@ -169,6 +176,66 @@ class RepositoryWriterTest {
     assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, CONTENT));
   }
 
+  /** The offset of an entry's data in a file that has it alone, or as the first. */
+  private static int dataOf(byte[] zip) {
+    ByteBuffer header = ByteBuffer.wrap(zip).order(ByteOrder.LITTLE_ENDIAN);
+    return 30 + header.getShort(26) + header.getShort(28);
+  }
+
+  /** A file whose only entry is not packed. */
+  private static byte[] stored(byte[] content) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
+      CRC32 checksum = new CRC32();
+      checksum.update(content);
+      ZipEntry entry = new ZipEntry("model.onnx");
+      entry.setMethod(ZipEntry.STORED);
+      entry.setSize(content.length);
+      entry.setCrc(checksum.getValue());
+      zip.putNextEntry(entry);
+      zip.write(content);
+    }
+    return bytes.toByteArray();
+  }
+
+  @Test
+  void zip_withADamagedByte_isRefused() throws IOException {
+    byte[] zip = stored(CONTENT);
+    zip[dataOf(zip)] ^= 1;
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip));
+  }
+
+  @Test
+  void zip_whosePackedBytesEndEarly_isRefused() throws IOException {
+    byte[] zip = zip(Map.of("model.onnx", CONTENT));
+    zip[dataOf(zip)] &= ~1; // The only block is no longer the last.
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a/b", "a/b/c", "a/b/c/"})
+  void zip_withAFileThatIsAFolderToo_isRefused(String below) throws IOException {
+    Map<String, byte[]> files = new TreeMap<>(Map.of("a", CONTENT, below, new byte[0]));
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip(files)));
+  }
+
+  @Test
+  void zip_withNamesThatAreTooLong_isRefused() throws IOException {
+    for (String name : List.of("n".repeat(256), "ä".repeat(128), "n/".repeat(600) + "n")) {
+      byte[] zip = zip(Map.of(name, CONTENT));
+      try (IncomingVersion incoming = roomy().receive(VERSION, Form.ZIP)) {
+        incoming.write(ByteBuffer.wrap(zip));
+        StatusException error =
+            assertThrows(StatusException.class, () -> incoming.finish(Optional.empty()));
+        assertEquals(Status.INVALID_ARGUMENT, error.status());
+      }
+    }
+  }
+
+  private RepositoryWriter roomy() {
+    return new RepositoryWriter(root, new ByteSize(100_000), new Random(2));
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"..", ".hidden", "a/b", ""})
   void names_thatAreNone_areRefused(String name) {
@@ -193,5 +260,76 @@ class RepositoryWriterTest {
     Files.createDirectories(root.resolve(".draft-0123/content"));
     newWriter(root);
     assertEquals(List.of(), entries());
+  }
+
+  @Test
+  void zip_withoutFiles_isRefused() throws IOException {
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip(Map.of("a/", new byte[0]))));
+  }
+
+  @Test
+  void everyFolder_isOnDiskBeforeTheVersionIsThere() throws IOException {
+    List<String> flushed = new ArrayList<>();
+    Path target = root.resolve("a model/3");
+    RepositoryWriter recording =
+        new RepositoryWriter(
+            root,
+            new ByteSize(1000),
+            new Random(3),
+            folder -> flushed.add(folder.getFileName() + " " + Files.exists(target)));
+    try (IncomingVersion incoming = recording.receive(VERSION, Form.ZIP)) {
+      incoming.write(ByteBuffer.wrap(zip(Map.of("x/y/w", CONTENT))));
+      incoming.finish(Optional.empty());
+    }
+    assertEquals(
+        List.of("y false", "x false", "content false", "a model true", "repository true"), flushed);
+  }
+
+  @Test
+  void folderThatSomebodyHasEmptied_isNoVersion() throws IOException {
+    try (IncomingVersion incoming = writer().receive(VERSION, Form.MODEL)) {
+      incoming.write(ByteBuffer.wrap(CONTENT));
+      try (Stream<Path> paths = Files.walk(entries().getFirst())) {
+        for (Path path : paths.filter(Files::isRegularFile).toList()) {
+          Files.delete(path);
+        }
+      }
+      StatusException error =
+          assertThrows(StatusException.class, () -> incoming.finish(Optional.empty()));
+      assertEquals(Status.UNAVAILABLE, error.status());
+    }
+    assertEquals(List.of(), entries());
+  }
+
+  @Test
+  void draftsOfThisProcess_areLeftAloneByItsOtherWriters() throws IOException {
+    try (IncomingVersion incoming = writer().receive(VERSION, Form.MODEL)) {
+      incoming.write(ByteBuffer.wrap(CONTENT));
+      newWriter(root);
+      incoming.finish(Optional.empty());
+    }
+    assertArrayEquals(CONTENT, Files.readAllBytes(root.resolve("a model/3/model.onnx")));
+  }
+
+  @Test
+  void draftsOfAnotherProcess_areLeftAloneWhileItLives() throws Exception {
+    Process other = DraftHolder.start(root);
+    try (BufferedReader said = other.inputReader();
+        Writer orders = other.outputWriter()) {
+      assertEquals(DraftHolder.READY, said.readLine());
+      assertEquals(2, entries().size(), "an upload and a model that was carried");
+      newWriter(root);
+      assertEquals(2, entries().size());
+      orders.write("finish\n");
+      orders.flush();
+      assertEquals(DraftHolder.PUBLISHED, said.readLine());
+      assertTrue(Files.exists(root.resolve("uploaded/1/model.onnx")));
+      assertEquals(2, entries().size(), "the version and the model that was carried");
+    } finally {
+      other.destroyForcibly();
+      other.waitFor();
+    }
+    newWriter(root);
+    assertEquals(List.of(root.resolve("uploaded")), entries());
   }
 }

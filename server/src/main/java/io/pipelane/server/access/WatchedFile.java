@@ -6,12 +6,14 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a file says, read again when it changes. One that has become wrong, or is missing for a
- * moment, changes nothing. The value may be read by any thread.
+ * moment, changes nothing, and is tried again until it is right: what keeps it from being read may
+ * go without its time changing. The value may be read by any thread.
  */
 final class WatchedFile<T> implements Watched<T> {
   private static final System.Logger LOG = System.getLogger(WatchedFile.class.getName());
@@ -20,7 +22,8 @@ final class WatchedFile<T> implements Watched<T> {
   private final Path file;
   private final UnaryOperator<@Nullable T> reader;
   private volatile @Nullable T value;
-  private @Nullable FileTime seen;
+  private @Nullable FileTime seen; // guarded by this, as the next
+  private @Nullable FileTime warnedOf;
 
   /**
    * Reads nothing yet.
@@ -42,27 +45,43 @@ final class WatchedFile<T> implements Watched<T> {
 
   @Override
   public synchronized void look() {
-    FileTime modified;
-    try {
-      modified = Files.getLastModifiedTime(file);
-    } catch (IOException e) {
-      return;
-    }
-    if (!modified.equals(seen)) {
-      seen = modified;
+    FileTime modified = modified();
+    if (modified != null && !modified.equals(seen)) {
       value = reader.apply(value);
+      seen = modified;
+      warnedOf = null;
       LOG.log(Level.INFO, "{0} are in force as {1} has them", what, file);
     }
   }
 
+  private @Nullable FileTime modified() {
+    try {
+      return Files.getLastModifiedTime(file);
+    } catch (IOException e) {
+      return null;
+    }
+  }
+
   @Override
-  public void lookAgain() {
+  public synchronized void lookAgain() {
     try {
       look();
     } catch (StatusException e) {
-      LOG.log(Level.WARNING, "{0} stay as they were: {1}", what, e.getMessage());
+      if (isNews()) {
+        LOG.log(Level.WARNING, "{0} stay as they were: {1}", what, e.getMessage());
+      }
     } catch (RuntimeException e) {
-      LOG.log(Level.ERROR, what + " stay as they were, for a fault", e);
+      if (isNews()) {
+        LOG.log(Level.ERROR, what + " stay as they were, for a fault", e);
+      }
     }
+  }
+
+  /** Whether the file, which cannot be used, has changed since that was last said. */
+  private boolean isNews() {
+    FileTime modified = modified();
+    boolean isNews = !Objects.equals(modified, warnedOf);
+    warnedOf = modified;
+    return isNews;
   }
 }

@@ -12,6 +12,7 @@ import io.pipelane.server.ensemble.EnsemblePlan.Member;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.protocol.TensorShapes;
+import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceRequest;
@@ -81,7 +82,10 @@ final class EnsembleRun implements InferenceService.Ticket {
     StepEnd end = new StepEnd(member);
     InferenceService.Ticket next;
     try {
-      next = models.submit(stepRequest(member), end);
+      InferenceRequest step = stepRequest(member);
+      end.account.decoded(
+          OptionalLong.empty(), BatchRows.of(member.model().inputs(), step.inputs()));
+      next = models.submit(step, end);
     } catch (StatusException e) {
       end.account.failed(e.status());
       throw named(e);
@@ -215,7 +219,6 @@ final class EnsembleRun implements InferenceService.Ticket {
     StepEnd(Member member) {
       this.member = member;
       this.account = statistics.begin(member.model().version());
-      account.decoded(OptionalLong.empty());
     }
 
     @Override

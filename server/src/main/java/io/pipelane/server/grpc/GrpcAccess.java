@@ -16,14 +16,18 @@ import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Lets calls in by their key: its roles and limits before the call begins. Which models a key is
- * for is looked at by the calls themselves, as only their messages name one.
+ * for is looked at by the calls themselves, as only their messages name one; a call of many
+ * messages, which may outlive its key, asks for each anew who makes it.
  */
 final class GrpcAccess implements ServerInterceptor {
   private static final Context.Key<Caller> CALLER =
       Context.keyWithDefault("caller", Caller.ANYBODY);
+  private static final Context.Key<Supplier<Caller>> IDENTIFICATION =
+      Context.keyWithDefault("identification", () -> Caller.ANYBODY);
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
   private static final Metadata.Key<String> API_KEY =
@@ -38,6 +42,14 @@ final class GrpcAccess implements ServerInterceptor {
   /** Who makes the call whose method is running. */
   static Caller caller() {
     return Objects.requireNonNull(CALLER.get());
+  }
+
+  /**
+   * Says who makes the call of many messages whose method is running, by the keys as they are when
+   * it is asked; it throws {@link Status#UNAUTHENTICATED} once the call's key holds no longer.
+   */
+  static Supplier<Caller> identification() {
+    return Objects.requireNonNull(IDENTIFICATION.get());
   }
 
   /** What a call needs, whatever model it is about. */
@@ -63,10 +75,12 @@ final class GrpcAccess implements ServerInterceptor {
     if (demand.isPublic()) {
       return next.startCall(call, headers);
     }
+    String authorization = headers.get(AUTHORIZATION);
+    String apiKey = headers.get(API_KEY);
     Caller caller;
     try {
       checkPort(demand);
-      caller = access.identify(headers.get(AUTHORIZATION), headers.get(API_KEY));
+      caller = access.identify(authorization, apiKey);
       caller.check(demand);
       caller.begin();
     } catch (StatusException e) {
@@ -75,6 +89,9 @@ final class GrpcAccess implements ServerInterceptor {
     }
     try {
       Context context = Context.current().withValue(CALLER, caller);
+      if (!call.getMethodDescriptor().getType().clientSendsOneMessage()) {
+        context = context.withValue(IDENTIFICATION, () -> access.identify(authorization, apiKey));
+      }
       return new Ending<>(Contexts.interceptCall(context, call, headers, next), caller);
     } catch (RuntimeException | Error e) {
       caller.end();

@@ -12,8 +12,10 @@ import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
@@ -45,7 +47,7 @@ final class GrpcInferRun implements ResultHandler {
 
   private final InferenceParts parts;
   private final Receiver receiver;
-  private final Caller caller = GrpcAccess.caller();
+  private final Caller caller;
   private final EventExecutor loop;
   private final @Nullable Function<String, @Nullable String> headers;
   private final List<OutputTensor> outputs = new ArrayList<>(2);
@@ -62,16 +64,18 @@ final class GrpcInferRun implements ResultHandler {
     void failed(StatusException error);
   }
 
-  private GrpcInferRun(InferenceParts parts, Receiver receiver) {
+  private GrpcInferRun(InferenceParts parts, Caller caller, Receiver receiver) {
     this.parts = parts;
+    this.caller = caller;
     this.receiver = receiver;
     this.loop = parts.loops().next();
     this.headers = parts.backend().statistics().traces() ? GrpcTracing.headers() : null;
   }
 
   /** Begins; on an event loop. Every error is told to the receiver. */
-  static GrpcInferRun start(ModelInferRequest message, InferenceParts parts, Receiver receiver) {
-    GrpcInferRun run = new GrpcInferRun(parts, receiver);
+  static GrpcInferRun start(
+      ModelInferRequest message, InferenceParts parts, Caller caller, Receiver receiver) {
+    GrpcInferRun run = new GrpcInferRun(parts, caller, receiver);
     if (message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP
         && !namesRegion(parts, message)) {
       run.begin(message);
@@ -97,8 +101,7 @@ final class GrpcInferRun implements ResultHandler {
       caller.check(Demand.of(Role.INFER, message.getModelName()));
       parts
           .backend()
-          .answerWith(
-              message.getModelName(), message.getModelVersion(), model -> submit(message, model));
+          .answerWith(message.getModelName(), message.getModelVersion(), new Submission(message));
     } catch (StatusException e) {
       refuse(e);
     } catch (RuntimeException | OutOfMemoryError e) {
@@ -106,9 +109,27 @@ final class GrpcInferRun implements ResultHandler {
     }
   }
 
+  /** What a version is asked. */
+  private final class Submission implements Backend.Answer {
+    private final ModelInferRequest message;
+
+    Submission(ModelInferRequest message) {
+      this.message = message;
+    }
+
+    @Override
+    public RequestAccount account(ServedModel model) {
+      return open(model);
+    }
+
+    @Override
+    public void begin(ServedModel model, RequestAccount opened) {
+      submit(message, model, opened);
+    }
+  }
+
   /** Where this throws, nothing is left of it but the receiver, who has been told nothing. */
-  private void submit(ModelInferRequest message, ServedModel model) {
-    RequestAccount opened = open(model);
+  private void submit(ModelInferRequest message, ServedModel model, RequestAccount opened) {
     account = opened;
     try {
       model.checkRequestSize(message.getSerializedSize());
@@ -116,11 +137,12 @@ final class GrpcInferRun implements ResultHandler {
           InferMessageReader.read(
               model, message, parts.transfers(), parts.allocator(), parts.backend().sharedMemory());
       call = decoded;
-      opened.decoded(decoded.request().deadlineNanos());
+      opened.decoded(
+          decoded.request().deadlineNanos(),
+          BatchRows.of(model.inputs(), decoded.request().inputs()));
       submit(decoded);
     } catch (StatusException e) {
       account = null;
-      opened.failed(e.status());
       closeCall();
       throw e;
     }
@@ -147,7 +169,7 @@ final class GrpcInferRun implements ResultHandler {
 
   private void submit(MessageCall decoded) {
     if (cancelled) {
-      throw new StatusException(Status.CANCELLED, "the caller has gone");
+      throw callerHasGone();
     }
     InferenceService.Ticket submitted =
         parts.backend().service().submit(caller.classed(decoded.request()), this);
@@ -155,6 +177,10 @@ final class GrpcInferRun implements ResultHandler {
     if (cancelled) {
       submitted.cancel();
     }
+  }
+
+  private static StatusException callerHasGone() {
+    return new StatusException(Status.CANCELLED, "the caller has gone");
   }
 
   /** Before anything was submitted. */
@@ -223,7 +249,7 @@ final class GrpcInferRun implements ResultHandler {
   }
 
   private void finish(@Nullable StatusException error) {
-    StatusException outcome = error;
+    StatusException outcome = error == null && cancelled ? callerHasGone() : error;
     try {
       if (outcome == null && call != null && account != null) {
         ModelInferResponse message = InferMessageWriter.write(call, outputs);

@@ -58,7 +58,7 @@ final class InferCallHandler implements ServerCallHandler<ModelInferRequest, Mod
       } else if (!refused) {
         ModelInferRequest received = message;
         message = null;
-        run = GrpcInferRun.start(received, parts, this);
+        run = GrpcInferRun.start(received, parts, GrpcAccess.caller(), this);
       }
     }
 

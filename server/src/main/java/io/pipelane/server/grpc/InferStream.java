@@ -13,11 +13,12 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One ModelStreamInfer: requests run side by side and are answered in their order; one that fails
- * is answered with its error and ends nothing.
+ * is answered with its error and ends nothing. A key that holds no longer ends the stream.
  */
 final class InferStream implements StreamObserver<ModelInferRequest> {
   /*
@@ -34,7 +35,7 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
   private final ServerCallStreamObserver<ModelStreamInferResponse> answers;
   private final Deque<Slot> slots = new ArrayDeque<>();
   private final Set<GrpcInferRun> runs = new HashSet<>();
-  private final Caller caller = GrpcAccess.caller();
+  private final Supplier<Caller> callers = GrpcAccess.identification();
   private int owedRequests;
   private boolean counts;
   private boolean halfClosed;
@@ -70,17 +71,27 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
 
   @Override
   public void onNext(ModelInferRequest message) {
+    Caller caller;
+    try {
+      caller = callers.get();
+    } catch (StatusException e) {
+      fail(e);
+      return;
+    }
     Slot slot = new Slot();
     synchronized (this) {
+      if (ended) {
+        return;
+      }
       slots.add(slot);
     }
     try {
-      countTowardsLimits();
+      countTowardsLimits(caller);
     } catch (StatusException e) {
       slot.failed(e);
       return;
     }
-    GrpcInferRun run = GrpcInferRun.start(message, parts, slot);
+    GrpcInferRun run = GrpcInferRun.start(message, parts, caller, slot);
     synchronized (this) {
       if (!slot.done) {
         slot.run = run;
@@ -93,7 +104,7 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
   }
 
   /** The first message has been counted as the call. */
-  private synchronized void countTowardsLimits() {
+  private synchronized void countTowardsLimits(Caller caller) {
     if (counts) {
       caller.countMessage();
     }
@@ -151,6 +162,15 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
   private synchronized void cancel() {
     ended = true;
     List.copyOf(runs).forEach(GrpcInferRun::cancel);
+  }
+
+  /** Ends the stream; requests under way are not answered. */
+  private synchronized void fail(StatusException error) {
+    if (!ended) {
+      cancel();
+      answers.onError(
+          GrpcStatusMapping.status(error).asRuntimeException(GrpcStatusMapping.trailers(error)));
+    }
   }
 
   @Override

@@ -14,6 +14,7 @@ import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.statistics.BatchCounters;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.ModelCounters.Total;
 import java.util.List;
@@ -63,14 +64,13 @@ final class Messages {
   }
 
   private static ModelStatistics statistics(ModelCounters counters) {
-    long count = counters.success().count();
     ModelStatistics.Builder message =
         ModelStatistics.newBuilder()
             .setName(counters.version().model())
             .setVersion(Long.toString(counters.version().version()))
             .setLastInference(counters.lastInferenceMillis())
-            .setInferenceCount(count)
-            .setExecutionCount(count)
+            .setInferenceCount(counters.inferences())
+            .setExecutionCount(counters.executions())
             .setInferenceStats(
                 InferStatistics.newBuilder()
                     .setSuccess(duration(counters.success()))
@@ -81,13 +81,13 @@ final class Messages {
                     .setComputeOutput(duration(counters.encode()))
                     .setCacheHit(StatisticDuration.getDefaultInstance())
                     .setCacheMiss(StatisticDuration.getDefaultInstance()));
-    if (count > 0) {
+    for (BatchCounters batch : counters.batches()) {
       message.addBatchStats(
           InferBatchStatistics.newBuilder()
-              .setBatchSize(1)
-              .setComputeInput(duration(counters.decode()))
-              .setComputeInfer(duration(counters.execute()))
-              .setComputeOutput(duration(counters.encode())));
+              .setBatchSize(batch.size())
+              .setComputeInput(duration(batch.decode()))
+              .setComputeInfer(duration(batch.execute()))
+              .setComputeOutput(duration(batch.encode())));
     }
     return message.build();
   }

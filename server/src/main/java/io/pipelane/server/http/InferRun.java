@@ -9,6 +9,7 @@ import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.InferCall;
 import io.pipelane.server.protocol.InferResponseWriter;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
@@ -70,7 +71,9 @@ final class InferRun implements ResultHandler {
 
   private void submit(InferenceService service) {
     exchange.whenAbandoned(this::cancel);
-    account.decoded(call.request().deadlineNanos());
+    account.decoded(
+        call.request().deadlineNanos(),
+        BatchRows.of(call.model().inputs(), call.request().inputs()));
     try {
       ticket = service.submit(exchange.caller().classed(call.request()), this);
     } catch (RuntimeException e) {

@@ -20,7 +20,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
 /** The beginning of one inference: finds the version that answers, decodes, and has it run. */
-final class InferStart {
+final class InferStart implements Backend.Answer {
   /*
    * On the exchange's event loop, but for the decoding of what takes long, which a codec thread
    * does. Meanwhile the version may leave: the body is kept until its request is taken, and decoded
@@ -66,11 +66,11 @@ final class InferStart {
    * @throws StatusException when the request is refused at once
    */
   void begin() {
-    backend.answerWith(name, version, this::begin);
+    backend.answerWith(name, version, this);
   }
 
-  private void begin(ServedModel model) {
-    RequestAccount account = account(model);
+  @Override
+  public void begin(ServedModel model, RequestAccount account) {
     try {
       model.checkRequestSize(body.readableBytes());
       int jsonLength = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
@@ -80,7 +80,6 @@ final class InferStart {
         submit(read(model, jsonLength, exchange.latestDescription()), account);
       }
     } catch (StatusException e) {
-      account.failed(e.status());
       throw e;
     } catch (RuntimeException | OutOfMemoryError e) {
       account.failed(Status.INTERNAL);
@@ -88,7 +87,8 @@ final class InferStart {
     }
   }
 
-  private RequestAccount account(ServedModel model) {
+  @Override
+  public RequestAccount account(ServedModel model) {
     InferenceStatistics statistics = backend.statistics();
     if (!statistics.traces()) {
       return statistics.begin(model.version());
@@ -170,17 +170,16 @@ final class InferStart {
     try {
       submit(call, account);
     } catch (StatusException e) {
-      account.failed(e.status());
-      follow(model, e);
+      follow(model, account, e);
     } catch (RuntimeException | OutOfMemoryError e) {
       refuse(account, account.traced(() -> Api.internal(e)));
     }
   }
 
   /** Begins again where the version has left and another one answers for it now. */
-  private void follow(ServedModel left, StatusException refusal) {
+  private void follow(ServedModel left, RequestAccount account, StatusException refusal) {
     try {
-      begin(backend.following(name, version, left, refusal));
+      backend.answerBy(backend.following(name, version, left, account, refusal), this);
     } catch (StatusException e) {
       exchange.answer(e);
     } catch (RuntimeException | OutOfMemoryError e) {

@@ -41,7 +41,7 @@ final class InferenceMetrics {
       }
     }
     families.add(failures);
-    named("count", "Inferences", model -> model.success().count());
+    named("count", "Inferences: rows of the requests answered", ModelCounters::inferences);
     named("exec_count", "Executions, each of one batch", ModelCounters::executions);
     Gauge pending =
         new Gauge(

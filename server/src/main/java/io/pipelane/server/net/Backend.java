@@ -12,10 +12,10 @@ import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Consumer;
 
 /**
  * What every front end answers from.
@@ -44,39 +44,80 @@ public record Backend(
     return catalog.resolve(name, version.isEmpty() ? null : version);
   }
 
+  /** Has one version answer. */
+  public interface Answer {
+    /** Opens the account of a request that the version is to answer. */
+    RequestAccount account(ServedModel model);
+
+    /**
+     * Begins.
+     *
+     * @param account ended by the answer, unless this throws a StatusException
+     * @throws StatusException NOT_FOUND where the version has left
+     */
+    void begin(ServedModel model, RequestAccount account);
+  }
+
   /**
    * Has the version that answers for a name answer. One that has just left is followed by the one
    * that answers now, unless it was named.
    *
    * @param version empty lets the catalogue pick
-   * @param answer throws NOT_FOUND where the version has left; called again with the next then
+   * @param answer called again with the next version where one has left
    * @throws StatusException as {@link ModelCatalog#resolve} and the answer do
    */
-  public void answerWith(String name, String version, Consumer<ServedModel> answer) {
+  public void answerWith(String name, String version, Answer answer) {
     ServedModel model = resolve(name, version);
+    RequestAccount account = answer.account(model);
     try {
-      answer.accept(model);
+      answer.begin(model, account);
     } catch (StatusException e) {
-      answer.accept(following(name, version, model, e));
+      answerBy(following(name, version, model, account, e), answer);
     }
   }
 
   /**
-   * The version that answers now for one that has just left.
+   * Has a version answer; one that has left is not followed.
+   *
+   * @throws StatusException as the answer does
+   */
+  public void answerBy(ServedModel model, Answer answer) {
+    RequestAccount account = answer.account(model);
+    try {
+      answer.begin(model, account);
+    } catch (StatusException e) {
+      account.failed(e.status());
+      throw e;
+    }
+  }
+
+  /**
+   * The version that answers now for one that has just left, whose account is withdrawn then.
    *
    * @param version what was asked for; one that was named is not followed
    * @param left what should have answered
+   * @param account of the request there
    * @param refusal why it did not
    * @throws StatusException the refusal where nothing follows, or as {@link ModelCatalog#resolve}
    */
   public ServedModel following(
-      String name, String version, ServedModel left, StatusException refusal) {
+      String name,
+      String version,
+      ServedModel left,
+      RequestAccount account,
+      StatusException refusal) {
     boolean follows = version.isEmpty() && refusal.status() == Status.NOT_FOUND;
-    ServedModel next = follows ? resolve(name, "") : left;
-    if (next.version().equals(left.version())) {
-      throw refusal;
+    try {
+      ServedModel next = follows ? resolve(name, "") : left;
+      if (next.version().equals(left.version())) {
+        throw refusal;
+      }
+      account.withdrawn();
+      return next;
+    } catch (StatusException e) {
+      account.failed(e.status());
+      throw e;
     }
-    return next;
   }
 
   /**

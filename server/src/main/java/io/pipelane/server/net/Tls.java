@@ -19,15 +19,18 @@ import io.pipelane.config.StatusException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
  * The certificate that the front ends show, and the authorities whose clients they let in. Files
- * that change are read again for connections that come later.
+ * that change are read again for connections that come later; any one may change alone.
  */
 public final class Tls implements AutoCloseable {
   private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
@@ -41,8 +44,8 @@ public final class Tls implements AutoCloseable {
           ApplicationProtocolNames.HTTP_2,
           ApplicationProtocolNames.HTTP_1_1);
 
-  private final ScheduledExecutorService watcher =
-      Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("tls-files", true));
+  private final ScheduledExecutorService watcher;
+  private final List<WatchedFiles> watched;
   private final SslContext http;
   private final SslContext grpc;
 
@@ -56,42 +59,61 @@ public final class Tls implements AutoCloseable {
   public record Files(Path certificate, Path key, Optional<Path> clientAuthorities) {}
 
   private Tls(Files files) throws IOException, GeneralSecurityException {
-    try {
-      AdvancedTlsX509KeyManager identity = new AdvancedTlsX509KeyManager();
-      AdvancedTlsX509KeyManager.Closeable _ =
-          identity.updateIdentityCredentials(
-              files.certificate.toFile(),
-              files.key.toFile(),
-              LOOK_EVERY.toMillis(),
-              TimeUnit.MILLISECONDS,
-              watcher);
-      SslContextBuilder forHttp = SslContextBuilder.forServer(identity);
-      SslContextBuilder forGrpc = SslContextBuilder.forServer(identity);
-      if (files.clientAuthorities.isPresent()) {
-        AdvancedTlsX509TrustManager authorities =
-            AdvancedTlsX509TrustManager.newBuilder()
-                .setVerification(Verification.CERTIFICATE_ONLY_VERIFICATION)
-                .build();
-        AdvancedTlsX509TrustManager.Closeable _ =
-            authorities.updateTrustCredentials(
-                files.clientAuthorities.get().toFile(),
-                LOOK_EVERY.toMillis(),
-                TimeUnit.MILLISECONDS,
-                watcher);
-        forHttp.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
-        forGrpc.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
-      }
-      http =
-          forHttp
-              .sslProvider(SslProvider.JDK)
-              .protocols(PROTOCOLS)
-              .applicationProtocolConfig(NEGOTIATION)
+    AdvancedTlsX509KeyManager identity = new AdvancedTlsX509KeyManager();
+    SslContextBuilder forHttp = SslContextBuilder.forServer(identity);
+    SslContextBuilder forGrpc = SslContextBuilder.forServer(identity);
+    WatchedFiles own = identityOf(files, identity);
+    if (files.clientAuthorities.isPresent()) {
+      AdvancedTlsX509TrustManager authorities =
+          AdvancedTlsX509TrustManager.newBuilder()
+              .setVerification(Verification.CERTIFICATE_ONLY_VERIFICATION)
               .build();
-      grpc = GrpcSslContexts.configure(forGrpc, SslProvider.JDK).protocols(PROTOCOLS).build();
-    } catch (IOException | GeneralSecurityException | RuntimeException e) {
-      watcher.shutdownNow();
-      throw e;
+      watched = List.of(own, authoritiesOf(files.clientAuthorities.get(), authorities));
+      forHttp.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
+      forGrpc.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
+    } else {
+      watched = List.of(own);
     }
+    for (WatchedFiles each : watched) {
+      each.look();
+    }
+    http =
+        forHttp
+            .sslProvider(SslProvider.JDK)
+            .protocols(PROTOCOLS)
+            .applicationProtocolConfig(NEGOTIATION)
+            .build();
+    grpc = GrpcSslContexts.configure(forGrpc, SslProvider.JDK).protocols(PROTOCOLS).build();
+    watcher =
+        Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("tls-files", true));
+    ScheduledFuture<?> _ =
+        watcher.scheduleWithFixedDelay(
+            this::lookAgain, LOOK_EVERY.toMillis(), LOOK_EVERY.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private static WatchedFiles identityOf(Files files, AdvancedTlsX509KeyManager identity) {
+    return new WatchedFiles(
+        "the server's certificate",
+        List.of(files.certificate, files.key),
+        () -> {
+          TlsIdentity read = TlsIdentity.read(files.certificate, files.key);
+          identity.updateIdentityCredentials(
+              read.chain().toArray(X509Certificate[]::new), read.key());
+        });
+  }
+
+  private static WatchedFiles authoritiesOf(Path file, AdvancedTlsX509TrustManager authorities) {
+    return new WatchedFiles(
+        "who signs clients' certificates",
+        List.of(file),
+        () ->
+            authorities.updateTrustCredentials(
+                TlsIdentity.certificates(file).toArray(X509Certificate[]::new)));
+  }
+
+  /** Looks whether files have changed; one call at a time. */
+  synchronized void lookAgain() {
+    watched.forEach(WatchedFiles::lookAgain);
   }
 
   /**

@@ -2,6 +2,7 @@ package io.pipelane.server.protocol;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
+import io.pipelane.server.statistics.BatchCounters;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.ModelCounters.Total;
 import java.io.IOException;
@@ -29,18 +30,17 @@ public final class StatisticsAnswer {
   }
 
   private static void writeModel(JsonGenerator json, ModelCounters model) throws IOException {
-    long count = model.success().count();
     json.writeStartObject();
     json.writeStringField("name", model.version().model());
     json.writeStringField("version", Long.toString(model.version().version()));
     json.writeNumberField("last_inference", model.lastInferenceMillis());
-    json.writeNumberField("inference_count", count);
+    json.writeNumberField("inference_count", model.inferences());
     json.writeNumberField("execution_count", model.executions());
     json.writeObjectFieldStart("inference_stats");
     writeTotal(json, "success", model.success());
     writeTotal(json, "fail", model.failure());
     writeTotal(json, "queue", model.queue());
-    writeCompute(json, model);
+    writeCompute(json, model.decode(), model.execute(), model.encode());
     writeTotal(json, "cache_hit", NONE);
     writeTotal(json, "cache_miss", NONE);
     writeTotal(json, "stall", model.stall());
@@ -48,10 +48,10 @@ public final class StatisticsAnswer {
     json.writeObjectFieldStart("response_stats");
     json.writeEndObject();
     json.writeArrayFieldStart("batch_stats");
-    if (count > 0) {
+    for (BatchCounters batch : model.batches()) {
       json.writeStartObject();
-      json.writeNumberField("batch_size", 1);
-      writeCompute(json, model);
+      json.writeNumberField("batch_size", batch.size());
+      writeCompute(json, batch.decode(), batch.execute(), batch.encode());
       json.writeEndObject();
     }
     json.writeEndArray();
@@ -60,10 +60,11 @@ public final class StatisticsAnswer {
     json.writeEndObject();
   }
 
-  private static void writeCompute(JsonGenerator json, ModelCounters model) throws IOException {
-    writeTotal(json, "compute_input", model.decode());
-    writeTotal(json, "compute_infer", model.execute());
-    writeTotal(json, "compute_output", model.encode());
+  private static void writeCompute(JsonGenerator json, Total input, Total infer, Total output)
+      throws IOException {
+    writeTotal(json, "compute_input", input);
+    writeTotal(json, "compute_infer", infer);
+    writeTotal(json, "compute_output", output);
   }
 
   private static void writeTotal(JsonGenerator json, String name, Total total) throws IOException {

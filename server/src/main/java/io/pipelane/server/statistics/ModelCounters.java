@@ -3,11 +3,15 @@ package io.pipelane.server.statistics;
 import io.pipelane.config.Status;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceTimings;
+import java.util.Comparator;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalDouble;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /** What became of the requests for one model version, and where their time went. */
 public final class ModelCounters {
@@ -56,6 +60,9 @@ public final class ModelCounters {
   /** A count of events and the time they took together. */
   public record Total(long count, long nanos) {}
 
+  /** More sizes than this are counted among all runs, and not by themselves. */
+  private static final int BATCH_SIZES = 256;
+
   private final ModelVersion version;
   private final LongAdder begun = new LongAdder();
   private final LongAdder succeeded = new LongAdder();
@@ -65,7 +72,9 @@ public final class ModelCounters {
   private final LongAdder queueNanos = new LongAdder();
   private final LongAdder executeNanos = new LongAdder();
   private final LongAdder encodeNanos = new LongAdder();
+  private final LongAdder inferences = new LongAdder();
   private final LongAdder executions = new LongAdder();
+  private final Map<Long, BatchCounters> batches = new ConcurrentHashMap<>();
   private final LongAdder stalls = new LongAdder();
   private final LongAdder stallNanos = new LongAdder();
   private final Map<Failure, LongAdder> failed = new EnumMap<>(Failure.class);
@@ -88,16 +97,45 @@ public final class ModelCounters {
     begun.increment();
   }
 
-  void succeeded(long nanos, long decode, InferenceTimings timings, long encode) {
+  /** A request has begun again for another version: it never was this one's. */
+  void withdrawn() {
+    begun.decrement();
+  }
+
+  /**
+   * A request has run, whatever becomes of its answer.
+   *
+   * @param rows of the request; those that run together have as many each
+   */
+  void ran(InferenceTimings timings, long rows) {
+    if (timings.place() == 0) {
+      executions.increment();
+      BatchCounters batch = batch(rows * timings.batch());
+      if (batch != null) {
+        batch.ran(timings.executeNanos());
+      }
+    }
+  }
+
+  private @Nullable BatchCounters batch(long size) {
+    BatchCounters known = batches.get(size);
+    return known != null || batches.size() >= BATCH_SIZES
+        ? known
+        : batches.computeIfAbsent(size, BatchCounters::new);
+  }
+
+  void succeeded(long nanos, long decode, InferenceTimings timings, long encode, long rows) {
     succeeded.increment();
+    inferences.add(rows);
     successNanos.add(nanos);
     decodeNanos.add(decode);
     queueNanos.add(timings.queueNanos());
     executeNanos.add(timings.executeNanos());
     encodeNanos.add(encode);
     durations.add(nanos);
-    if (timings.place() == 0) {
-      executions.increment();
+    BatchCounters batch = batch(rows * timings.batch());
+    if (batch != null) {
+      batch.answered(decode, encode);
     }
     if (timings.stallNanos() > 0) {
       stalls.increment();
@@ -133,9 +171,19 @@ public final class ModelCounters {
     return admitted == 0 ? OptionalDouble.empty() : OptionalDouble.of(met / (double) admitted);
   }
 
-  /** Runs, each of one request or of several together. */
+  /** Runs, each of one request or of several together, whether they were answered or not. */
   public long executions() {
     return executions.sum();
+  }
+
+  /** Rows of the requests answered; a request without a batch axis is one. */
+  public long inferences() {
+    return inferences.sum();
+  }
+
+  /** The runs by their batch size, ascending; those of the sizes that came first. */
+  public List<BatchCounters> batches() {
+    return batches.values().stream().sorted(Comparator.comparingLong(BatchCounters::size)).toList();
   }
 
   public ModelVersion version() {

@@ -19,6 +19,7 @@ public final class RequestAccount {
   private final @Nullable InferenceEvent event = InferenceEvent.begun();
   private final long beganNanos = System.nanoTime();
   private long decodedNanos;
+  private long rows = 1;
   private OptionalLong deadlineNanos = OptionalLong.empty();
   private @Nullable InferenceTimings timings;
   private boolean ended;
@@ -39,9 +40,28 @@ public final class RequestAccount {
     deadlineNanos = deadline;
   }
 
-  /** Its run has ended well. */
+  /**
+   * The same.
+   *
+   * @param ofBatch how many inferences it is, as {@link BatchRows} says
+   */
+  public void decoded(OptionalLong deadline, long ofBatch) {
+    decoded(deadline);
+    rows = ofBatch;
+  }
+
+  /** Its run has ended well, whatever becomes of the answer. */
   public void ran(InferenceTimings ofRun) {
     timings = ofRun;
+    counters.ran(ofRun, rows);
+  }
+
+  /** It counts nothing: the request begins again, for another version. */
+  public void withdrawn() {
+    if (!ended) {
+      ended = true;
+      counters.withdrawn();
+    }
   }
 
   /** How long the run waited for weights. */
@@ -69,7 +89,7 @@ public final class RequestAccount {
     long total = now - beganNanos;
     long decode = decodedNanos - beganNanos;
     long encode = total - decode - timings.queueNanos() - timings.executeNanos();
-    counters.succeeded(total, decode, timings, Math.max(0, encode));
+    counters.succeeded(total, decode, timings, Math.max(0, encode), rows);
     if (trace != null) {
       trace.answered(beganNanos, decodedNanos, timings, now);
     }

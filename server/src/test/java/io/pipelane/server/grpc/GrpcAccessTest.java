@@ -38,7 +38,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -225,6 +227,39 @@ class GrpcAccessTest {
       assertEquals("", errors.get(0));
       assertTrue(errors.get(1).contains("not for model \"pair\""), errors.toString());
       assertTrue(errors.get(2).contains("times a second"), errors.toString());
+    }
+  }
+
+  @Test
+  void stream_endsWithItsKey() throws Exception {
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        GrpcConversation conversation = new GrpcConversation(EchoService.inline(), access)) {
+      BlockingQueue<String> answers = new LinkedBlockingQueue<>();
+      StreamObserver<ModelInferRequest> requests =
+          GRPCInferenceServiceGrpc.newStub(conversation.channel)
+              .withInterceptors(conversation.key("infer"))
+              .modelStreamInfer(
+                  new StreamObserver<ModelStreamInferResponse>() {
+                    @Override
+                    public void onNext(ModelStreamInferResponse answer) {
+                      answers.add("answered" + answer.getErrorMessage());
+                    }
+
+                    @Override
+                    public void onError(Throwable error) {
+                      answers.add(io.grpc.Status.fromThrowable(error).getCode().name());
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                      answers.add("completed");
+                    }
+                  });
+      requests.onNext(request("echo"));
+      assertEquals("answered", answers.take());
+      Keys.replace(access, folder, Keys.entry("other", "roles: [infer]"));
+      requests.onNext(request("echo"));
+      assertEquals("UNAUTHENTICATED", answers.take());
     }
   }
 

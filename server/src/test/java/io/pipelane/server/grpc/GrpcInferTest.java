@@ -14,11 +14,15 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.stub.MetadataUtils;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.InferParameter;
 import io.pipelane.protocol.grpc.InferTensorContents;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferRequestedOutputTensor;
 import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.ModelStatistics;
+import io.pipelane.protocol.grpc.ModelStatisticsRequest;
 import io.pipelane.protocol.grpc.SystemSharedMemoryRegisterRequest;
 import io.pipelane.protocol.grpc.SystemSharedMemoryStatusRequest;
 import io.pipelane.protocol.grpc.SystemSharedMemoryUnregisterRequest;
@@ -26,10 +30,14 @@ import io.pipelane.server.http.EchoService;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.shared.RegionPart;
 import io.pipelane.server.shared.SharedMemory;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.ModelCounters.Failure;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -117,10 +125,60 @@ class GrpcInferTest {
 
   @Test
   void versionThatLeavesAsItIsAsked_isFollowedByTheNext() {
+    InferenceStatistics statistics = new InferenceStatistics();
     try (GrpcConversation moving =
-        new GrpcConversation(catalog -> Backends.of(catalog, EchoService.without(catalog, 2)))) {
+        new GrpcConversation(
+            catalog -> Backends.of(catalog, EchoService.without(catalog, 2), statistics))) {
       ModelInferResponse answer = moving.client().modelInfer(raw("echo", 1, 2, 3, 4));
       assertEquals("1", answer.getModelVersion());
+    }
+    ModelCounters left = statistics.of(new ModelVersion("echo", 2));
+    assertEquals(0, left.failure().count());
+    assertEquals(0, left.pending());
+    assertEquals(1, statistics.of(new ModelVersion("echo", 1)).success().count());
+  }
+
+  @Test
+  void callWhoseClientHasGone_countsAsCanceled() {
+    InferenceStatistics statistics = new InferenceStatistics();
+    EchoService holding = EchoService.holding();
+    try (GrpcConversation leaving =
+        new GrpcConversation(catalog -> Backends.of(catalog, holding, statistics))) {
+      Future<ModelInferResponse> answer =
+          GRPCInferenceServiceGrpc.newFutureStub(leaving.channel)
+              .modelInfer(raw("echo", 1, 2, 3, 4));
+      while (holding.pending.isEmpty()) {
+        Thread.onSpinWait();
+      }
+      answer.cancel(true);
+      while (!holding.pending.getFirst().isCancelled()) {
+        Thread.onSpinWait();
+      }
+      holding.pending.getFirst().complete(); // It was too late to stop it.
+      ModelCounters counters = statistics.of(new ModelVersion("echo", 2));
+      while (counters.pending() > 0) {
+        Thread.onSpinWait();
+      }
+      assertEquals(1, counters.failures(Failure.CANCELED));
+      assertEquals(0, counters.success().count());
+      assertEquals(1, counters.executions());
+    }
+  }
+
+  @Test
+  void statistics_countRows() {
+    InferenceStatistics statistics = new InferenceStatistics();
+    try (GrpcConversation counted =
+        new GrpcConversation(catalog -> Backends.of(catalog, EchoService.inline(), statistics))) {
+      ModelInferResponse _ = counted.client().modelInfer(raw("echo", new float[12]));
+      ModelStatistics echo =
+          counted
+              .client()
+              .modelStatistics(ModelStatisticsRequest.newBuilder().setName("echo").build())
+              .getModelStats(0);
+      assertEquals(3, echo.getInferenceCount());
+      assertEquals(1, echo.getExecutionCount());
+      assertEquals(3, echo.getBatchStats(0).getBatchSize());
     }
   }
 

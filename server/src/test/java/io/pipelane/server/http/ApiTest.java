@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.CodecThreads;
-import io.pipelane.switcher.InferenceService;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.ModelCounters;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -58,33 +61,53 @@ class ApiTest {
 
   @Test
   void versionThatLeavesAsItIsAsked_isFollowedByTheNext() {
-    FakeCatalog catalog = FakeCatalog.usual();
-    InferenceService service = EchoService.without(catalog, 2);
     byte[] named = Requests.infer("echo/versions/2", ECHO);
-    try (Conversation conversation = new Conversation(catalog, service)) {
-      Reply reply = conversation.send(Requests.infer("echo", ECHO)).onlyReply();
-      assertEquals(200, reply.status(), reply.text());
-      assertTrue(reply.text().contains("\"model_version\":\"1\""), reply.text());
-    }
+    assertFollowed(ECHO);
     FakeCatalog fresh = FakeCatalog.usual();
     try (Conversation conversation = new Conversation(fresh, EchoService.without(fresh, 2))) {
       assertEquals(404, conversation.send(named).onlyReply().status());
     }
   }
 
-  @Test
-  void versionThatLeavesWhileALargeBodyIsDecoded_isFollowedByTheNext() {
+  /** The version that answers alone counts the request. */
+  private static void assertFollowed(String body) {
     FakeCatalog catalog = FakeCatalog.usual();
-    String large = ECHO + " ".repeat(CodecThreads.LARGEST_ON_LOOP);
-    try (Conversation conversation = new Conversation(catalog, EchoService.without(catalog, 2))) {
-      Reply reply = conversation.send(Requests.infer("echo", large)).onlyReply();
+    InferenceStatistics statistics = new InferenceStatistics();
+    try (Conversation conversation =
+        new Conversation(
+            Backends.of(catalog, EchoService.without(catalog, 2), statistics), Runnable::run)) {
+      Reply reply = conversation.send(Requests.infer("echo", body)).onlyReply();
       assertEquals(200, reply.status(), reply.text());
       assertTrue(reply.text().contains("\"model_version\":\"1\""), reply.text());
     }
+    ModelCounters left = statistics.of(new ModelVersion("echo", 2));
+    assertEquals(0, left.failure().count());
+    assertEquals(0, left.pending());
+    assertEquals(1, statistics.of(new ModelVersion("echo", 1)).success().count());
+  }
+
+  @Test
+  void versionThatLeavesWhileALargeBodyIsDecoded_isFollowedByTheNext() {
+    String large = ECHO + " ".repeat(CodecThreads.LARGEST_ON_LOOP);
+    assertFollowed(large);
     FakeCatalog fresh = FakeCatalog.usual();
     try (Conversation conversation = new Conversation(fresh, EchoService.without(fresh, 2))) {
       byte[] named = Requests.infer("echo/versions/2", large);
       assertEquals(404, conversation.send(named).onlyReply().status());
+    }
+  }
+
+  @Test
+  void statistics_countRows() {
+    String three =
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[3,4],\"datatype\":\"FP32\","
+            + "\"data\":[1,2,3,4,5,6,7,8,9,10,11,12]}]}";
+    try (Conversation conversation = Conversation.usual()) {
+      conversation.send(Requests.infer("echo", three)).send(Requests.get("/v2/models/echo/stats"));
+      String echo = conversation.replies().getLast().text();
+      assertTrue(echo.contains("\"inference_count\":3,\"execution_count\":1"), echo);
+      assertTrue(echo.contains("\"batch_stats\":[{\"batch_size\":3,\"compute_input\""), echo);
+      assertTrue(echo.contains("\"success\":{\"count\":1,"), echo);
     }
   }
 

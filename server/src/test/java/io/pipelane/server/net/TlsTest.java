@@ -34,7 +34,9 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -63,17 +65,15 @@ class TlsTest {
 
   /** A certificate that signs itself, and its key. */
   private static void make(String name) throws Exception {
+    make(name, "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key");
+  }
+
+  private static void make(String name, String key) throws Exception {
     List<String> command =
         Stream.of(
-                "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-                    + " -subj /CN="
-                    + name
-                    + " -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
-                    + " -keyout "
-                    + name
-                    + ".key -out "
-                    + name
-                    + ".pem")
+                "openssl req -x509 -days 2 -subj /CN=" + name,
+                "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -out " + name + ".pem",
+                key)
             .flatMap(line -> Stream.of(line.split(" ")))
             .toList();
     try {
@@ -249,5 +249,127 @@ class TlsTest {
         assertThrows(
             StatusException.class, () -> Tls.open(new Tls.Files(absent, absent, Optional.empty())));
     assertTrue(String.valueOf(error.getMessage()).contains("absent.pem"));
+  }
+
+  /** Puts one file in another's place, at a time of its own. */
+  private static void replace(String name, byte[] content, long seconds) throws IOException {
+    Path file = folder.resolve(name);
+    Files.write(file, content);
+    Files.setLastModifiedTime(file, FileTime.fromMillis(1000 * seconds));
+  }
+
+  private static byte[] bytes(String name) throws IOException {
+    return Files.readAllBytes(folder.resolve(name));
+  }
+
+  private static Tls rotating() throws IOException {
+    replace("rotating.pem", bytes("server.pem"), 1);
+    replace("rotating.key", bytes("server.key"), 1);
+    return Tls.open(
+        new Tls.Files(
+            folder.resolve("rotating.pem"), folder.resolve("rotating.key"), Optional.empty()));
+  }
+
+  /** Fails unless the server shows the certificate of this name. */
+  private static void shows(HttpServer server, String name) throws Exception {
+    try (SSLSocket socket =
+        (SSLSocket)
+            trusting(folder.resolve(name + ".pem"))
+                .getSocketFactory()
+                .createSocket(server.address().getAddress(), server.address().getPort())) {
+      socket.startHandshake();
+    }
+  }
+
+  @Test
+  void certificateThatIsRenewedForTheSameKey_isShown() throws Exception {
+    make("renewed", "-key server.key");
+    try (Tls tls = rotating();
+        HttpServer server = http(tls)) {
+      shows(server, "server");
+      replace("rotating.pem", bytes("renewed.pem"), 2);
+      tls.lookAgain();
+      shows(server, "renewed");
+    }
+  }
+
+  @Test
+  void filesThatAreWrittenOneAfterTheOther_takeForceOnceBothAreThere() throws Exception {
+    byte[] key = bytes("client.key");
+    try (Tls tls = rotating();
+        HttpServer server = http(tls)) {
+      replace("rotating.key", Arrays.copyOf(key, key.length / 2), 2);
+      tls.lookAgain();
+      shows(server, "server");
+      replace("rotating.key", key, 3);
+      tls.lookAgain();
+      shows(server, "server");
+      Files.delete(folder.resolve("rotating.pem"));
+      tls.lookAgain();
+      shows(server, "server");
+      replace("rotating.pem", bytes("client.pem"), 4);
+      tls.lookAgain();
+      shows(server, "client");
+    }
+  }
+
+  @Test
+  void filesThatCouldNotBeUsed_areTriedAgainThoughTheirTimesStay() throws Exception {
+    try (Tls tls = rotating();
+        HttpServer server = http(tls)) {
+      replace("rotating.key", bytes("client.key"), 2);
+      replace("rotating.pem", new byte[0], 2);
+      tls.lookAgain();
+      shows(server, "server");
+      replace("rotating.pem", bytes("client.pem"), 2);
+      tls.lookAgain();
+      shows(server, "client");
+    }
+  }
+
+  @Test
+  void keyOfAnotherCertificate_isRefusedAtTheStart() {
+    StatusException error =
+        assertThrows(
+            StatusException.class,
+            () ->
+                Tls.open(
+                    new Tls.Files(
+                        folder.resolve("server.pem"),
+                        folder.resolve("client.key"),
+                        Optional.empty())));
+    assertTrue(String.valueOf(error.getMessage()).contains("is not that of the certificate"));
+  }
+
+  @Test
+  void authoritiesThatChange_areThoseWhoseClientsAreLetIn() throws Exception {
+    replace("authorities.pem", bytes("server.pem"), 1);
+    try (Tls tls =
+            Tls.open(
+                new Tls.Files(
+                    folder.resolve("server.pem"),
+                    folder.resolve("server.key"),
+                    Optional.of(folder.resolve("authorities.pem"))));
+        GrpcServer server =
+            GrpcServer.start(
+                new GrpcSettings(
+                    "127.0.0.1",
+                    0,
+                    Transport.AUTO,
+                    1,
+                    8 << 20,
+                    Duration.ofSeconds(20),
+                    Optional.of(tls)),
+                Backends.of(FakeCatalog.usual(), EchoService.inline()),
+                transferMemory())) {
+      assertThrows(StatusRuntimeException.class, () -> isLive(server.address(), true));
+      byte[] client = bytes("client.pem");
+      replace("authorities.pem", Arrays.copyOf(client, client.length / 2), 2);
+      tls.lookAgain();
+      assertThrows(StatusRuntimeException.class, () -> isLive(server.address(), true));
+      replace("authorities.pem", client, 3);
+      tls.lookAgain();
+      assertTrue(isLive(server.address(), true));
+    }
   }
 }
