@@ -16,7 +16,7 @@ public record PlacementConfig(
             about =
                 "Whether models are kept on several devices where that saves more waiting than the"
                     + " memory would save others; with predicted routing",
-            standard = "true")
+            standard = "false")
         boolean replicas,
     @Key(
             about = "After this time, waiting that was or could be saved by a replica counts half",

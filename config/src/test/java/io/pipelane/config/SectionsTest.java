@@ -357,11 +357,11 @@ class SectionsTest {
   @Test
   void placement_everyValueChanged() {
     assertEquals(
-        new PlacementConfig(PlacementConfig.Routing.ROUND_ROBIN, false, Duration.ofSeconds(2)),
+        new PlacementConfig(PlacementConfig.Routing.ROUND_ROBIN, true, Duration.ofSeconds(2)),
         changed(
                 Map.of(
                     "placement.routing", "round-robin",
-                    "placement.replicas", "false",
+                    "placement.replicas", "true",
                     "placement.replica-half-life", "2s"))
             .placement());
   }

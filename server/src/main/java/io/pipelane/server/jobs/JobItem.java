@@ -7,6 +7,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.protocol.JsonInference;
+import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceRequest;
@@ -162,8 +163,8 @@ final class JobItem {
         model.checkRequestSize(item.text().length);
         JsonInference read = JsonInference.read(model, item.text());
         inference = read;
-        counted.decoded(OptionalLong.empty());
         InferenceRequest request = read.request();
+        counted.decoded(OptionalLong.empty(), BatchRows.of(model.inputs(), request.inputs()));
         ticket =
             service.submit(
                 new InferenceRequest(
