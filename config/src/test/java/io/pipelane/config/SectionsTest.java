@@ -350,7 +350,7 @@ class SectionsTest {
   @Test
   void placement_defaults() {
     assertEquals(
-        new PlacementConfig(PlacementConfig.Routing.PREDICTED, true, Duration.ofSeconds(30)),
+        new PlacementConfig(PlacementConfig.Routing.PREDICTED, false, Duration.ofSeconds(30)),
         DEFAULTS.placement());
   }
 
