@@ -102,7 +102,7 @@ class EnsembleServingTest {
       assertTrue(metadata.contains("\"name\":\"output\""), metadata);
       assertTrue(get(client, models + "both/ready").startsWith("200"));
       String stats = get(client, models + "first/stats");
-      assertTrue(stats.contains("\"inference_count\":2"), stats);
+      assertTrue(stats.contains("\"inference_count\":4,\"execution_count\":2"), stats);
 
       assertEquals(
           200,
