@@ -141,12 +141,14 @@ class BenchCommandTest {
     assertTrue(Files.readString(completions).contains("gates"));
   }
 
+  /** The system counts processor time in ticks of 10 ms, more than so short a round may take. */
   @Test
   void generator_measuresItselfOpenAndClosed() throws Exception {
     JsonNode cases = program.run("generator", "--rate", "500").at("/cases");
 
     assertEquals("open loop", cases.at("/0/case").asText());
-    assertTrue(cases.at("/0/cpu_us/median").asDouble() > 0, cases.toString());
+    assertTrue(cases.at("/0/requests_per_s/median").asDouble() > 0, cases.toString());
+    assertTrue(cases.at("/0/cpu_us/median").isNumber(), cases.toString());
     assertTrue(cases.toString().contains("\"closed loop\""), cases.toString());
   }
 

@@ -1,12 +1,10 @@
 package io.pipelane.switcher;
 
-import io.pipelane.config.StatusException;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
-import java.lang.foreign.MemorySegment;
+import io.pipelane.switcher.InferenceService.Ticket;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 
 /**
  * A version that is in service, or on its way in or out, and how many of its requests are under
@@ -20,6 +18,7 @@ final class InService {
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
   private final AtomicInteger requests = new AtomicInteger();
+  private final Runnable whenTold = this::ended;
   private volatile Phase phase = Phase.STARTING;
 
   private enum Phase {
@@ -45,14 +44,27 @@ final class InService {
     return true;
   }
 
-  /** Counts a request until the handler returned is told its end; {@link #refused} undoes it. */
-  ResultHandler begin(ResultHandler handler) {
+  /**
+   * Counts a request until its handler is told the end.
+   *
+   * @param taking has the request taken, given what is to be told; nothing is counted where it
+   *     throws
+   */
+  Ticket count(ResultHandler handler, Function<ResultHandler, Ticket> taking) {
     requests.incrementAndGet();
-    return new Counted(handler);
+    boolean taken = false;
+    try {
+      Ticket ticket = taking.apply(handler.andThen(whenTold));
+      taken = true;
+      return ticket;
+    } finally {
+      if (!taken) {
+        ended();
+      }
+    }
   }
 
-  /** A request that has begun was not taken after all; its handler is told nothing. */
-  void refused() {
+  private void ended() {
     requests.decrementAndGet();
   }
 
@@ -61,37 +73,6 @@ final class InService {
     long end = System.nanoTime() + longest.toNanos();
     while (requests.get() > 0 && System.nanoTime() - end < 0) {
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-    }
-  }
-
-  private final class Counted implements ResultHandler {
-    private final ResultHandler handler;
-
-    Counted(ResultHandler handler) {
-      this.handler = handler;
-    }
-
-    @Override
-    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-      return handler.place(name, type, shape, byteSize);
-    }
-
-    @Override
-    public void completed(InferenceTimings timings) {
-      try {
-        handler.completed(timings);
-      } finally {
-        refused();
-      }
-    }
-
-    @Override
-    public void failed(StatusException error) {
-      try {
-        handler.failed(error);
-      } finally {
-        refused();
-      }
     }
   }
 }

@@ -27,4 +27,9 @@ public interface ResultHandler {
 
   /** The request ended without a result. */
   void failed(StatusException error);
+
+  /** This handler, with something to be done once it has been told the end, whatever it threw. */
+  default ResultHandler andThen(Runnable whenTold) {
+    return new FollowedHandler(this, whenTold);
+  }
 }

@@ -319,42 +319,33 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    @Nullable InService service = services.get(request.model());
-    if (service == null || !service.isOpen()) {
-      throw notRegistered(request.model());
+    InService service = inService(request.model());
+    boolean keepsState = sequences.keepsState(request.model());
+    if (request.priority() == Priority.OFFLINE) {
+      return taken(request, keepsState, handler);
     }
-    if (request.priority() == Priority.ONLINE) {
-      sharing.gate().online().arrived();
-    }
-    if (!sequences.keepsState(request.model()) && shortRuns.run(request, handler)) {
+    sharing.gate().online().arrived();
+    if (!keepsState && shortRuns.run(request, handler)) {
       return Ticket.ENDED;
     }
-    return request.priority() == Priority.OFFLINE
-        ? taken(request, handler)
-        : counted(service, request, handler);
+    return service.count(
+        handler,
+        told -> {
+          InService _ = inService(request.model()); // It may have begun to leave.
+          return taken(request, keepsState, told);
+        });
   }
 
-  private Ticket counted(InService service, InferenceRequest request, ResultHandler handler) {
-    ResultHandler told = service.begin(handler);
-    boolean taken = false;
-    try {
-      if (!service.isOpen()) {
-        throw notRegistered(request.model());
-      }
-      Ticket ticket = taken(request, told);
-      taken = true;
-      return ticket;
-    } finally {
-      if (!taken) {
-        service.refused();
-      }
+  private InService inService(ModelVersion version) {
+    @Nullable InService service = services.get(version);
+    if (service == null || !service.isOpen()) {
+      throw notRegistered(version);
     }
+    return service;
   }
 
-  private Ticket taken(InferenceRequest request, ResultHandler handler) {
-    return sequences.keepsState(request.model())
-        ? sequences.submit(request, handler)
-        : queued(request, handler);
+  private Ticket taken(InferenceRequest request, boolean keepsState, ResultHandler handler) {
+    return keepsState ? sequences.submit(request, handler) : queued(request, handler);
   }
 
   @Override

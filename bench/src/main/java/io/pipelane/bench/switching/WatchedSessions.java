@@ -2,6 +2,7 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.execution.ForwardingSession;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
@@ -62,11 +63,9 @@ final class WatchedSessions implements SessionFactory {
     sessions.close();
   }
 
-  private final class Watched implements ModelSession {
-    private final ModelSession session;
-
+  private final class Watched extends ForwardingSession {
     Watched(ModelSession session) {
-      this.session = session;
+      super(session);
     }
 
     @Override
@@ -76,26 +75,6 @@ final class WatchedSessions implements SessionFactory {
         MemoryTarget.Growth growth,
         WeightArrivals weights) {
       session.run(invocation, region, growth, synchronising ? new Synchronised(weights) : weights);
-    }
-
-    @Override
-    public void shrink() {
-      session.shrink();
-    }
-
-    @Override
-    public long frameworkBytes() {
-      return session.frameworkBytes();
-    }
-
-    @Override
-    public List<String> notes() {
-      return session.notes();
-    }
-
-    @Override
-    public void close() {
-      session.close();
     }
   }
 

@@ -5,7 +5,6 @@ import io.pipelane.config.StatusException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Map;
@@ -34,15 +33,16 @@ public final class CarriedModel implements AutoCloseable {
     boolean written = false;
     try {
       Path root = Files.createDirectories(draft.content().resolve(model));
+      SentPaths paths = new SentPaths(root, CarriedModel::refused);
       for (Map.Entry<String, byte[]> file : files.entrySet()) {
-        Path target = target(root, file.getKey());
-        Files.createDirectories(target.getParent());
+        Path target = paths.of(file.getKey());
+        paths.createFolderOf(target);
         Files.write(target, file.getValue(), StandardOpenOption.CREATE_NEW);
       }
       written = true;
       return carried;
     } catch (FileAlreadyExistsException e) {
-      throw refused(String.valueOf(e.getFile()), "another file lies there");
+      throw refused("two of them have the same place");
     } catch (IOException e) {
       throw new StatusException(
           Status.UNAVAILABLE, "the repository cannot be written to: " + e.getMessage(), e);
@@ -53,22 +53,9 @@ public final class CarriedModel implements AutoCloseable {
     }
   }
 
-  private static Path target(Path root, String name) {
-    Path target;
-    try {
-      target = root.resolve(name).normalize();
-    } catch (InvalidPathException e) {
-      throw refused(name, "it is no path");
-    }
-    if (name.indexOf('\\') >= 0 || !target.startsWith(root) || target.equals(root)) {
-      throw refused(name, "it does not lie inside the model's folder");
-    }
-    return target;
-  }
-
-  private static StatusException refused(String name, String reason) {
+  private static StatusException refused(String reason) {
     return new StatusException(
-        Status.INVALID_ARGUMENT, "the file \"" + name + "\" is refused: " + reason);
+        Status.INVALID_ARGUMENT, "the files that come with the load are refused: " + reason);
   }
 
   /** The repository that has this model alone. */

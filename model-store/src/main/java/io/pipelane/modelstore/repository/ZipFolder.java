@@ -8,10 +8,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
@@ -24,12 +21,6 @@ import java.util.zip.ZipFile;
 final class ZipFolder {
   private static final int MAXIMUM_ENTRIES = 1_000;
   private static final int PIECE = 64 << 10;
-
-  /** What file systems take as the name of one file, in bytes of UTF-8. */
-  private static final int LONGEST_NAME = 255;
-
-  /** An entry's name with its folders, in bytes of UTF-8. */
-  private static final int LONGEST_PATH = 1_024;
 
   private ZipFolder() {}
 
@@ -47,15 +38,16 @@ final class ZipFolder {
         throw refused("it has " + zip.size() + " entries, at most " + MAXIMUM_ENTRIES);
       }
       List<? extends ZipEntry> entries = zip.stream().toList();
+      SentPaths paths = new SentPaths(folder, ZipFolder::refused);
       long left = limit.bytes();
       int files = 0;
       for (ZipEntry entry : entries) {
-        Path target = target(folder, entry.getName());
+        Path target = paths.of(entry.getName());
         if (entry.isDirectory()) {
-          createFolder(folder, target);
+          paths.createFolder(target);
           continue;
         }
-        createFolder(folder, target.resolve("..").normalize());
+        paths.createFolderOf(target);
         try (InputStream stream = zip.getInputStream(entry)) {
           left -= copy(stream, entry, target, left);
         }
@@ -69,47 +61,6 @@ final class ZipFolder {
       throw new StatusException(
           Status.INVALID_ARGUMENT, "the ZIP file cannot be read: " + e.getMessage(), e);
     }
-  }
-
-  private static void createFolder(Path root, Path folder) throws IOException {
-    Path above = root;
-    for (Path part : root.relativize(folder)) {
-      above = above.resolve(part);
-      if (Files.isRegularFile(above)) {
-        throw refused("its entry \"" + root.relativize(above) + "\" is a file and a folder");
-      }
-    }
-    Files.createDirectories(folder);
-  }
-
-  private static Path target(Path folder, String name) {
-    Path target;
-    try {
-      target = folder.resolve(name).normalize();
-    } catch (InvalidPathException e) {
-      throw refused("the name of one of its entries is no path");
-    }
-    if (name.indexOf('\\') >= 0 || !target.startsWith(folder) || target.equals(folder)) {
-      throw refused("its entry \"" + name + "\" does not lie inside its folder");
-    }
-    requireLengths(name, folder.relativize(target));
-    return target;
-  }
-
-  private static void requireLengths(String name, Path inside) {
-    boolean tooLong = length(name) > LONGEST_PATH;
-    for (Path part : inside) {
-      tooLong |= length(part.toString()) > LONGEST_NAME;
-    }
-    if (tooLong) {
-      throw refused(
-          "the name of one of its entries has more than %d bytes, or more than %d between slashes"
-              .formatted(LONGEST_PATH, LONGEST_NAME));
-    }
-  }
-
-  private static int length(String name) {
-    return name.getBytes(StandardCharsets.UTF_8).length;
   }
 
   /**

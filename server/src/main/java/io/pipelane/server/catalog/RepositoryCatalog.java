@@ -24,6 +24,7 @@ import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.server.device.ServingDevices;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -218,10 +219,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         throw new StatusException(Status.INVALID_ARGUMENT, noVersion(options, scan));
       }
       exclusively(name, model -> load(model, name, scan, files, options.within()));
-    } finally {
-      if (!carried.containsValue(files)) {
+    } catch (RuntimeException | Error e) {
+      if (carried.get(name) != files) {
         files.close();
       }
+      throw e;
     }
   }
 
@@ -274,18 +276,15 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       CatalogModel model, String name, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
     IgnoredKeys.warn(found);
-    Optional<StatusException> refused =
-        found.stream()
-            .map(version -> bringIn(model, version))
-            .flatMap(Optional::stream)
-            .toList()
-            .stream()
-            .findFirst();
+    List<StatusException> refused = new ArrayList<>();
+    for (Registered version : found) {
+      bringIn(model, version).ifPresent(refused::add);
+    }
     if (!problems.isEmpty()) {
       return Optional.of(new StatusException(Status.INVALID_ARGUMENT, joined(problems)));
     }
-    if (refused.isPresent()) {
-      return refused;
+    if (!refused.isEmpty()) {
+      return Optional.of(refused.getFirst());
     }
     List<Long> gone =
         model.versions().keySet().stream()

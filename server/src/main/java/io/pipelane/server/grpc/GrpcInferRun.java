@@ -23,7 +23,6 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -42,7 +41,6 @@ final class GrpcInferRun implements ResultHandler {
    * References: `call` holds the inputs' buffers until the handler has been told the end, whoever
    * still listens. Outputs are this run's until the receiver has been told.
    */
-  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(GrpcInferRun.class.getName());
 
   private final InferenceParts parts;
@@ -84,7 +82,7 @@ final class GrpcInferRun implements ResultHandler {
     try {
       parts.codecs().execute(() -> run.begin(message));
     } catch (RejectedExecutionException e) {
-      receiver.failed(busy("decoding"));
+      receiver.failed(CodecThreads.busy("decoding"));
     }
     return run;
   }
@@ -278,10 +276,5 @@ final class GrpcInferRun implements ResultHandler {
     LOGGER.log(Level.ERROR, "a request failed on a fault of the server", cause);
     return new StatusException(
         Status.INTERNAL, "a fault of the server (" + cause.getClass().getSimpleName() + ")", cause);
-  }
-
-  private static StatusException busy(String with) {
-    return StatusException.unavailable(
-        "the server is busy " + with + "; try again", RETRY_AFTER_BUSY);
   }
 }

@@ -41,7 +41,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
 final class Api {
-  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
   private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
   private static final System.Logger LOGGER = System.getLogger(Api.class.getName());
 
@@ -169,9 +168,7 @@ final class Api {
           });
     } catch (RejectedExecutionException e) {
       compressed.release();
-      exchange.answer(
-          StatusException.unavailable(
-              "the server is busy decompressing; try again", RETRY_AFTER_BUSY));
+      exchange.answer(CodecThreads.busy("decompressing"));
     }
   }
 
@@ -315,7 +312,7 @@ final class Api {
           .thenCompose(options -> catalog.load(name, options));
     } catch (RejectedExecutionException e) {
       body.release();
-      throw StatusException.unavailable("the server is busy decoding; try again", RETRY_AFTER_BUSY);
+      throw CodecThreads.busy("decoding");
     }
   }
 

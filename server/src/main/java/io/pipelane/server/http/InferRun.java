@@ -145,7 +145,7 @@ final class InferRun implements ResultHandler {
         codecs.execute(this::encodeElsewhere);
       } catch (RejectedExecutionException e) {
         releaseOutputs();
-        StatusException busy = InferStart.busy("encoding");
+        StatusException busy = CodecThreads.busy("encoding");
         account.failed(busy.status());
         exchange.answer(busy);
       }

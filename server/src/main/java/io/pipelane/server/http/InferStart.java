@@ -15,7 +15,6 @@ import io.pipelane.server.protocol.LatestDescription;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
@@ -29,8 +28,6 @@ final class InferStart implements Backend.Answer {
   private static final ByteBuf REGION =
       Unpooled.unreleasableBuffer(
           Unpooled.copiedBuffer("shared_memory_region", StandardCharsets.US_ASCII).asReadOnly());
-
-  private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
 
   private final Exchange exchange;
   private final Backend backend;
@@ -125,7 +122,7 @@ final class InferStart implements Backend.Answer {
       codecs.execute(() -> decode(model, account, jsonLength));
     } catch (RejectedExecutionException e) {
       body.release();
-      throw busy("decoding");
+      throw CodecThreads.busy("decoding");
     }
   }
 
@@ -190,11 +187,5 @@ final class InferStart implements Backend.Answer {
   private void refuse(RequestAccount account, StatusException error) {
     account.failed(error.status());
     exchange.answer(error);
-  }
-
-  /** The codec threads take no more. */
-  static StatusException busy(String with) {
-    return StatusException.unavailable(
-        "the server is busy " + with + "; try again", RETRY_AFTER_BUSY);
   }
 }

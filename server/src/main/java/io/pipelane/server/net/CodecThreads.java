@@ -1,6 +1,7 @@
 package io.pipelane.server.net;
 
 import io.netty.util.concurrent.DefaultThreadFactory;
+import io.pipelane.config.StatusException;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -18,6 +19,7 @@ public final class CodecThreads implements Executor {
   public static final int LARGEST_ON_LOOP = 256 << 10;
 
   private static final System.Logger LOGGER = System.getLogger(CodecThreads.class.getName());
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
   private static final int THREADS = 2;
   private static final int MAXIMUM_WAITING = 64;
 
@@ -42,6 +44,15 @@ public final class CodecThreads implements Executor {
   @Override
   public void execute(Runnable task) {
     threads.execute(task);
+  }
+
+  /**
+   * What a request is told whose task was rejected.
+   *
+   * @param with what could not be begun, like {@code decoding}
+   */
+  public static StatusException busy(String with) {
+    return StatusException.unavailable("the server is busy " + with + "; try again", RETRY_AFTER);
   }
 
   /**

@@ -3,13 +3,13 @@ package io.pipelane.switcher.placement;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.execution.ForwardingSession;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,11 +82,9 @@ public final class LosableSessions implements SessionFactory {
     sessions.close();
   }
 
-  private final class Session implements ModelSession {
-    private final ModelSession session;
-
+  private final class Session extends ForwardingSession {
     Session(ModelSession session) {
-      this.session = session;
+      super(session);
     }
 
     @Override
@@ -98,26 +96,6 @@ public final class LosableSessions implements SessionFactory {
       requireThere();
       session.run(invocation, region, growth, weights);
       requireThere();
-    }
-
-    @Override
-    public long frameworkBytes() {
-      return session.frameworkBytes();
-    }
-
-    @Override
-    public List<String> notes() {
-      return session.notes();
-    }
-
-    @Override
-    public void shrink() {
-      session.shrink();
-    }
-
-    @Override
-    public void close() {
-      session.close();
     }
   }
 }

@@ -50,9 +50,9 @@ final class RoutedRequest implements ResultHandler, Ticket {
       try {
         hold(number, chosen.member().switcher.submit(request, this));
         return;
-      } catch (StatusException e) {
+      } catch (RuntimeException | Error e) {
         end(chosen);
-        if (chosen.member().isUsable()) {
+        if (!(e instanceof StatusException) || chosen.member().isUsable()) {
           throw e;
         }
       }

@@ -73,6 +73,11 @@ final class Router {
     return member.switcher.stallNanos(route.version);
   }
 
+  /** From a request's coming to the beginning of its run. */
+  private static long beforeRunNanos(Route route, Member member, Priority priority) {
+    return member.backlog.waitNanos(priority) + stallNanos(route, member);
+  }
+
   private @Nullable Member first(List<Integer> devices) {
     for (int device : devices) {
       if (members.get(device).isUsable()) {
@@ -101,7 +106,7 @@ final class Router {
     for (int device : devices) {
       Member member = members.get(device);
       if (member.isUsable()) {
-        long nanos = member.backlog.waitNanos(priority) + stallNanos(route, member);
+        long nanos = beforeRunNanos(route, member, priority);
         if (nanos < least) {
           second = least;
           least = nanos;
@@ -141,7 +146,7 @@ final class Router {
     for (int device : route.registered) {
       Member member = members.get(device);
       if (member.isUsable()) {
-        long nanos = member.backlog.waitNanos(priority) + stallNanos(route, member);
+        long nanos = beforeRunNanos(route, member, priority);
         if (best == null || nanos < least) {
           least = nanos;
           best = member;

@@ -89,7 +89,7 @@ final class PriorityClasses implements SchedulingPolicy {
   }
 
   @Override
-  public boolean mayGoFirst(QueuedRequest request, long nowNanos) {
+  public boolean takeAgain(QueuedRequest request, long nowNanos) {
     if (request.request().priority() == Priority.ONLINE) {
       return true;
     }

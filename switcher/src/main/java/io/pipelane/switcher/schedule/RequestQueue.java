@@ -223,7 +223,7 @@ public final class RequestQueue {
 
   private @Nullable QueuedRequest takeAgain(long now) {
     for (QueuedRequest request : again) {
-      if (policy.mayGoFirst(request, now)) {
+      if (policy.takeAgain(request, now)) {
         again.remove(request);
         return request;
       }

@@ -31,10 +31,10 @@ public interface SchedulingPolicy {
   }
 
   /**
-   * Whether a request that was taken before, and failed with others, may run now ahead of those in
-   * line.
+   * Takes a request that was taken before, and failed with others, ahead of those in line; false
+   * where it may not run now.
    */
-  default boolean mayGoFirst(QueuedRequest request, long nowNanos) {
+  default boolean takeAgain(QueuedRequest request, long nowNanos) {
     return true;
   }
 

@@ -88,14 +88,19 @@ public final class OfflineGate {
     return active;
   }
 
+  /** Whether it is closed at times, and not open for good. */
+  private boolean heeds() {
+    return active && !closed;
+  }
+
   /** Whether an offline run may begin now, whatever else is under way. */
   public boolean mayBeginOnCredit() {
-    return !active || closed || (state.takesOfflineWork() && runs.get() < mostRuns);
+    return !heeds() || (state.takesOfflineWork() && runs.get() < mostRuns);
   }
 
   /** Whether an offline run that nobody owes anything may begin now. */
   public boolean mayBegin() {
-    return mayBeginOnCredit() && !(active && !closed && online.isInFlight());
+    return !heeds() || (mayBeginOnCredit() && !online.isInFlight());
   }
 
   /**
@@ -106,7 +111,7 @@ public final class OfflineGate {
    * @param endedNanos when that ended
    */
   public long waitNanos(long segmentNanos, long endedNanos) {
-    if (!active || closed || online.isWaitingForMemory()) {
+    if (!heeds() || online.isWaitingForMemory()) {
       return 0;
     }
     if (state.stopsOfflineWork()) {

@@ -1,11 +1,6 @@
 package io.pipelane.switcher.sharing;
 
-import io.pipelane.config.StatusException;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
-import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
@@ -26,6 +21,7 @@ public final class OnlineWork {
   private final LongAdder requests = new LongAdder();
   private final ArrivalForecast forecast = new ArrivalForecast(); // guarded by itself
   private final LongSupplier nanoClock;
+  private final Runnable whenTold = this::end;
   private volatile Runnable whenIdle = () -> {};
   private volatile Runnable whenBusy = () -> {};
 
@@ -55,7 +51,7 @@ public final class OnlineWork {
   public ResultHandler begin(ResultHandler handler) {
     inFlight.incrementAndGet();
     whenBusy.run();
-    return new Counted(handler);
+    return handler.andThen(whenTold);
   }
 
   /** A request that has begun was refused, or begins anew. */
@@ -116,36 +112,5 @@ public final class OnlineWork {
 
   long requests() {
     return requests.sum();
-  }
-
-  private final class Counted implements ResultHandler {
-    private final ResultHandler handler;
-
-    Counted(ResultHandler handler) {
-      this.handler = handler;
-    }
-
-    @Override
-    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-      return handler.place(name, type, shape, byteSize);
-    }
-
-    @Override
-    public void completed(InferenceTimings timings) {
-      try {
-        handler.completed(timings);
-      } finally {
-        end();
-      }
-    }
-
-    @Override
-    public void failed(StatusException error) {
-      try {
-        handler.failed(error);
-      } finally {
-        end();
-      }
-    }
   }
 }

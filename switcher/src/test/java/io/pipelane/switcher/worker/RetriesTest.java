@@ -203,6 +203,23 @@ class RetriesTest {
     assertEquals(1, attempts.get());
   }
 
+  /** A run of a model that is lost among others, and then done once more. */
+  private Future<?> suspect(ExecutorService threads, Runnable again) {
+    AtomicInteger own = new AtomicInteger();
+    return threads.submit(
+        () ->
+            retries.attempt(
+                MODEL,
+                () -> false,
+                RunControl.NONE,
+                () -> {
+                  if (own.incrementAndGet() == 1) {
+                    throw lost(Blame.UNKNOWN);
+                  }
+                  again.run();
+                }));
+  }
+
   @Test
   void attempt_suspectRuns_nothingElseDoes() throws Exception {
     CountDownLatch suspectRuns = new CountDownLatch(1);
@@ -210,22 +227,14 @@ class RetriesTest {
     AtomicInteger othersDone = new AtomicInteger();
     AtomicInteger seenBySuspect = new AtomicInteger(-1);
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      AtomicInteger own = new AtomicInteger();
       Future<?> suspect =
-          threads.submit(
-              () ->
-                  retries.attempt(
-                      MODEL,
-                      () -> false,
-                      RunControl.NONE,
-                      () -> {
-                        if (own.incrementAndGet() == 1) {
-                          throw lost(Blame.UNKNOWN);
-                        }
-                        suspectRuns.countDown();
-                        await(otherWaits);
-                        seenBySuspect.set(othersDone.get());
-                      }));
+          suspect(
+              threads,
+              () -> {
+                suspectRuns.countDown();
+                await(otherWaits);
+                seenBySuspect.set(othersDone.get());
+              });
       await(suspectRuns);
       Future<?> other =
           threads.submit(
@@ -244,22 +253,14 @@ class RetriesTest {
   void attempt_waitsForASuspectThatIsPausedForIt_leavesItsTurnMeanwhile() throws Exception {
     CountDownLatch suspectRuns = new CountDownLatch(1);
     LeftAndTaken other = new LeftAndTaken();
-    AtomicInteger own = new AtomicInteger();
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
       Future<?> suspect =
-          threads.submit(
-              () ->
-                  retries.attempt(
-                      MODEL,
-                      () -> false,
-                      RunControl.NONE,
-                      () -> {
-                        if (own.incrementAndGet() == 1) {
-                          throw lost(Blame.UNKNOWN);
-                        }
-                        suspectRuns.countDown();
-                        await(other.left);
-                      }));
+          suspect(
+              threads,
+              () -> {
+                suspectRuns.countDown();
+                await(other.left);
+              });
       await(suspectRuns);
       Future<?> waits = threads.submit(() -> retries.attempt(OTHER, () -> false, other, () -> {}));
       suspect.get(10, TimeUnit.SECONDS);
