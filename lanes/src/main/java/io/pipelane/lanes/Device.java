@@ -2,6 +2,7 @@ package io.pipelane.lanes;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.util.function.BooleanSupplier;
 
 /**
  * One accelerator, or the CPU under the same rules: it lends pages for weights, address ranges to
@@ -54,6 +55,12 @@ public interface Device extends AutoCloseable {
   default boolean borrowLink(Device lender) {
     return false;
   }
+
+  /**
+   * Says when this device's link may be lent, beside when it has copies of its own: asked often, on
+   * any thread, and answers at once.
+   */
+  default void lendLinkWhile(BooleanSupplier idle) {}
 
   /** Whether copies take processors and memory bandwidth from what runs, as on the processor. */
   default boolean copiesSlowRuns() {

@@ -112,6 +112,18 @@ public abstract class BorrowedLinkContract {
   }
 
   @Test
+  void lenderThatSaysNo_isNotBorrowed() {
+    AddressRange range = mapped(receiver);
+    lender.lendLinkWhile(() -> false);
+    receiver.copies().copy(source, 0, range, 0, bytes.length).await();
+    assertEquals(0, receiver.copies().borrowedBytes());
+    lender.lendLinkWhile(() -> true);
+    receiver.copies().copy(source, 0, range, 0, bytes.length).await();
+    assertTrue(receiver.copies().borrowedBytes() > 0);
+    assertHas(receiver, range, 0, bytes.length, "at last");
+  }
+
+  @Test
   void lenderThatIsClosedMeanwhile_losesNothing() {
     AddressRange range = mapped(receiver);
     List<DeviceEvent> events = new ArrayList<>();

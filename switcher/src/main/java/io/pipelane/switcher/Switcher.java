@@ -143,6 +143,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             worker,
             sharing.gate().online(),
             clock);
+    device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
@@ -331,7 +332,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return service.count(
         handler,
         told -> {
-          InService _ = inService(request.model()); // It may have begun to leave.
+          if (!service.isOpen()) { // It has begun to leave; one of its name may have come since.
+            throw notRegistered(request.model());
+          }
           return taken(request, keepsState, told);
         });
   }

@@ -17,6 +17,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A thread that copies weights into mapped pages, in the order in which copies were given. */
@@ -52,6 +53,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private final AtomicInteger own =
       new AtomicInteger(); // Copies to this device that have not ended.
   private final LongAdder borrowedBytes = new LongAdder();
+  private volatile BooleanSupplier lendable = () -> true;
   private volatile boolean closed;
   private final Thread thread;
 
@@ -145,12 +147,20 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   /** Carries pieces for another device, when there is nothing to carry for this one. */
   private void help(CopyInPieces pieces) {
     synchronized (enqueueing) {
-      if (!closed && pending.isEmpty() && own.get() == 0) {
+      if (!needsItsLink() && pending.isEmpty()) {
         long now = throttle.nanoTime();
-        boolean _ =
-            pending.offer(() -> pieces.carry(throttle, now, true, () -> closed || own.get() > 0));
+        boolean _ = pending.offer(() -> pieces.carry(throttle, now, true, this::needsItsLink));
       }
     }
+  }
+
+  private boolean needsItsLink() {
+    return closed || own.get() > 0 || !lendable.getAsBoolean();
+  }
+
+  /** Lends the link only while somebody says so. */
+  void lendWhile(BooleanSupplier idle) {
+    lendable = idle;
   }
 
   /**

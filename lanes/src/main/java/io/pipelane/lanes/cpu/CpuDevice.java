@@ -19,6 +19,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -220,6 +221,11 @@ public final class CpuDevice implements SharedDevice {
   public boolean borrowLink(Device lender) {
     requireOpen();
     return lender instanceof CpuDevice other && copies.borrow(other.copies);
+  }
+
+  @Override
+  public void lendLinkWhile(BooleanSupplier idle) {
+    copies.lendWhile(idle);
   }
 
   @Override

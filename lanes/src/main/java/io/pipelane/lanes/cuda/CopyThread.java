@@ -111,7 +111,7 @@ final class CopyThread implements Runnable {
     try {
       if (borrowed == null) {
         borrowed = new BorrowedLinks(context);
-        inFlight.keepLeast();
+        inFlight.takeTurns();
       }
       borrowed.add(link);
     } catch (RuntimeException e) {
@@ -170,6 +170,10 @@ final class CopyThread implements Runnable {
   private void copyInPieces(Command.Copy copy, long device, long host) {
     long at = 0;
     while (at < copy.bytes()) {
+      if (borrowed != null) {
+        settle(
+            copy, at, Math.min(copy.bytes() - at, LentLink.PIECE_BYTES)); // While links are busy.
+      }
       long piece = awaitOwnRoom(copy.bytes() - at);
       if (piece > 0) {
         settle(copy, at, piece);
@@ -200,7 +204,6 @@ final class CopyThread implements Runnable {
   /** Answers how much it has sent, which is nothing when somebody else was faster. */
   private long sendBorrowed(Command.Copy copy, long at, long device, long host) {
     long piece = Math.min(copy.bytes() - at, LentLink.PIECE_BYTES);
-    settle(copy, at, piece);
     if (borrowed == null || !borrowed.trySend(host + at, device + at, piece)) {
       return 0;
     }

@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +49,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   private final Set<CudaAddressRange> ranges = ConcurrentHashMap.newKeySet();
   private final Set<EphemeralRegion> regions = ConcurrentHashMap.newKeySet();
   private final AtomicInteger lanes = new AtomicInteger();
+  private volatile BooleanSupplier lendable = () -> true;
   private @Nullable LentLink lentLink; // guarded by this
   private volatile boolean closed;
   private volatile boolean lost;
@@ -176,12 +178,21 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     return true;
   }
 
+  @Override
+  public void lendLinkWhile(BooleanSupplier idle) {
+    lendable = idle;
+  }
+
   private synchronized LentLink lentLink() {
     requireOpen();
     if (lentLink == null) {
-      lentLink = releases.add(new LentLink(context, () -> copies.isBusy() || lost));
+      lentLink = releases.add(new LentLink(context, this::needsItsLink));
     }
     return lentLink;
+  }
+
+  private boolean needsItsLink() {
+    return copies.isBusy() || lost || !lendable.getAsBoolean();
   }
 
   @Override

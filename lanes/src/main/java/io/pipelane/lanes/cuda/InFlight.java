@@ -24,12 +24,14 @@ final class InFlight {
   private static final int GROWTH_DIVISOR = 4;
   private static final int PIECES = 2;
   private static final long LEAST_BYTES = PIECES * FIRST_PIECE_BYTES;
+  private static final long TAKING_TURNS_BYTES = 3 * FIRST_PIECE_BYTES;
 
   private record Piece(int mark, long bytes) {}
 
   private final StreamProgress progress;
   private final Deque<Piece> pieces = new ArrayDeque<>();
   private long mostBytes = MOST_BYTES;
+  private long mostPieceBytes = MOST_BYTES;
   private long bytes;
   private long sentBytes;
 
@@ -37,9 +39,10 @@ final class InFlight {
     this.progress = progress;
   }
 
-  /** From now on no more is in flight than at a transfer's begin, and pieces stay small. */
-  void keepLeast() {
-    mostBytes = LEAST_BYTES;
+  /** From now on pieces stay small, and few: several links take turns. */
+  void takeTurns() {
+    mostPieceBytes = FIRST_PIECE_BYTES;
+    mostBytes = TAKING_TURNS_BYTES;
   }
 
   /**
@@ -70,7 +73,7 @@ final class InFlight {
       sentBytes = 0;
     }
     long limit = Math.min(mostBytes, LEAST_BYTES + sentBytes / GROWTH_DIVISOR);
-    long piece = Math.min(remainingBytes, limit / PIECES);
+    long piece = Math.min(remainingBytes, Math.min(mostPieceBytes, limit / PIECES));
     return pieces.isEmpty() || bytes + piece <= limit ? piece : 0;
   }
 

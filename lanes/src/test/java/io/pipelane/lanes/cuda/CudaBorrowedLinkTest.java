@@ -16,6 +16,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
@@ -25,6 +26,9 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class CudaBorrowedLinkTest extends BorrowedLinkContract {
   private static final ByteSize PAGE = ByteSize.ofMebibytes(2);
+
+  /** Knows what is pinned. */
+  private @Nullable CudaDriver driver;
 
   /** Keep the devices' contexts alive from test to test: creating them takes long. */
   private final List<CudaContext> contexts = new ArrayList<>();
@@ -39,7 +43,9 @@ class CudaBorrowedLinkTest extends BorrowedLinkContract {
 
   @Override
   protected Device open(int index, int pages) {
-    CudaDriver driver = GpuTests.driverOrSkip();
+    if (driver == null) {
+      driver = GpuTests.driverOrSkip();
+    }
     if (contexts.isEmpty()) {
       Assumptions.assumeTrue(driver.deviceCount() > 1, "there is one GPU only");
       contexts.add(CudaContext.open(driver, 0));

@@ -86,7 +86,8 @@ public final class OnlineWork {
     return waiting.get() > 0;
   }
 
-  boolean isInFlight() {
+  /** Whether an online request is under way, and not for want of memory. */
+  public boolean isInFlight() {
     return inFlight.get() > waiting.get();
   }
 
