@@ -12,6 +12,7 @@ import io.pipelane.bench.grouping.GroupingCommand;
 import io.pipelane.bench.groups.GroupsCommand;
 import io.pipelane.bench.http.HttpCommand;
 import io.pipelane.bench.levers.LeversCommand;
+import io.pipelane.bench.links.LinksCommand;
 import io.pipelane.bench.loads.LoadsCommand;
 import io.pipelane.bench.memory.MemoryCommand;
 import io.pipelane.bench.multigpu.MultiGpuCommand;
@@ -56,6 +57,7 @@ import picocli.CommandLine.Spec;
       LoadsCommand.class,
       MemoryCommand.class,
       MultiGpuCommand.class,
+      LinksCommand.class,
       NoopCommand.class,
       OverheadCommand.class,
       PackingCommand.class,

@@ -149,6 +149,19 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void links_bringsAModelInOverSeveral() throws Exception {
+    JsonNode cases =
+        program
+            .run("links", "--device=cpu:0,1", "--model=ppocr-cls", "--link=100MB/s")
+            .at("/cases");
+
+    assertEquals("ppocr-cls 48x192, 1 link", cases.at("/0/case").asText(), cases.toString());
+    assertEquals(0, cases.at("/0/borrowed_percent/median").asDouble(), cases.toString());
+    assertEquals("ppocr-cls 48x192, 2 links", cases.at("/1/case").asText(), cases.toString());
+    assertTrue(cases.at("/1/cold_ms/median").asDouble() > 0, cases.toString());
+  }
+
+  @Test
   void tiers_bringsAModelInFromDisk() throws Exception {
     JsonNode cases = program.run("tiers", "--model=ppocr-v4-rec", "--threads=2").at("/cases");
 

@@ -18,7 +18,13 @@ public record SwitchingConfig(
             about =
                 "Whether models that differ in their weights alone share sessions and addresses",
             standard = "true")
-        boolean shareStructures) {
+        boolean shareStructures,
+    @Key(
+            about =
+                "Whether weights for one of several devices come in over the others' links too,"
+                    + " while those are idle",
+            standard = "true")
+        boolean borrowLinks) {
 
   /** What decides which weights are moved by one copy. */
   public enum Grouping {

@@ -434,18 +434,20 @@ class SectionsTest {
   @Test
   void switching_defaults() {
     assertEquals(
-        new SwitchingConfig(SwitchingConfig.Grouping.OPTIMAL, true, true), DEFAULTS.switching());
+        new SwitchingConfig(SwitchingConfig.Grouping.OPTIMAL, true, true, true),
+        DEFAULTS.switching());
   }
 
   @Test
   void switching_everyValueChanged() {
     assertEquals(
-        new SwitchingConfig(SwitchingConfig.Grouping.WHOLE, false, false),
+        new SwitchingConfig(SwitchingConfig.Grouping.WHOLE, false, false, false),
         changed(
                 Map.of(
                     "switching.grouping", "whole",
                     "switching.read-in-place", "false",
-                    "switching.share-structures", "false"))
+                    "switching.share-structures", "false",
+                    "switching.borrow-links", "false"))
             .switching());
   }
 

@@ -16,4 +16,9 @@ public interface CopyEngine {
    */
   DeviceEvent copy(
       WeightSource source, long sourceOffset, AddressRange range, long rangeOffset, long bytes);
+
+  /** Bytes that have come in over other devices' links, see {@link Device#borrowLink}. */
+  default long borrowedBytes() {
+    return 0;
+  }
 }

@@ -43,6 +43,17 @@ public interface Device extends AutoCloseable {
   /** The queue of copies from the host; copies are carried out in the order they are given. */
   CopyEngine copies();
 
+  /**
+   * Lets copies to this device come in over another's link as well, while that one has none of its
+   * own to carry (parallel transmission, as DeepPlan has it). The lender may be closed before this
+   * device is.
+   *
+   * @return false where the one cannot reach the other; copies keep to this device's link then
+   */
+  default boolean borrowLink(Device lender) {
+    return false;
+  }
+
   /** Whether copies take processors and memory bandwidth from what runs, as on the processor. */
   default boolean copiesSlowRuns() {
     return false;

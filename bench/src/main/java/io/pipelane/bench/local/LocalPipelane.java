@@ -148,7 +148,12 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** What a model is asked. */
   public List<Tensor> inputs(AskedModel asked) {
-    return asked.inputs().apply(server.catalog().resolve(asked.model(), null).inputs());
+    return inputs(asked, asked.model());
+  }
+
+  /** What a model of another name, and otherwise the same, is asked. */
+  public List<Tensor> inputs(AskedModel asked, String name) {
+    return asked.inputs().apply(server.catalog().resolve(name, null).inputs());
   }
 
   /** A caller that does not wait for answers. */
@@ -158,7 +163,7 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** A caller that asks the same of a model of another name. */
   public OpenCaller openCaller(AskedModel asked, String name) {
-    return openCaller(name, asked.inputs().apply(server.catalog().resolve(name, null).inputs()));
+    return openCaller(name, inputs(asked, name));
   }
 
   /** A caller that does not wait for answers. */

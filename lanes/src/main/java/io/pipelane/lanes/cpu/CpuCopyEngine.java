@@ -9,9 +9,13 @@ import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.modelstore.WeightSource;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +25,9 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
    * The thread is never interrupted: an interrupt would close the file channel that a source reads
    * from. It ends when `closed` is set and the queue is empty; what it finds in the queue then fails
    * without being carried out.
+   *
+   * Links are lent where they have a rate: without one, a second thread would bring no more through
+   * the memory. The lender's thread carries pieces until its device has a copy of its own.
    */
 
   /** Copies that may wait; a model of many gigabytes in groups of a page stays far below it. */
@@ -41,6 +48,10 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private final LinkThrottle throttle;
   private final BlockingQueue<Runnable> pending = new ArrayBlockingQueue<>(MAXIMUM_PENDING);
   private final Object enqueueing = new Object();
+  private final List<CpuCopyEngine> lenders = new CopyOnWriteArrayList<>();
+  private final AtomicInteger own =
+      new AtomicInteger(); // Copies to this device that have not ended.
+  private final LongAdder borrowedBytes = new LongAdder();
   private volatile boolean closed;
   private final Thread thread;
 
@@ -72,6 +83,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
         long now = throttle.nanoTime();
         Copy copy = new Copy(source, sourceOffset, cpuRange, rangeOffset, bytes, now, event);
         accepted = pending.offer(() -> carryOut(copy));
+        own.addAndGet(accepted ? 1 : 0);
       }
     } finally {
       if (!accepted) {
@@ -96,7 +108,16 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   }
 
   private void carryOut(Copy copy) {
-    Throwable failure = null;
+    Throwable failure;
+    if (lenders.isEmpty() || copy.bytes < 2 * CopyInPieces.PIECE_BYTES) {
+      failure = carryAlone(copy);
+    } else {
+      failure = carryTogether(copy);
+    }
+    finish(copy, closed ? closedBefore() : failure);
+  }
+
+  private @Nullable Throwable carryAlone(Copy copy) {
     try {
       for (long done = 0; done < copy.bytes && !closed; ) {
         long piece = Math.min(PIECE_BYTES, copy.bytes - done);
@@ -105,14 +126,50 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
         done += target.byteSize();
       }
       throttle.pace(copy.enqueuedAtNanos, copy.bytes, () -> closed);
+      return null;
     } catch (Throwable e) {
-      failure = e;
+      return e;
     }
-    finish(copy, closed ? closedBefore() : failure);
   }
 
-  private static void finish(Copy copy, @Nullable Throwable failure) {
+  private @Nullable Throwable carryTogether(Copy copy) {
+    CopyInPieces pieces =
+        new CopyInPieces(copy.source, copy.sourceOffset, copy.range, copy.rangeOffset, copy.bytes);
+    lenders.forEach(lender -> lender.help(pieces));
+    pieces.carry(throttle, copy.enqueuedAtNanos, false, () -> closed);
+    Throwable failure = pieces.await();
+    borrowedBytes.add(pieces.borrowedBytes());
+    return failure;
+  }
+
+  /** Carries pieces for another device, when there is nothing to carry for this one. */
+  private void help(CopyInPieces pieces) {
+    synchronized (enqueueing) {
+      if (!closed && pending.isEmpty() && own.get() == 0) {
+        long now = throttle.nanoTime();
+        boolean _ =
+            pending.offer(() -> pieces.carry(throttle, now, true, () -> closed || own.get() > 0));
+      }
+    }
+  }
+
+  /**
+   * Lets another engine carry pieces of this one's copies from now on.
+   *
+   * @return false where that would bring nothing
+   */
+  boolean borrow(CpuCopyEngine lender) {
+    return lender != this && lender.throttle.isLimited() && lenders.add(lender);
+  }
+
+  @Override
+  public long borrowedBytes() {
+    return borrowedBytes.sum();
+  }
+
+  private void finish(Copy copy, @Nullable Throwable failure) {
     copy.range.unpin(copy.rangeOffset, copy.bytes);
+    own.decrementAndGet();
     copy.event.complete(failure);
   }
 

@@ -6,6 +6,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
+import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
@@ -213,6 +214,12 @@ public final class CpuDevice implements SharedDevice {
   @Override
   public CopyEngine copies() {
     return copies;
+  }
+
+  @Override
+  public boolean borrowLink(Device lender) {
+    requireOpen();
+    return lender instanceof CpuDevice other && copies.borrow(other.copies);
   }
 
   @Override

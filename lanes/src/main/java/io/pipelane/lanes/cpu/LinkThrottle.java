@@ -27,6 +27,11 @@ final class LinkThrottle {
     this.freeAtNanos = clock.nanoTime();
   }
 
+  /** Whether the link has a rate. */
+  boolean isLimited() {
+    return nanosPerByte > 0;
+  }
+
   /** The time to note when a copy is enqueued; safe for any thread. */
   long nanoTime() {
     return clock.nanoTime();

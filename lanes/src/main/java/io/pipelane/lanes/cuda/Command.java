@@ -21,6 +21,9 @@ sealed interface Command {
   /** What is planned for a range's first slots is to be carried out. */
   record SettleRange(CudaAddressRange range, int slots, CudaEvent event) implements Command {}
 
+  /** Copies may pass another device's link too. */
+  record Borrow(LentLink link) implements Command {}
+
   /** Everything planned is to be carried out. */
   record Settle(Completion done) implements Command {}
 

@@ -11,11 +11,12 @@ final class CompletionThread implements Runnable {
    *
    * @param copy null for the end of all copies
    * @param mark what is behind everything of the copy that is on its way
-   * @param passed the same in the stream's progress
+   * @param passed the same in the progress of the mark's stream
    */
   record Issued(
       Command.@Nullable Copy copy,
       @Nullable CudaMark mark,
+      StreamProgress progress,
       int passed,
       @Nullable Throwable failure) {}
 
@@ -24,14 +25,11 @@ final class CompletionThread implements Runnable {
 
   private final CudaContext context;
   private final MarkPool marks;
-  private final StreamProgress progress;
   private final HandOver<Issued> issued;
 
-  CompletionThread(
-      CudaContext context, MarkPool marks, StreamProgress progress, HandOver<Issued> issued) {
+  CompletionThread(CudaContext context, MarkPool marks, HandOver<Issued> issued) {
     this.context = context;
     this.marks = marks;
-    this.progress = progress;
     this.issued = issued;
   }
 
@@ -40,17 +38,17 @@ final class CompletionThread implements Runnable {
     context.bind();
     Issued next = issued.take();
     while (next.copy != null) {
-      complete(next.copy, next.mark, next.passed, next.failure);
+      complete(next.copy, next);
       next = issued.take();
     }
   }
 
-  private void complete(
-      Command.Copy copy, @Nullable CudaMark mark, int passed, @Nullable Throwable failure) {
-    Throwable reason = failure;
+  private void complete(Command.Copy copy, Issued next) {
+    Throwable reason = next.failure;
+    CudaMark mark = next.mark;
     if (mark != null) {
       try {
-        if (failure != null || !progress.await(passed, SPIN_NANOS)) {
+        if (reason != null || !next.progress.await(next.passed, SPIN_NANOS)) {
           mark.await();
         }
       } catch (RuntimeException e) {

@@ -10,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -25,13 +26,17 @@ final class CopyThread implements Runnable {
    * touches them again.
    *
    * Between pieces the thread waits for its stream in memory (InFlight): asking the driver again and
-   * again would keep lanes from launching.
+   * again would keep lanes from launching. With borrowed links it looks at all in turn, its own
+   * first, and each takes the next piece when it can: so pieces arrive about in their order.
    *
    * The thread is never interrupted: an interrupt would close the file channel that a source reads
    * from.
    */
 
   private static final System.Logger LOGGER = System.getLogger(CopyThread.class.getName());
+
+  /** A device whose link has done nothing for so long has failed; the driver tells how. */
+  private static final long PATIENCE_NANOS = 1_000_000_000;
 
   private final CudaContext context;
   private final CudaStream stream;
@@ -43,7 +48,9 @@ final class CopyThread implements Runnable {
   private final HandOver<Command> commands;
   private final HandOver<Issued> issued;
   private final BooleanSupplier closed;
+  private final LongAdder borrowedBytes;
   private final Set<SlotMappings> unsettled = new LinkedHashSet<>();
+  private @Nullable BorrowedLinks borrowed;
 
   CopyThread(
       CudaContext context,
@@ -54,6 +61,7 @@ final class CopyThread implements Runnable {
       @Nullable ArrivalCount arrivals,
       HandOver<Command> commands,
       HandOver<Issued> issued,
+      LongAdder borrowedBytes,
       BooleanSupplier closed) {
     this.context = context;
     this.stream = stream;
@@ -64,6 +72,7 @@ final class CopyThread implements Runnable {
     this.inFlight = new InFlight(progress);
     this.commands = commands;
     this.issued = issued;
+    this.borrowedBytes = borrowedBytes;
     this.closed = closed;
   }
 
@@ -84,10 +93,30 @@ final class CopyThread implements Runnable {
         case Command.SettleRange settle -> settle.event().complete(settleRange(settle));
         case Command.Settle settle -> settle.done().complete(settleAll());
         case Command.Free free -> free(free.range());
+        case Command.Borrow borrow -> borrow(borrow.link());
         case Command.Stop stop -> stopped = true;
       }
     }
-    issued.give(new Issued(null, null, 0, null));
+    issued.give(new Issued(null, null, progress, 0, null));
+  }
+
+  /** Gives back what it has taken of other devices; the thread must have ended, and all copies. */
+  void close() {
+    if (borrowed != null) {
+      borrowed.close();
+    }
+  }
+
+  private void borrow(LentLink link) {
+    try {
+      if (borrowed == null) {
+        borrowed = new BorrowedLinks(context);
+        inFlight.keepLeast();
+      }
+      borrowed.add(link);
+    } catch (RuntimeException e) {
+      LOGGER.log(System.Logger.Level.WARNING, "another device's link cannot be borrowed", e);
+    }
   }
 
   private void carryOut(Command.Copy copy) {
@@ -98,26 +127,28 @@ final class CopyThread implements Runnable {
       failure = e;
     }
     CudaMark mark = null;
+    StreamProgress passing = borrowed == null ? progress : borrowed.progress();
     int passed = 0;
     try {
       // Behind a failed copy too: a part of it may be on its way.
       mark = marks.take();
-      stream.record(mark);
-      passed = progress.mark();
-      count(copy);
+      CudaStream end = borrowed == null ? stream : borrowed.joined(stream);
+      end.record(mark);
+      passed = passing.mark();
+      count(copy, end);
     } catch (RuntimeException e) {
       failure = failure == null ? e : failure;
     }
     if (failure == null && mark != null) {
       copy.event().issue(mark);
     }
-    issued.give(new Issued(copy, mark, passed, failure));
+    issued.give(new Issued(copy, mark, passing, passed, failure));
   }
 
   /** Those that failed too: whoever waits for them must go on, to hear of it. */
-  private void count(Command.Copy copy) {
+  private void count(Command.Copy copy, CudaStream end) {
     if (arrivals != null && copy.event().number().isPresent()) {
-      arrivals.set(stream, copy.event().number().getAsInt());
+      arrivals.set(end, copy.event().number().getAsInt());
     }
   }
 
@@ -139,12 +170,42 @@ final class CopyThread implements Runnable {
   private void copyInPieces(Command.Copy copy, long device, long host) {
     long at = 0;
     while (at < copy.bytes()) {
-      long piece = inFlight.awaitRoom(copy.bytes() - at);
-      settle(copy, at, piece);
-      stream.copyToDevice(device + at, host + at, piece);
-      inFlight.add(piece);
+      long piece = awaitOwnRoom(copy.bytes() - at);
+      if (piece > 0) {
+        settle(copy, at, piece);
+        stream.copyToDevice(device + at, host + at, piece);
+        inFlight.add(piece);
+      } else {
+        piece = sendBorrowed(copy, at, device, host);
+      }
       at += piece;
     }
+  }
+
+  /** What the device's own link takes next; 0 where a borrowed one can take something now. */
+  private long awaitOwnRoom(long remaining) {
+    if (borrowed == null) {
+      return inFlight.awaitRoom(remaining);
+    }
+    long begin = System.nanoTime();
+    long piece = inFlight.room(remaining);
+    while (piece == 0 && !borrowed.anyIdle()) {
+      Thread.onSpinWait();
+      boolean late = System.nanoTime() - begin > PATIENCE_NANOS;
+      piece = late ? inFlight.awaitRoom(remaining) : inFlight.room(remaining);
+    }
+    return piece;
+  }
+
+  /** Answers how much it has sent, which is nothing when somebody else was faster. */
+  private long sendBorrowed(Command.Copy copy, long at, long device, long host) {
+    long piece = Math.min(copy.bytes() - at, LentLink.PIECE_BYTES);
+    settle(copy, at, piece);
+    if (borrowed == null || !borrowed.trySend(host + at, device + at, piece)) {
+      return 0;
+    }
+    borrowedBytes.add(piece);
+    return piece;
   }
 
   private void settle(Command.Copy copy, long at, long bytes) {

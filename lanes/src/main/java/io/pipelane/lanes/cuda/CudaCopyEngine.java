@@ -14,6 +14,7 @@ import io.pipelane.modelstore.WeightSource;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +40,8 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
   private final AtomicInteger pending = new AtomicInteger();
   private final Object enqueueing = new Object();
   private final boolean counted;
+  private final LongAdder borrowedBytes = new LongAdder();
+  private final CopyThread copyThread;
   private int enqueued; // guarded by `enqueueing`
   private volatile boolean closed;
   private final Thread copying;
@@ -60,27 +63,25 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
       marks = undo.add(new MarkPool(context));
       undo.keep();
     }
+    copyThread =
+        new CopyThread(
+            context,
+            stream,
+            staging,
+            marks,
+            progress,
+            arrivals,
+            commands,
+            issued,
+            borrowedBytes,
+            () -> closed);
     String suffix = "-cuda" + context.index();
-    copying =
-        Thread.ofPlatform()
-            .daemon()
-            .name("pipelane-copies" + suffix)
-            .unstarted(
-                new CopyThread(
-                    context,
-                    stream,
-                    staging,
-                    marks,
-                    progress,
-                    arrivals,
-                    commands,
-                    issued,
-                    () -> closed));
+    copying = Thread.ofPlatform().daemon().name("pipelane-copies" + suffix).unstarted(copyThread);
     completing =
         Thread.ofPlatform()
             .daemon()
             .name("pipelane-completions" + suffix)
-            .unstarted(new CompletionThread(context, marks, progress, issued));
+            .unstarted(new CompletionThread(context, marks, issued));
   }
 
   CudaCopyEngine start() {
@@ -121,7 +122,22 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
    * soonest when it is enqueued there.
    */
   Optional<CudaStream> busyStream() {
-    return pending.get() > 0 ? Optional.of(stream) : Optional.empty();
+    return isBusy() ? Optional.of(stream) : Optional.empty();
+  }
+
+  /** Whether copies are on their way, or wait to be. */
+  boolean isBusy() {
+    return pending.get() > 0;
+  }
+
+  /** Lets copies pass another device's link too, those that are given later. */
+  void borrow(LentLink link) {
+    give(new Command.Borrow(link));
+  }
+
+  @Override
+  public long borrowedBytes() {
+    return borrowedBytes.sum();
   }
 
   /** Lets something else lie under a slot, before any copy that is given later. */
@@ -180,6 +196,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     ThreadEnd.await(completing);
     try (Releases releases = new Releases()) {
       releases.add(stream);
+      releases.add(copyThread, CopyThread::close);
       releases.add(staging);
       releases.add(marks);
       releases.add(progress);

@@ -5,6 +5,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
+import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
@@ -48,6 +49,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   private final Set<CudaAddressRange> ranges = ConcurrentHashMap.newKeySet();
   private final Set<EphemeralRegion> regions = ConcurrentHashMap.newKeySet();
   private final AtomicInteger lanes = new AtomicInteger();
+  private @Nullable LentLink lentLink; // guarded by this
   private volatile boolean closed;
   private volatile boolean lost;
 
@@ -178,6 +180,25 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   }
 
   @Override
+  public boolean borrowLink(Device lender) {
+    requireOpen();
+    if (!(lender instanceof CudaDevice other) || other == this || !context.canRead(other.context)) {
+      return false;
+    }
+    context.allowReading(other.context);
+    copies.borrow(other.lentLink());
+    return true;
+  }
+
+  private synchronized LentLink lentLink() {
+    requireOpen();
+    if (lentLink == null) {
+      lentLink = releases.add(new LentLink(context, () -> copies.isBusy() || lost));
+    }
+    return lentLink;
+  }
+
+  @Override
   public Optional<CudaStream> busyCopyStream() {
     return copies.busyStream();
   }
@@ -255,9 +276,14 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   public long deviceBytes() {
     return pages.byteSize()
         + (heap == null ? 0 : heap.byteSize())
+        + lentBytes()
         + regions.stream()
             .mapToLong(region -> region instanceof CudaEphemeralRegion own ? own.byteSize() : 0)
             .sum();
+  }
+
+  private synchronized long lentBytes() {
+    return lentLink == null ? 0 : LentLink.byteSize();
   }
 
   @Override

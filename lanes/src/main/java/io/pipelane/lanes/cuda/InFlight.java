@@ -29,11 +29,17 @@ final class InFlight {
 
   private final StreamProgress progress;
   private final Deque<Piece> pieces = new ArrayDeque<>();
+  private long mostBytes = MOST_BYTES;
   private long bytes;
   private long sentBytes;
 
   InFlight(StreamProgress progress) {
     this.progress = progress;
+  }
+
+  /** From now on no more is in flight than at a transfer's begin, and pieces stay small. */
+  void keepLeast() {
+    mostBytes = LEAST_BYTES;
   }
 
   /**
@@ -43,19 +49,29 @@ final class InFlight {
    * @throws io.pipelane.lanes.cuda.driver.CudaException when an earlier piece has failed
    */
   long awaitRoom(long remainingBytes) {
+    long piece = room(remainingBytes);
+    while (piece == 0) {
+      progress.require(pieces.getFirst().mark);
+      piece = room(remainingBytes);
+    }
+    return piece;
+  }
+
+  /**
+   * What may be enqueued now of so many bytes that remain.
+   *
+   * @return a piece's size, or 0
+   */
+  long room(long remainingBytes) {
     while (!pieces.isEmpty() && progress.reached(pieces.getFirst().mark)) {
       forgetOldest();
     }
     if (pieces.isEmpty()) {
       sentBytes = 0;
     }
-    long limit = Math.min(MOST_BYTES, LEAST_BYTES + sentBytes / GROWTH_DIVISOR);
+    long limit = Math.min(mostBytes, LEAST_BYTES + sentBytes / GROWTH_DIVISOR);
     long piece = Math.min(remainingBytes, limit / PIECES);
-    while (!pieces.isEmpty() && bytes + piece > limit) {
-      progress.require(pieces.getFirst().mark);
-      forgetOldest();
-    }
-    return piece;
+    return pieces.isEmpty() || bytes + piece <= limit ? piece : 0;
   }
 
   /** Counts a piece that has just been enqueued. */

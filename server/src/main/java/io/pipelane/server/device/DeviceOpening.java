@@ -132,11 +132,13 @@ public final class DeviceOpening {
         hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
       }
     }
+    LinkSharing links = LinkSharing.of(config.switching().borrowLinks(), devices);
     List<ServingDevices.Place> places = new ArrayList<>();
     for (ServingDevice device : devices) {
       announcements.accept(device.description() + note);
-      places.add(place(device, hostTier, devices.size() > 1));
+      places.add(place(device, links, hostTier, devices.size() > 1));
     }
+    links.announcement().ifPresent(announcements);
     ServingDevices serving =
         opened.add(
             new ServingDevices(
@@ -186,7 +188,8 @@ public final class DeviceOpening {
     return target;
   }
 
-  private ServingDevices.Place place(ServingDevice device, HostTier hostTier, boolean losable) {
+  private ServingDevices.Place place(
+      ServingDevice device, LinkSharing links, HostTier hostTier, boolean losable) {
     DeviceMemory memory = new DeviceMemory(device.device().persistent());
     SessionFactory sessions = device.sessions().apply(memory);
     @Nullable LosableSessions drilled = losable ? new LosableSessions(sessions) : null;
@@ -197,7 +200,7 @@ public final class DeviceOpening {
                   device.device(),
                   memory,
                   drilled == null ? sessions : drilled,
-                  settings(device),
+                  settings(device, links),
                   hostTier));
       return new ServingDevices.Place(
           device.device().name(),
@@ -210,7 +213,7 @@ public final class DeviceOpening {
     }
   }
 
-  private SwitcherSettings settings(ServingDevice device) {
+  private SwitcherSettings settings(ServingDevice device, LinkSharing links) {
     String name = device.device().name();
     ExecutorService writer =
         opened.add(
@@ -219,8 +222,7 @@ public final class DeviceOpening {
     SegmentProfiles profiles =
         SegmentProfiles.in(new ProfileFolder(config.repository().cache(), name), writer);
     GraphTarget graph = device.target().graph();
-    Optional<PipelineCosts> costs =
-        Optional.ofNullable(measured.get(name)).map(m -> DeviceGrouping.costs(graph, m));
+    Optional<PipelineCosts> costs = links.costs(device, measured);
     return new SwitcherSettings(
         device.budget().weights().bytes(),
         device.budget().working().bytes(),

@@ -146,6 +146,10 @@ final class DeviceMetrics {
   private void addTransfers() {
     counter("pipelane_switches", "Transfers begun", state -> state.transfers().loads());
     counter("pipelane_bytes_moved", "Bytes that transfers moved", s -> s.transfers().bytesLoaded());
+    counter(
+        "pipelane_bytes_borrowed",
+        "Bytes that came in over other devices' links",
+        state -> state.transfers().bytesBorrowed());
     addFetchedAhead();
     counter("pipelane_copies", "Groups that transfers were cut into", s -> s.transfers().copies());
     counter(

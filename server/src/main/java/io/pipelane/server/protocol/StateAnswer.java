@@ -135,6 +135,7 @@ public final class StateAnswer {
     json.writeNumberField("estimate_error", device.estimateError());
     json.writeNumberField("switches", transfers.loads());
     json.writeNumberField("moved_bytes", transfers.bytesLoaded());
+    json.writeNumberField("borrowed_bytes", transfers.bytesBorrowed());
     json.writeNumberField("fetched_ahead_bytes", transfers.bytesFetchedAhead());
     json.writeNumberField("evicted_pages", transfers.pagesTakenBack());
     json.writeNumberField("remaps", transfers.remaps());

@@ -4,6 +4,8 @@ import io.pipelane.lanes.calibration.LinkProfile;
 import io.pipelane.lanes.calibration.LinkProfile.Copy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NavigableSet;
+import java.util.TreeSet;
 
 /**
  * How long the link from host memory to a device is busy with one copy: T of PipeSwitch §4.2. A
@@ -36,6 +38,28 @@ public record LinkModel(LinkProfile profile) {
             List.of(
                 new Copy(1, costPerCopyNanos + nanosPerByte),
                 new Copy(FAR, costPerCopyNanos + FAR * nanosPerByte))));
+  }
+
+  /**
+   * This link while others carry pieces of its copies, each as much as its rate allows.
+   *
+   * @param lenders the other links
+   * @param aloneBytes a copy's first bytes, which the link carries alone
+   */
+  public LinkModel beside(List<LinkModel> lenders, long aloneBytes) {
+    NavigableSet<Long> sizes = new TreeSet<>(List.of(aloneBytes));
+    profile.copies().forEach(copy -> sizes.add(copy.bytes()));
+    List<Copy> copies = new ArrayList<>();
+    for (long bytes : sizes) {
+      double own = profile.bandwidth(bytes);
+      double all = own;
+      for (LinkModel lender : lenders) {
+        all += lender.profile.bandwidth(bytes);
+      }
+      long carried = Math.max(Math.min(bytes, aloneBytes), Math.round(bytes * own / all));
+      copies.add(new Copy(bytes, profile.copyNanos(carried)));
+    }
+    return new LinkModel(new LinkProfile(copies));
   }
 
   /** The time of one copy, its cost included, in nanoseconds; none for nothing. */

@@ -31,6 +31,17 @@ public record PipelineCosts(LinkModel link, long leadNanos, long waitNanos) {
   }
 
   /**
+   * The same where other devices' links carry pieces of copies.
+   *
+   * @param lenders what transfers to those devices cost
+   * @param aloneBytes a copy's first bytes, which the device's own link carries alone
+   */
+  public PipelineCosts beside(List<PipelineCosts> lenders, long aloneBytes) {
+    List<LinkModel> links = lenders.stream().map(PipelineCosts::link).toList();
+    return new PipelineCosts(link.beside(links, aloneBytes), leadNanos, waitNanos);
+  }
+
+  /**
    * The model of a plan's cold start.
    *
    * @param segmentNanos how long each of its segments computes

@@ -27,7 +27,12 @@ final class Counters {
     offlineLoads += complete ? 1 : 0;
   }
 
-  TransferCounters snapshot() {
+  /**
+   * The counts now.
+   *
+   * @param bytesBorrowed counted by the copy engine
+   */
+  TransferCounters snapshot(long bytesBorrowed) {
     return new TransferCounters(
         loads,
         bytesLoaded,
@@ -41,6 +46,7 @@ final class Counters {
         pagesPlanned,
         bytesWanted,
         bytesPlanned,
+        bytesBorrowed,
         new TransferCounters.Offline(offlineLoads, offlineBytesLoaded, offlinePagesEvicted));
   }
 }

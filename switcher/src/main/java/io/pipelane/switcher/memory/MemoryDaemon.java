@@ -3,6 +3,7 @@ package io.pipelane.switcher.memory;
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.modelstore.ImportedModel;
@@ -59,6 +60,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Condition changed = lock.newCondition();
   private final WaitingLine line = new WaitingLine(true);
   private final PagePool pages;
+  private final CopyEngine copies;
   private final WeightMemory memory;
   private final HostWeights hostWeights;
   private final Grouping grouping;
@@ -95,6 +97,7 @@ public final class MemoryDaemon implements AutoCloseable {
       ResidencySettings residency,
       LongSupplier nanoClock) {
     this.pages = device.pages();
+    this.copies = device.copies();
     this.hostWeights = hostWeights;
     this.grouping = grouping;
     this.nanoClock = nanoClock;
@@ -105,7 +108,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.staged = new StagedPage(device);
     this.memory = new WeightMemory(pages, capacityBytes, holdings, staged);
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
-    this.transfers = new Transfers(device.copies(), memory, hostWeights, grouping, this::signal);
+    this.transfers = new Transfers(copies, memory, hostWeights, grouping, this::signal);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
     IdleMoves idleMoves =
         new IdleMoves(
@@ -116,15 +119,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
-            pages,
-            device.copies(),
-            memory,
-            hostWeights,
-            idleMoves,
-            staged,
-            pacing,
-            this::signal,
-            nanoClock);
+            pages, copies, memory, hostWeights, idleMoves, staged, pacing, this::signal, nanoClock);
   }
 
   /**
@@ -458,7 +453,7 @@ public final class MemoryDaemon implements AutoCloseable {
   public TransferCounters counters() {
     lock.lock();
     try {
-      return memory.counters.snapshot();
+      return memory.counters.snapshot(copies.borrowedBytes());
     } finally {
       lock.unlock();
     }

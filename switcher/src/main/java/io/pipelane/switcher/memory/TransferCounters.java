@@ -15,6 +15,7 @@ package io.pipelane.switcher.memory;
  * @param pagesPlanned pages fetched ahead because they belong to a planned prefix
  * @param bytesWanted bytes of the former
  * @param bytesPlanned bytes of the latter
+ * @param bytesBorrowed bytes that came in over other devices' links
  * @param offline the part of offline work
  */
 public record TransferCounters(
@@ -30,6 +31,7 @@ public record TransferCounters(
     long pagesPlanned,
     long bytesWanted,
     long bytesPlanned,
+    long bytesBorrowed,
     Offline offline) {
 
   /**

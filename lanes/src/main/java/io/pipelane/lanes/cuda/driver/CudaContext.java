@@ -8,6 +8,7 @@ import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUpointer_attribute;
+import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 
 /**
@@ -127,6 +128,26 @@ public final class CudaContext implements AutoCloseable {
    */
   public boolean isPinned(MemorySegment memory) {
     return pinned.contains(memory);
+  }
+
+  /** Whether this device can read another's memory without the host. */
+  public boolean canRead(CudaContext other) {
+    int[] answer = new int[1];
+    check(JCudaDriver.cuDeviceCanAccessPeer(answer, device, other.device), "cuDeviceCanAccessPeer");
+    return answer[0] != 0;
+  }
+
+  /** Lets this device read another's memory, for as long as both contexts live. */
+  public void allowReading(CudaContext other) {
+    bind();
+    int result = JCudaDriver.cuCtxEnablePeerAccess(other.context, 0);
+    if (result != CUresult.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
+      check(result, "cuCtxEnablePeerAccess");
+    }
+  }
+
+  CUcontext handle() {
+    return context;
   }
 
   /** CUDA's memory type of an address; 0 for memory that CUDA does not know. */

@@ -104,6 +104,21 @@ public final class CudaStream implements AutoCloseable {
     }
   }
 
+  /** Copies from another device, whose memory this one {@link CudaContext#canRead can read}. */
+  public void copyFrom(CudaContext other, long to, long from, long bytes) {
+    int result =
+        JCudaDriver.cuMemcpyPeerAsync(
+            new DeviceAddress(to),
+            context.handle(),
+            new DeviceAddress(from),
+            other.handle(),
+            bytes,
+            handle);
+    if (result != 0) {
+      throw CudaException.of(result, "cuMemcpyPeerAsync", to, from, bytes, address());
+    }
+  }
+
   /** Writes a number to pinned or device memory, once everything enqueued before is done. */
   public void write(long address, int value) {
     int result =

@@ -1,0 +1,142 @@
+package io.pipelane.bench.links;
+
+import io.pipelane.bench.accelerator.AcceleratorOptions;
+import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.model.AskedModel;
+import io.pipelane.bench.model.AskedModels;
+import io.pipelane.bench.model.ModelCopies;
+import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.Results;
+import io.pipelane.config.DeviceSelection;
+import io.pipelane.demo.protocol.Tensor;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code bench links}: a cold model whose weights come in over one link, and over several. */
+@Command(
+    name = "links",
+    description = {
+      "A cold model whose weights come in over its device's link alone, and over those of other",
+      "devices too, and what a model on one of those loses by it."
+    },
+    mixinStandardHelpOptions = true,
+    sortOptions = false)
+public final class LinksCommand implements Callable<Integer> {
+  private static final long LEAST_MEMORY = 256L << 20;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+  @Mixin private BenchOptions options = new BenchOptions();
+  @Mixin private AcceleratorOptions requests = new AcceleratorOptions(1);
+
+  @Option(
+      names = "--repository",
+      paramLabel = "FOLDER",
+      description = "Where the models lie; else they are made.")
+  private @Nullable Path folder;
+
+  @Option(
+      names = "--model",
+      split = ",",
+      paramLabel = "NAME",
+      description = "Models, or beginnings of cases (${DEFAULT-VALUE}).")
+  private List<String> names = List.of("minilm-l6-v2 128");
+
+  @Option(
+      names = "--link",
+      paramLabel = "RATE",
+      description = "Of each CPU device (${DEFAULT-VALUE}).")
+  private String link = "1GB/s";
+
+  @Override
+  public Integer call() throws Exception {
+    List<DeviceSelection> selections = selections(requests.device());
+    AskedModels models = new AskedModels(options.work(), requests, folder);
+    Results results = new Results(LinksColumns.TITLE, LinksColumns.ALL, LinksColumns.NOTES);
+    String runtime = "";
+    for (String name : names) {
+      AskedModel asked = models.find(name);
+      Path repository = options.work().resolve("links-" + asked.model());
+      List<String> copies = ModelCopies.write(repository, asked.file(), asked.model(), 2);
+      for (int count = 1; count <= selections.size(); count++) {
+        Console.say(spec, "%s over %d".formatted(asked.name(), count));
+        Map<String, String> settings = settings(asked, selections.get(count - 1));
+        if (requests.device() instanceof DeviceSelection.Cpu) {
+          LocalPipelane.calibrate(options.work(), settings);
+        }
+        try (LocalPipelane server = LocalPipelane.start(repository, options.work(), settings)) {
+          runtime = server.runtimeVersion();
+          List<Tensor> inputs = server.inputs(asked, copies.getFirst());
+          String row = "%s, %d %s".formatted(asked.name(), count, count == 1 ? "link" : "links");
+          LinkRounds rounds = new LinkRounds(server, row, copies, inputs);
+          rounds.warmUp(options.warmup());
+          for (int round = 0; round < options.rounds(); round++) {
+            rounds.measure(options.length(), results);
+            if (count > 1) {
+              rounds.measureBeside(options.length(), results);
+            }
+          }
+        }
+      }
+    }
+    options.publish(
+        spec,
+        results,
+        runtime,
+        Map.of("devices", requests.device().toString(), "link", linkText()));
+    return 0;
+  }
+
+  private String linkText() {
+    return requests.device() instanceof DeviceSelection.Cpu ? link : "the GPUs' own";
+  }
+
+  /** The first device, the first two, and so on. */
+  private static List<DeviceSelection> selections(DeviceSelection all) {
+    List<Integer> ordinals =
+        switch (all) {
+          case DeviceSelection.Cpu cpu -> cpu.ordinals();
+          case DeviceSelection.Cuda cuda -> cuda.ordinals();
+          case DeviceSelection.Auto _ -> List.of();
+        };
+    if (ordinals.size() < 2) {
+      throw new IllegalArgumentException(
+          "--device names several devices, such as cpu:0,1 or cuda:0,1: " + all);
+    }
+    Function<List<Integer>, DeviceSelection> kind =
+        all instanceof DeviceSelection.Cpu ? DeviceSelection.Cpu::new : DeviceSelection.Cuda::new;
+    List<DeviceSelection> selections = new ArrayList<>();
+    for (int count = 1; count <= ordinals.size(); count++) {
+      selections.add(kind.apply(ordinals.subList(0, count)));
+    }
+    return selections;
+  }
+
+  private Map<String, String> settings(AskedModel asked, DeviceSelection devices) throws Exception {
+    Map<String, String> settings = new HashMap<>(requests.serverSettings(options.work()));
+    settings.put("device.kind", devices.toString());
+    settings.put("device.memory", Long.toString(LEAST_MEMORY + 4 * Files.size(asked.file())));
+    settings.put("device.working-memory", "4GiB");
+    settings.put("device.lanes", "1");
+    settings.put("workers.isolation", "thread");
+    settings.put("placement.routing", "static");
+    settings.put("switching.share-structures", "false");
+    settings.put("residency.idle-prefetch", "false");
+    if (devices instanceof DeviceSelection.Cpu) {
+      settings.put("link.bandwidth", link);
+    }
+    return settings;
+  }
+}

@@ -1,0 +1,149 @@
+package io.pipelane.lanes.cuda;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import io.pipelane.lanes.cuda.driver.CudaContext;
+import io.pipelane.lanes.cuda.driver.CudaMark;
+import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.DeviceBuffer;
+import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+
+/**
+ * A device's link, lent to other devices for single pieces of their weights while the device has
+ * none of its own on the way: a piece comes into a buffer there, and its receiver fetches it from
+ * the buffer (parallel transmission, as DeepPlan has it). Safe for any thread.
+ */
+final class LentLink implements AutoCloseable {
+  /*
+   * Whoever has the lock enqueues on `arriving` and numbers buffers. A buffer is free when its word
+   * in `emptied` has come to its number: the receiver's stream writes it behind the fetch. So nobody
+   * waits for anybody; a buffer that is not free, or a lock that is taken, is a link that is busy.
+   */
+
+  /** What one piece has at most: as long as it takes, the lender's own inputs wait. */
+  static final long PIECE_BYTES = InFlight.FIRST_PIECE_BYTES;
+
+  private static final int BUFFERS = 3;
+  private static final long END_NANOS = 1_000_000_000;
+  private static final VarHandle WORD = JAVA_INT.varHandle();
+
+  private final CudaContext lender;
+  private final BooleanSupplier busy;
+  private final CudaStream arriving;
+  private final DeviceBuffer buffers;
+  private final PinnedHostMemory emptied;
+  private final List<CudaMark> arrived = new ArrayList<>();
+  private final int[] numbers = new int[BUFFERS];
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Releases releases = new Releases();
+  private int next;
+  private boolean closed;
+
+  /**
+   * A link to lend.
+   *
+   * @param busy whether the lender needs its link, or is lost
+   */
+  LentLink(CudaContext lender, BooleanSupplier busy) {
+    this.lender = lender;
+    this.busy = busy;
+    try (Releases undo = new Releases()) {
+      arriving = undo.add(CudaStream.open(lender));
+      buffers = undo.add(DeviceBuffer.allocate(lender, byteSize()));
+      emptied = undo.add(PinnedHostMemory.allocate(lender, BUFFERS * JAVA_INT.byteSize()));
+      for (int i = 0; i < BUFFERS; i++) {
+        arrived.add(undo.add(CudaMark.untimed(lender)));
+        WORD.setVolatile(emptied.segment(), i * JAVA_INT.byteSize(), 0);
+      }
+      undo.keep();
+    }
+    releases.add(arriving);
+    releases.add(buffers);
+    releases.add(emptied);
+    arrived.forEach(releases::add);
+  }
+
+  /** The lender's memory that it takes. */
+  static long byteSize() {
+    return BUFFERS * PIECE_BYTES;
+  }
+
+  /** Whether a piece could be sent now. */
+  boolean isIdle() {
+    return !busy.getAsBoolean() && !lock.isLocked() && isFree(next);
+  }
+
+  /**
+   * Enqueues a piece, unless the link is busy; the receiver's context must be bound, and is
+   * afterwards.
+   *
+   * @param host pinned memory
+   * @param fetches the receiver's stream that the piece will have come in on
+   * @return false when it was busy, and nothing was enqueued
+   * @throws io.pipelane.lanes.cuda.driver.CudaException when the lender cannot; the receiver has
+   *     not been given anything then
+   */
+  boolean trySend(long host, long device, long bytes, CudaStream fetches) {
+    if (busy.getAsBoolean() || !lock.tryLock()) {
+      return false;
+    }
+    try {
+      int buffer = next;
+      if (closed || !isFree(buffer)) {
+        return false;
+      }
+      long there = buffers.address() + buffer * PIECE_BYTES;
+      bringIn(host, there, bytes, arrived.get(buffer), fetches.context());
+      fetches.waitFor(arrived.get(buffer));
+      fetches.copyFrom(lender, device, there, bytes);
+      numbers[buffer]++;
+      fetches.write(emptied.address() + buffer * JAVA_INT.byteSize(), numbers[buffer]);
+      next = (buffer + 1) % BUFFERS;
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void bringIn(long host, long there, long bytes, CudaMark mark, CudaContext receiver) {
+    lender.bind();
+    try {
+      arriving.copyToDevice(there, host, bytes);
+      arriving.record(mark);
+    } finally {
+      receiver.bind();
+    }
+  }
+
+  private boolean isFree(int buffer) {
+    long word = buffer * JAVA_INT.byteSize();
+    return (int) WORD.getVolatile(emptied.segment(), word) == numbers[buffer];
+  }
+
+  /** Lends no more, and gives everything back once receivers have fetched what is here. */
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      if (closed) {
+        return;
+      }
+      closed = true;
+    } finally {
+      lock.unlock();
+    }
+    long begin = System.nanoTime();
+    for (int i = 0; i < BUFFERS; i++) {
+      // A receiver that has failed fetches nothing any more.
+      while (!isFree(i) && System.nanoTime() - begin < END_NANOS) {
+        Thread.onSpinWait();
+      }
+    }
+    releases.close();
+  }
+}
