@@ -10,8 +10,8 @@ public record SwitchingConfig(
         Grouping grouping,
     @Key(
             about =
-                "Whether a processor reads embedding tables where they lie in host memory instead of"
-                    + " copying them; read when models are imported",
+                "Whether embedding tables are read where they lie in host memory instead of being"
+                    + " copied, by a GPU over its link; read when models are imported",
             standard = "true")
         boolean readInPlace,
     @Key(

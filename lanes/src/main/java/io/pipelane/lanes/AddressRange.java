@@ -2,6 +2,7 @@ package io.pipelane.lanes;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -46,10 +47,11 @@ public interface AddressRange extends AutoCloseable {
   DeviceEvent settled(int slots);
 
   /**
-   * Where the window begins: a fixed stretch of addresses, read only, that is no part of the range
-   * and has no slots.
+   * Where what the window shows can be read; no part of the range. On the processor these are fixed
+   * addresses, on a GPU they are those of what is shown.
    *
-   * @throws UnsupportedOperationException when the range has none
+   * @throws UnsupportedOperationException when the range has no window
+   * @throws IllegalStateException when nothing is shown, on a GPU
    */
   default long windowAddress() {
     throw new UnsupportedOperationException("the address range has no window");
@@ -59,11 +61,11 @@ public interface AddressRange extends AutoCloseable {
    * Shows host memory in the window, instead of what is shown there; nothing is copied. Nothing may
    * be running that reads there.
    *
-   * @param hostMemory a file mapped for reading, as large as the window; it may go before the range
-   *     does, and must not change
-   * @throws IllegalArgumentException when it has another size
+   * @param held as large as the window: a mapped file on the processor, pinned memory on a GPU; it
+   *     may go before the range does, but not while it is shown to a GPU, and must not change
+   * @throws IllegalArgumentException when it has another size, or is of another kind
    */
-  default void show(MemorySegment hostMemory) {
+  default void show(HostMemory.Loaded held) {
     throw new UnsupportedOperationException("the address range has no window");
   }
 

@@ -30,8 +30,7 @@ public interface Device extends AutoCloseable {
    * memory.
    *
    * @param windowBytes 0 for none
-   * @throws StatusException {@link Status#UNIMPLEMENTED} on a device that reads nothing in place;
-   *     models imported for it have no such weights
+   * @throws StatusException {@link Status#UNIMPLEMENTED} on a device that reads nothing in place
    */
   default AddressRange reserve(long bytes, long windowBytes) {
     if (windowBytes != 0) {

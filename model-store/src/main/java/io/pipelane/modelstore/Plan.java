@@ -16,8 +16,9 @@ import java.util.List;
  * without weights has zero bytes. Some weights lie in the file as the model has them, and are
  * inputs of the session; others lie there as kernels have repacked them, and are initializers.
  *
- * <p>Weights of which a run reads a few rows may be read where they lie in host memory. They have a
- * file of their own, belong to no segment, and are never brought onto the device.
+ * <p>Weights of which a run reads a few rows may be read where they lie in host memory, by a GPU
+ * over its link. They have a file of their own, belong to no segment, and are never brought onto
+ * the device.
  *
  * @param structureHash identifies the graph without what is streamed; versions may share it
  * @param weights those that are inputs

@@ -236,12 +236,17 @@ public final class TestModels {
    * Layers behind the mean of some rows of {@code table}, 512 of them, which are told by the input.
    */
   public static ModelProto embedding(int layers, long seed) {
+    return embedding(layers, 512, seed);
+  }
+
+  /** The same with so many rows; at least 512. */
+  public static ModelProto embedding(int layers, int rows, long seed) {
     Random random = new Random(seed);
     GraphProto.Builder graph =
         GraphProto.newBuilder()
             .addInput(batch("x", WIDTH))
             .addInitializer(numbers("fifty", 50))
-            .addInitializer(weight("table", random, 512, WIDTH))
+            .addInitializer(weight("table", random, rows, WIDTH))
             .addNode(node("Mul", List.of("x", "fifty"), "scaled"))
             .addNode(
                 node("Cast", List.of("scaled"), "rows")

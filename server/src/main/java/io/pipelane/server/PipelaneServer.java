@@ -354,7 +354,10 @@ public final class PipelaneServer implements AutoCloseable {
                   settings.segmentsForCpu(),
                   config.switching().readInPlace() && !config.workers().usesProcesses(false));
           case GPU ->
-              new CutSettings(settings.leastSegmentForGpu().bytes(), settings.segmentsForGpu());
+              new CutSettings(
+                  settings.leastSegmentForGpu().bytes(),
+                  settings.segmentsForGpu(),
+                  config.switching().readInPlace());
         };
     return new ImportSettings(
         library,

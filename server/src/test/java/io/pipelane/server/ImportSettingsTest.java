@@ -12,14 +12,22 @@ import org.junit.jupiter.api.Test;
 class ImportSettingsTest {
   @Test
   void readInPlace_onTheProcessor_unlessItIsOffOrModelsRunInProcesses() {
-    assertEquals(true, readsInPlace(Map.of()));
-    assertEquals(false, readsInPlace(Map.of("switching.read-in-place", "false")));
-    assertEquals(false, readsInPlace(Map.of("workers.isolation", "process")));
+    ImportTarget processor = ImportTarget.processor();
+    assertEquals(true, readsInPlace(processor, Map.of()));
+    assertEquals(false, readsInPlace(processor, Map.of("switching.read-in-place", "false")));
+    assertEquals(false, readsInPlace(processor, Map.of("workers.isolation", "process")));
   }
 
-  private static boolean readsInPlace(Map<String, String> values) {
-    return PipelaneServer.importSettings(
-            PipelaneConfig.of(values), Path.of("library"), "1", ImportTarget.processor())
+  @Test
+  void readInPlace_onAGpu_unlessItIsOff() {
+    ImportTarget gpu = ImportTarget.cuda(0, true, "some GPU");
+    assertEquals(true, readsInPlace(gpu, Map.of()));
+    assertEquals(true, readsInPlace(gpu, Map.of("workers.isolation", "process")));
+    assertEquals(false, readsInPlace(gpu, Map.of("switching.read-in-place", "false")));
+  }
+
+  private static boolean readsInPlace(ImportTarget target, Map<String, String> values) {
+    return PipelaneServer.importSettings(PipelaneConfig.of(values), Path.of("library"), "1", target)
         .cuts()
         .readInPlace();
   }

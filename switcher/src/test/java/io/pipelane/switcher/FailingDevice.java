@@ -10,6 +10,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -132,9 +133,9 @@ final class FailingDevice implements Device {
     }
 
     @Override
-    public void show(MemorySegment hostMemory) {
+    public void show(HostMemory.Loaded held) {
       step("show");
-      range.show(hostMemory);
+      range.show(held);
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.host.HostMemory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.switcher.grouping.PipelineCosts;
@@ -57,6 +58,11 @@ public interface Accelerator extends AutoCloseable {
 
   /** Host memory that the device copies from at the link's speed; lives as long as this. */
   MemorySegment pinned(long bytes);
+
+  /** Host memory that the device reads weights in place from. */
+  default HostMemory tables() {
+    return HostMemory.PAGE_CACHE;
+  }
 
   /** Device memory for lanes and sessions. */
   long workingBytes();

@@ -6,6 +6,7 @@ import io.pipelane.lanes.calibration.Calibrator;
 import io.pipelane.lanes.calibration.CudaProbe;
 import io.pipelane.lanes.calibration.MatrixProducts;
 import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
@@ -16,6 +17,7 @@ import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.host.HostMemory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.switcher.grouping.PipelineCosts;
@@ -140,6 +142,11 @@ public final class CudaAccelerator implements Accelerator {
     PinnedHostMemory memory = PinnedHostMemory.allocate(context(), bytes);
     pinned.add(memory);
     return memory.segment();
+  }
+
+  @Override
+  public HostMemory tables() {
+    return new CudaHostMemory(context());
   }
 
   @Override

@@ -2,10 +2,14 @@ package io.pipelane.bench.accelerator;
 
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.MemorySource;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostMemory;
+import io.pipelane.modelstore.host.HostWeights;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
+import java.util.function.Function;
 import java.util.function.LongFunction;
 
 /** Reads weights into host memory of a chosen kind, which outlives every lease. */
@@ -13,6 +17,27 @@ public final class HeldWeights {
   private static final long CHUNK = 1L << 30;
 
   private HeldWeights() {}
+
+  /**
+   * Weights for a switcher: streamed ones from where they are held, tables in memory that the
+   * accelerator reads.
+   *
+   * @param streamed those of each model
+   */
+  public static HostWeights on(
+      Accelerator accelerator, Function<ImportedModel, WeightSource> streamed) {
+    return new HostWeights() {
+      @Override
+      public WeightSource open(ImportedModel model) {
+        return streamed.apply(model);
+      }
+
+      @Override
+      public HostMemory.Loaded inPlace(ImportedModel model) {
+        return HostWeights.held(model, accelerator.tables());
+      }
+    };
+  }
 
   /** Reads a model's weights once. */
   public static MemorySource read(ImportedModel model, LongFunction<MemorySegment> memory)

@@ -1,6 +1,7 @@
 package io.pipelane.bench.density;
 
 import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.accelerator.HeldWeights;
 import io.pipelane.bench.measure.Medians;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
@@ -76,7 +77,7 @@ final class LiveDevice implements AutoCloseable {
                 profiles,
                 new ResidencySettings(residency, profiles, Optional.of(costs)),
                 fifo),
-            model -> subject.weights());
+            HeldWeights.on(accelerator, model -> subject.weights()));
     List<InputTensor> inputs = subject.inputs().stream().map(this::pinned).toList();
     for (int i = 0; i < variants; i++) {
       switcher.register(subject.variant(i));

@@ -75,6 +75,7 @@ final class ModelRounds {
     weights = HeldWeights.read(grouped, accelerator::pinned);
     layeredWeights = HeldWeights.read(layered, accelerator::pinned);
     measured.fact("weights_mb", grouped.plan().weightBytes() / 1e6);
+    measured.fact("in_place_mb", grouped.plan().inPlaceBytes() / 1e6);
     measured.fact("segments", grouped.plan().segments().size());
     measured.fact("layers", layered.plan().segments().size());
   }

@@ -1,6 +1,7 @@
 package io.pipelane.bench.switching;
 
 import io.pipelane.bench.accelerator.Accelerator;
+import io.pipelane.bench.accelerator.HeldWeights;
 import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -62,7 +63,8 @@ final class Stage implements AutoCloseable {
             memory,
             sessions,
             settings,
-            model -> Objects.requireNonNull(weights.get(model.version())));
+            HeldWeights.on(
+                accelerator, model -> Objects.requireNonNull(weights.get(model.version()))));
   }
 
   /** Makes a model answerable from weights in host memory. */

@@ -13,6 +13,7 @@ import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,7 +21,7 @@ import java.util.Set;
 /** Imports models and measures the parts wanted, one model after another, in this process. */
 final class SwitchBenchmark {
   /** Finer than any model's layers. */
-  private static final CutSettings PER_LAYER = new CutSettings(1, 10_000);
+  private static final Set<Part> OF_LAYERS = Set.of(Part.COLD, Part.ABLATIONS);
 
   private final Accelerator accelerator;
   private final Path library;
@@ -51,7 +52,8 @@ final class SwitchBenchmark {
     ImportSettings settings =
         ImportSettings.defaults(library, runtimeVersion).withTarget(accelerator.target());
     grouped = Importer.open(work.resolve("cache"), settings.withCuts(cuts));
-    layered = Importer.open(work.resolve("cache"), settings.withCuts(PER_LAYER));
+    CutSettings perLayer = new CutSettings(1, 10_000, cuts.readInPlace());
+    layered = Importer.open(work.resolve("cache"), settings.withCuts(perLayer));
   }
 
   /** ONNX Runtime's version. */
@@ -71,7 +73,10 @@ final class SwitchBenchmark {
    */
   List<Tensor> measure(ModelCase modelCase, Measured measured) throws Exception {
     ImportedModel groups = grouped.importModel(modelCase.file(), modelCase.version());
-    ImportedModel layers = layered.importModel(modelCase.file(), modelCase.layered());
+    ImportedModel layers =
+        Collections.disjoint(parts, OF_LAYERS)
+            ? groups
+            : layered.importModel(modelCase.file(), modelCase.layered());
     List<Tensor> inputs = modelCase.inputs(groups);
     ModelRounds rounds =
         new ModelRounds(accelerator, costs, inputs, groups, layers, warmup, iterations, measured);
@@ -95,7 +100,8 @@ final class SwitchBenchmark {
     }
     if (parts.contains(Part.ABLATIONS)) {
       rounds.measureOtherCopies();
-      if (accelerator instanceof CudaAccelerator cuda) {
+      // Whose weights lie in memory of its own; tables in place have no place there.
+      if (accelerator instanceof CudaAccelerator cuda && groups.plan().inPlace().isEmpty()) {
         try (CudaAblations ablations =
             new CudaAblations(cuda, groups, inputs, warmup, iterations)) {
           ablations.measure(measured);

@@ -81,6 +81,9 @@ public final class SwitchCommand implements Callable<Integer> {
       description = "Parts that a model is cut into, at most (${DEFAULT-VALUE}).")
   private int segments = CutSettings.DEFAULT.maximumSegments();
 
+  @Option(names = "--all-streamed", description = "Nothing is read in place from host memory.")
+  private boolean allStreamed;
+
   @Option(
       names = "--part",
       split = ",",
@@ -153,7 +156,7 @@ public final class SwitchCommand implements Callable<Integer> {
   }
 
   private CutSettings cuts() {
-    return new CutSettings(CutSettings.DEFAULT.minimumSegmentBytes(), segments);
+    return new CutSettings(CutSettings.DEFAULT.minimumSegmentBytes(), segments, !allStreamed);
   }
 
   private List<String> arguments() {

@@ -54,6 +54,11 @@ final class WatchedSessions implements SessionFactory {
   }
 
   @Override
+  public void forget(ImportedModel model) {
+    sessions.forget(model);
+  }
+
+  @Override
   public String runtimeVersion() {
     return sessions.runtimeVersion();
   }

@@ -5,6 +5,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
 import io.pipelane.lanes.completion.Completion;
+import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -117,8 +118,9 @@ final class CpuAddressRange implements AddressRange {
   }
 
   @Override
-  public synchronized void show(MemorySegment hostMemory) {
+  public synchronized void show(HostMemory.Loaded held) {
     requireOpen();
+    MemorySegment hostMemory = held.memory();
     if (hostMemory.byteSize() != windowBytes) {
       throw new IllegalArgumentException(
           "a window of %d bytes cannot show %d".formatted(windowBytes, hostMemory.byteSize()));

@@ -2,6 +2,7 @@ package io.pipelane.lanes.cpu;
 
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 
 /** The slots of one range as worker processes see them; written by the range, under its lock. */
@@ -26,6 +27,16 @@ public final class PublishedSlots implements AutoCloseable {
 
   public void remove(int slot) {
     SlotTable.ENTRY.setRelease(entries, (long) slot * Integer.BYTES, 0);
+  }
+
+  /** Says which host memory the range's window shows. */
+  public void show(HostMemory.Shared memory) {
+    SlotTable.show(entries, exported.count(), memory);
+  }
+
+  /** Says that it shows nothing. */
+  public void hide() {
+    SlotTable.hide(entries, exported.count());
   }
 
   @Override

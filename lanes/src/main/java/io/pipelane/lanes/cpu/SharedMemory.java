@@ -1,6 +1,11 @@
 package io.pipelane.lanes.cpu;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Objects;
 
 /**
  * Memory without a file name that other processes can map too, by its descriptor. Safe for any
@@ -70,6 +75,22 @@ public final class SharedMemory implements AutoCloseable {
   /** The file descriptor, which other processes can open the memory by. */
   public int descriptor() {
     return descriptor;
+  }
+
+  /** Whether another process's descriptor is still open and of this memory. */
+  public boolean isOpenIn(long process, int otherDescriptor) {
+    try {
+      return identity(ProcessHandle.current().pid(), descriptor)
+          .equals(identity(process, otherDescriptor));
+    } catch (IOException e) {
+      return false; // The descriptor is closed, or its process has gone.
+    }
+  }
+
+  private static Object identity(long process, int descriptor) throws IOException {
+    Path file = Path.of(path(process, descriptor));
+    return Objects.requireNonNull(
+        Files.readAttributes(file, BasicFileAttributes.class).fileKey(), "Linux files have keys");
   }
 
   /** Gives memory from an offset on back to the system; it reads as zero afterwards. */

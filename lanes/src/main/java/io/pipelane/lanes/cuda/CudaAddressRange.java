@@ -6,6 +6,7 @@ import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
 import io.pipelane.lanes.cpu.PublishedSlots;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -30,11 +31,13 @@ final class CudaAddressRange implements AddressRange {
   private final long byteSize;
   private final PageSlots slots;
   private final SlotMappings mappings;
+  private final InPlaceWindow window;
   private boolean closed;
 
   /**
    * Reserves a range.
    *
+   * @param window what is read in place by whatever runs on the range
    * @param published where workers look up what lies under the slots; null where sessions run here
    */
   CudaAddressRange(
@@ -42,12 +45,14 @@ final class CudaAddressRange implements AddressRange {
       CudaCopyEngine engine,
       VirtualMemory memory,
       int slots,
+      InPlaceWindow window,
       @Nullable PublishedSlots published,
       Consumer<CudaAddressRange> onClose) {
     long pageBytes = pages.lent().pageBytes();
     this.pages = pages;
     this.engine = engine;
     this.memory = memory;
+    this.window = window;
     this.published = published;
     this.onClose = onClose;
     this.byteSize = slots * pageBytes;
@@ -97,6 +102,23 @@ final class CudaAddressRange implements AddressRange {
   public synchronized DeviceEvent settled(int first) {
     requireOpen();
     return engine.settle(this, first);
+  }
+
+  @Override
+  public long windowAddress() {
+    return window.address();
+  }
+
+  @Override
+  public synchronized void show(HostMemory.Loaded held) {
+    requireOpen();
+    window.show(held);
+  }
+
+  @Override
+  public synchronized void hide() {
+    requireOpen();
+    window.hide();
   }
 
   @Override

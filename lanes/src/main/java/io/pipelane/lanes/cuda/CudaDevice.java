@@ -28,6 +28,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -148,7 +149,19 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
 
   @Override
   public AddressRange reserve(long bytes) {
+    return reserve(bytes, 0);
+  }
+
+  /** {@inheritDoc} The window shows pinned memory, see {@link CudaHostMemory}. */
+  @Override
+  public AddressRange reserve(long bytes, long windowBytes) {
     requireOpen();
+    if (windowBytes != 0 && !context.readsPinnedMemory()) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          name()
+              + " does not read host memory at its own addresses; set switching.read-in-place to false");
+    }
     long pageBytes = pages.lent().pageBytes();
     long slots = bytes <= 0 ? 0 : (bytes - 1) / pageBytes + 1;
     if (slots < 1 || slots > Integer.MAX_VALUE) {
@@ -156,8 +169,9 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
           "cannot reserve %d bytes in pages of %d".formatted(bytes, pageBytes));
     }
     PublishedSlots published = share == null ? null : share.slotTable().publish((int) slots);
+    InPlaceWindow window = new InPlaceWindow(windowBytes, context::isPinned, published);
     CudaAddressRange range =
-        new CudaAddressRange(pages, copies, memory, (int) slots, published, ranges::remove);
+        new CudaAddressRange(pages, copies, memory, (int) slots, window, published, ranges::remove);
     ranges.add(range);
     return range;
   }
@@ -234,12 +248,19 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
 
   @Override
   public ExportedSlots slotsAt(long address) {
+    return rangeAt(address).published().exported();
+  }
+
+  @Override
+  public LongSupplier inPlace(long address, long byteSize) {
+    return rangeAt(address)::windowAddress;
+  }
+
+  private CudaAddressRange rangeAt(long address) {
     return ranges.stream()
         .filter(range -> range.address() == address)
         .findFirst()
-        .orElseThrow(() -> new IllegalArgumentException("no range begins at " + address))
-        .published()
-        .exported();
+        .orElseThrow(() -> new IllegalArgumentException("no range begins at " + address));
   }
 
   @Override

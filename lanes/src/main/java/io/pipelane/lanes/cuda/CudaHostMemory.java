@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Host memory that every GPU reads at its link's speed: files are read into memory that other
@@ -16,6 +18,7 @@ import java.nio.file.Path;
  */
 public final class CudaHostMemory implements HostMemory {
   private static final int READERS = 4;
+  private static final AtomicInteger NUMBERS = new AtomicInteger();
 
   private final CudaContext context;
   private final int readers;
@@ -37,23 +40,33 @@ public final class CudaHostMemory implements HostMemory {
     try {
       // Reading takes the memory page by page, on several threads; pinning finds it there.
       ParallelFileReader.read(file, memory.segment().asSlice(0, bytes), readers);
-      return new Pinned(memory, PinnedHostMemory.register(context, memory.segment()), bytes);
+      return new Pinned(
+          memory,
+          PinnedHostMemory.register(context, memory.segment()),
+          bytes,
+          NUMBERS.incrementAndGet());
     } catch (IOException | RuntimeException | Error e) {
       memory.close();
       throw e;
     }
   }
 
-  private record Pinned(SharedMemory shared, PinnedHostMemory pin, long bytes) implements Loaded {
+  private record Pinned(SharedMemory all, PinnedHostMemory pin, long bytes, int number)
+      implements Loaded {
     @Override
     public MemorySegment memory() {
-      return shared.segment().asSlice(0, bytes).asReadOnly();
+      return all.segment().asSlice(0, bytes).asReadOnly();
+    }
+
+    @Override
+    public Optional<Shared> shared() {
+      return Optional.of(new Shared(number, all.descriptor()));
     }
 
     @Override
     public void close() {
       pin.close();
-      shared.close();
+      all.close();
     }
   }
 }

@@ -20,6 +20,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /**
  * A GPU as a worker process has it: another process's pages, for reading, and lanes and session
@@ -41,6 +42,7 @@ public final class CudaWorkerDevice implements SessionDevice {
   private final OwnedMemory persistent;
   private final Map<Long, CudaWorkerRange> ranges = new ConcurrentHashMap<>();
   private final Map<Integer, CudaEphemeralRegion> regions = new ConcurrentHashMap<>();
+  private final WorkerTables tables;
   private volatile boolean lost;
 
   private CudaWorkerDevice(CudaExport export, CudaContext context) {
@@ -56,6 +58,8 @@ public final class CudaWorkerDevice implements SessionDevice {
         pinned(export.transferMemory(), export.transferBytes(), export.transferBytes());
     this.heap = new CudaHeap(new GrowingMemory(memory, context.totalBytes()));
     this.persistent = new OwnedMemory(heap);
+    this.tables =
+        new WorkerTables(export.process(), segment -> PinnedHostMemory.register(context, segment));
   }
 
   /**
@@ -100,6 +104,21 @@ public final class CudaWorkerDevice implements SessionDevice {
   /** Gives a range back; its addresses go with its last user. */
   public void giveBack(ExportedSlots slots) {
     ranges.computeIfPresent(slots.range(), (key, range) -> range.unshared() ? null : range);
+  }
+
+  @Override
+  public LongSupplier inPlace(long address, long byteSize) {
+    CudaWorkerRange range =
+        ranges.values().stream()
+            .filter(each -> each.address() == address)
+            .findFirst()
+            .orElseThrow(() -> new IllegalArgumentException("no range begins at " + address));
+    return () -> tables.address(range.shown(), byteSize);
+  }
+
+  /** Gives back host memory that the server has closed. */
+  public void tidy() {
+    tables.tidy();
   }
 
   /**

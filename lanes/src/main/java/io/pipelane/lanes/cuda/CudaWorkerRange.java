@@ -5,6 +5,7 @@ import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.cpu.SlotTable;
 import io.pipelane.lanes.cuda.driver.Mappings;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 
 /** A worker process's device addresses for a range: maps what the slot table says. */
@@ -35,7 +36,7 @@ final class CudaWorkerRange implements MappedRange {
     this.pages = pages;
     this.pageBytes = pageBytes;
     this.slots = slots.count();
-    this.table = slotTable.asSlice(slots.offset(), (long) slots.count() * Integer.BYTES);
+    this.table = SlotTable.entries(slotTable, slots);
     this.address = memory.reserve(slots.count() * pageBytes, pageBytes);
     this.mappings = new SlotMappings(forReading, address, pageBytes, slots.count());
   }
@@ -56,6 +57,12 @@ final class CudaWorkerRange implements MappedRange {
       }
     }
     mappings.settle(first, end);
+  }
+
+  /** Which host memory the variant in the range reads in place. */
+  HostMemory.Shared shown() {
+    return SlotTable.shown(table, slots)
+        .orElseThrow(() -> new IllegalStateException("the range shows nothing to read in place"));
   }
 
   synchronized CudaWorkerRange shared() {

@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /** A GPU as sessions need it: the process's own, or a worker's share of another process's. */
 public interface SessionDevice {
@@ -15,6 +16,15 @@ public interface SessionDevice {
    * sooner, as all pass one engine. Their users wait for a mark behind them.
    */
   Optional<CudaStream> busyCopyStream();
+
+  /**
+   * Tells where what runs on a range reads in place, which is asked before each run: it changes
+   * with the variant that is in the range.
+   *
+   * @param address where the range begins
+   * @param byteSize what is read in place there
+   */
+  LongSupplier inPlace(long address, long byteSize);
 
   /** Device memory that this object holds: pages, persistent memory and regions. */
   long deviceBytes();

@@ -49,6 +49,12 @@ public interface SessionFactory extends AutoCloseable {
     return "";
   }
 
+  /**
+   * Notes that a model is gone that sessions were run for, and the host memory that it read in
+   * place; sessions are closed by themselves.
+   */
+  default void forget(ImportedModel model) {}
+
   /** ONNX Runtime's version. */
   String runtimeVersion();
 

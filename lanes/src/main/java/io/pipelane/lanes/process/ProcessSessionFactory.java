@@ -197,6 +197,13 @@ public final class ProcessSessionFactory implements SessionFactory {
     forWorkers(worker -> worker.builds().shrink(known.number()));
   }
 
+  @Override
+  public void forget(ImportedModel model) {
+    if (!model.plan().inPlace().isEmpty()) {
+      forWorkers(worker -> worker.builds().tidy());
+    }
+  }
+
   /** How long it is worth staying awake for a run's end. */
   long awakeNanos() {
     return device.awakeNanos();

@@ -137,28 +137,30 @@ final class WorkerBuilds {
     } catch (RuntimeException e) {
       return; // It was not built.
     }
-    try {
-      Message.ToServer answer = ask(new Message.Close(number), foreground);
-      if (!(answer instanceof Message.Closed)) {
-        throw violated(answer);
-      }
-    } catch (WorkerLostException e) {
-      // So is the session.
-    }
+    giveUp(new Message.Close(number));
   }
 
   /** Has a session that is built give up what it can do without; nothing runs in it. */
   void shrink(long number) {
-    if (!built.containsKey(number)) {
-      return;
+    if (built.containsKey(number)) {
+      giveUp(new Message.Shrink(number));
     }
+  }
+
+  /** Has host memory given back that this process has closed; no run reads it any more. */
+  void tidy() {
+    giveUp(new Message.Tidy());
+  }
+
+  /** Has something given up, which a worker that is lost has done already. */
+  private void giveUp(Message.ToWorker givenUp) {
     try {
-      Message.ToServer answer = ask(new Message.Shrink(number), foreground);
+      Message.ToServer answer = ask(givenUp, foreground);
       if (!(answer instanceof Message.Closed)) {
         throw violated(answer);
       }
     } catch (WorkerLostException e) {
-      // So is the session.
+      // With all that it had.
     }
   }
 

@@ -15,6 +15,7 @@ import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceContract;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.HeldMemory;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.host.HostMemory;
 import java.io.IOException;
@@ -124,7 +125,7 @@ class CpuDeviceTest extends DeviceContract {
       new Random(round).nextBytes(content);
       Files.write(file, content);
       try (HostMemory.Loaded loaded = HostMemory.PAGE_CACHE.load(file)) {
-        range.show(loaded.memory());
+        range.show(loaded);
       }
       Files.delete(file);
       assertArrayEquals(content, window.toArray(ValueLayout.JAVA_BYTE));
@@ -133,7 +134,7 @@ class CpuDeviceTest extends DeviceContract {
     range.hide();
     assertTrue(protection(range.windowAddress()).startsWith("---"));
     MemorySegment tooShort = Arena.ofAuto().allocate(bytes - 1);
-    assertThrows(IllegalArgumentException.class, () -> range.show(tooShort));
+    assertThrows(IllegalArgumentException.class, () -> range.show(new HeldMemory(tooShort)));
     range.close();
     assertThrows(UnsupportedOperationException.class, () -> device.reserve(1).windowAddress());
   }
@@ -142,7 +143,7 @@ class CpuDeviceTest extends DeviceContract {
   void show_ofMemoryThatIsNoFile_isRefusedAndLeavesTheWindowReserved() {
     AddressRange range = device.reserve(1, LibC.SYSTEM_PAGE_BYTES);
     MemorySegment heap = Arena.ofAuto().allocate(LibC.SYSTEM_PAGE_BYTES, LibC.SYSTEM_PAGE_BYTES);
-    assertThrows(StatusException.class, () -> range.show(heap));
+    assertThrows(StatusException.class, () -> range.show(new HeldMemory(heap)));
     assertTrue(protection(range.windowAddress()).startsWith("---"));
   }
 

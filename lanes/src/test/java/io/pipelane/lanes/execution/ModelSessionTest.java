@@ -102,7 +102,7 @@ class ModelSessionTest {
   /** Nothing but the window knows of the file when this returns. */
   private static void show(ImportedModel model, AddressRange range) throws IOException {
     try (HostMemory.Loaded file = HostMemory.PAGE_CACHE.load(model.inPlaceWeights())) {
-      range.show(file.memory());
+      range.show(file);
     }
   }
 

@@ -41,11 +41,22 @@ public final class TestImports {
 
   public static ImportedModel of(ModelProto model, ModelVersion version, Path parent)
       throws IOException {
+    return of(model, version, parent, true);
+  }
+
+  /** The same with everything streamed, tables included. */
+  public static ImportedModel allStreamed(ModelProto model, String name, Path folder)
+      throws IOException {
+    return of(model, new ModelVersion(name, 1), folder, false);
+  }
+
+  private static ImportedModel of(
+      ModelProto model, ModelVersion version, Path parent, boolean readInPlace) throws IOException {
     Path folder = parent.resolve(version.model() + "-" + version.version());
     TestModels.write(model, folder.resolve("model.onnx"));
     ModelFile file = Constants.toInitializers(new ModelFile(model, folder));
     Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(file.graph());
-    GatedGraph gated = GateCutter.cut(file, weights, new CutSettings(1, 64));
+    GatedGraph gated = GateCutter.cut(file, weights, new CutSettings(1, 64, readInPlace));
     Path gatedModel = folder.resolve("gated.onnx");
     Path weightsFile = folder.resolve("weights.bin");
     ModelFile.write(gated.model(), gatedModel);

@@ -45,8 +45,9 @@ final class GpuSide implements AutoCloseable {
   private final ImportedModel model;
   private final AddressRange range;
   private final List<Page> pages = new ArrayList<>();
-  private final HostMemory.Loaded host;
-  private final WeightSource weights;
+  private HostMemory.Loaded host;
+  private final List<HostMemory.Loaded> tables = new ArrayList<>();
+  private WeightSource weights;
   private final PersistentMemory.Account constants;
   private final ModelSession session;
 
@@ -82,13 +83,17 @@ final class GpuSide implements AutoCloseable {
     region.limit(LANE_BYTES);
     constants = device.persistent().open("test", 256L << 20);
     sessions = factory.apply(device, memory);
-    range = device.reserve(model.plan().weightBytes());
+    range = device.reserve(model.plan().weightBytes(), model.plan().inPlaceBytes());
     for (int slot = 0; slot < range.slots(); slot++) {
       pages.add(device.pages().take().orElseThrow());
       range.map(slot, pages.get(slot));
     }
     host = new CudaHostMemory(device.context()).load(model.weights());
     weights = new MemorySource(host.memory());
+    if (model.plan().inPlaceBytes() > 0) {
+      tables.add(new CudaHostMemory(device.context()).load(model.inPlaceWeights()));
+      range.show(tables.getLast());
+    }
     session =
         sessions.gated(model, range.address(), region, new MemoryTarget.Persistent(constants));
   }
@@ -126,6 +131,25 @@ final class GpuSide implements AutoCloseable {
       x[i] = (float) random.nextGaussian();
     }
     return x;
+  }
+
+  /** Has a variant with a table run from now on; what it had before is kept. */
+  void become(ImportedModel variant) throws IOException {
+    CudaHostMemory memory = new CudaHostMemory(device.context());
+    host.close();
+    host = memory.load(variant.weights());
+    weights = new MemorySource(host.memory());
+    tables.add(memory.load(variant.inPlaceWeights()));
+    range.hide();
+    range.show(tables.getLast());
+  }
+
+  /** Gives back every table but the one that is shown, as when their models are gone. */
+  void forgetOthers() {
+    while (tables.size() > 1) {
+      tables.removeFirst().close();
+    }
+    sessions.forget(model);
   }
 
   CudaDevice device() {
@@ -255,6 +279,10 @@ final class GpuSide implements AutoCloseable {
   public void close() throws IOException {
     session.close();
     constants.close();
+    if (!tables.isEmpty()) {
+      range.hide();
+      tables.forEach(HostMemory.Loaded::close);
+    }
     for (int slot = 0; slot < range.slots(); slot++) {
       device.pages().giveBack(range.unmap(slot));
     }

@@ -3,6 +3,7 @@ package io.pipelane.modelstore.host;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * Host memory as a device's transfers want it: the page cache itself, or memory that its DMA may
@@ -21,10 +22,23 @@ public interface HostMemory {
    */
   Loaded load(Path file) throws IOException;
 
+  /**
+   * Memory that other processes of the same user can open.
+   *
+   * @param number no other memory of this process has it, had it or will have it; positive
+   * @param descriptor of this process; open as long as the memory is there
+   */
+  record Shared(int number, int descriptor) {}
+
   /** A file's content in memory, as long as it is not closed. */
   interface Loaded extends AutoCloseable {
     /** Exactly the content; must not be written to. */
     MemorySegment memory();
+
+    /** How other processes open it, where they can. */
+    default Optional<Shared> shared() {
+      return Optional.empty();
+    }
 
     /** Gives the memory back; nobody reads it any more. */
     @Override

@@ -27,6 +27,10 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * the tier stays within its bound but for a load under way and for leases of entries given up
    * under them.
    *
+   * What is read in place in filled memory must stay while its model is registered, so the cache is
+   * given what that leaves of the bound. On the processor it is the page cache's: the system may
+   * drop it, so it is in no bound.
+   *
    * Mapping a file takes no time, so whoever wants it does it. Filling memory does, and whoever
    * wants it may hold locks: it reads from disk, and the loader's thread fills memory for the next.
    */
@@ -37,6 +41,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
   private final HostMemory hostMemory;
   private final @Nullable ExecutorService loader;
   private final Cache<Path, SharedWeights> held;
+  private final HeldTables tables;
   private final LongAdder hits = new LongAdder();
   private final LongAdder misses = new LongAdder();
   private final LongAdder direct = new LongAdder();
@@ -50,8 +55,10 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * @param misses leases that had to map them
    * @param direct leases that read from disk
    * @param heldBytes what the tier holds
+   * @param inPlaceBytes what it holds beside that because it is read in place; not what is mapped
    */
-  public record Statistics(long hits, long misses, long direct, long heldBytes) {}
+  public record Statistics(
+      long hits, long misses, long direct, long heldBytes, long inPlaceBytes) {}
 
   private HostTier(ByteSize capacity, HostMemory hostMemory, @Nullable ExecutorService loader) {
     this.capacityBytes = capacity.bytes();
@@ -64,6 +71,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
             .evictionListener((file, weights, cause) -> dropped(weights))
             .executor(Runnable::run)
             .build();
+    this.tables = new HeldTables(capacityBytes, hostMemory, this::leaveRoom);
   }
 
   /** A tier that maps files: the bytes are the page cache's, and so not in memory twice. */
@@ -82,6 +90,18 @@ public final class HostTier implements HostWeights, AutoCloseable {
         hostMemory,
         Executors.newSingleThreadExecutor(
             Thread.ofPlatform().name("host-tier").daemon().factory()));
+  }
+
+  /** Bounds the cache to what is left beside weights that are read in place. */
+  private void leaveRoom(long inPlaceBytes) {
+    held.policy()
+        .eviction()
+        .ifPresent(bound -> bound.setMaximum((capacityBytes - inPlaceBytes) / WEIGHT_UNIT));
+    held.cleanUp();
+  }
+
+  private long roomBytes() {
+    return capacityBytes - tables.heldBytes();
   }
 
   private static int weigh(SharedWeights weights) {
@@ -103,7 +123,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * @throws UncheckedIOException when the file cannot be read
    */
   public void prepare(Path weights, long byteSize) {
-    if (loader != null && heldBytes.get() + byteSize <= capacityBytes) {
+    if (loader != null && heldBytes.get() + byteSize <= roomBytes()) {
       load(weights);
     }
   }
@@ -118,10 +138,20 @@ public final class HostTier implements HostWeights, AutoCloseable {
     return open(model.weights(), model.plan().weightBytes());
   }
 
-  /** Not bounded, and in no statistics: it is there as long as the model is. */
+  /**
+   * {@inheritDoc}
+   *
+   * <p>What is mapped is not bounded, and in no statistics. Filled memory is a part of the tier
+   * that nothing makes room in, and is there once for all devices.
+   *
+   * @throws io.pipelane.config.StatusException {@link
+   *     io.pipelane.config.Status#INSUFFICIENT_MEMORY} when the tier has no room for it
+   */
   @Override
   public HostMemory.Loaded inPlace(ImportedModel model) {
-    return HostWeights.held(model, hostMemory);
+    return loader == null
+        ? HostWeights.held(model, hostMemory)
+        : tables.hold(model.inPlaceWeights(), model.plan().inPlaceBytes());
   }
 
   /**
@@ -132,7 +162,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * @throws UncheckedIOException when the file cannot be opened
    */
   public WeightSource open(Path weights, long byteSize) {
-    if (byteSize <= capacityBytes) {
+    if (byteSize <= roomBytes()) {
       SharedWeights present = held.getIfPresent(weights);
       SharedWeights entry = present == null ? fetched(weights) : present;
       if (entry != null && entry.retain()) {
@@ -180,7 +210,8 @@ public final class HostTier implements HostWeights, AutoCloseable {
   }
 
   public Statistics statistics() {
-    return new Statistics(hits.sum(), misses.sum(), direct.sum(), heldBytes.get());
+    return new Statistics(
+        hits.sum(), misses.sum(), direct.sum(), heldBytes.get(), tables.heldBytes());
   }
 
   /** Lets go of everything; what is leased goes with its leases. */

@@ -148,7 +148,10 @@ final class Answers {
       return Set.of();
     }
     Set<String> found = new HashSet<>(session.hostInputs());
-    found.retainAll(layout.weights().stream().map(Plan.StreamedWeight::name).toList());
+    Set<String> bound = new HashSet<>();
+    layout.weights().forEach(weight -> bound.add(weight.name()));
+    layout.inPlace().forEach(weight -> bound.add(weight.name()));
+    found.retainAll(bound);
     return found;
   }
 

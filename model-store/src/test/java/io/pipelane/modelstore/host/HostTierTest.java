@@ -5,8 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Batching;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Padding;
+import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostTier.Statistics;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -15,6 +25,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -52,7 +63,7 @@ class HostTierTest {
         WeightSource second = open(tier, 1)) {
       assertContent(first, 1);
       assertContent(second, 1);
-      assertEquals(new Statistics(1, 1, 0, FILE_BYTES), tier.statistics());
+      assertEquals(new Statistics(1, 1, 0, FILE_BYTES, 0), tier.statistics());
     }
     assertEquals(0, loaded.get());
   }
@@ -78,7 +89,7 @@ class HostTierTest {
     try (HostTier tier = tier(FILE_BYTES - 1);
         WeightSource source = open(tier, 1)) {
       assertContent(source, 1);
-      assertEquals(new Statistics(0, 0, 1, 0), tier.statistics());
+      assertEquals(new Statistics(0, 0, 1, 0, 0), tier.statistics());
     }
     assertEquals(0, loaded.get());
   }
@@ -169,9 +180,125 @@ class HostTierTest {
         assertContent(source, 2);
         assertTrue(source.memory().isPresent());
       }
-      assertEquals(new Statistics(1, 0, 0, 2 * FILE_BYTES), tier.statistics());
+      assertEquals(new Statistics(1, 0, 0, 2 * FILE_BYTES, 0), tier.statistics());
     }
     assertEquals(0, loaded.get());
+  }
+
+  @Test
+  void inPlace_ofTwoDevices_isLoadedOnceAndGoesWithTheLast() throws IOException {
+    try (HostTier tier = HostTier.filling(new ByteSize(FILE_BYTES), counting)) {
+      ImportedModel model = readingInPlace(1);
+      HostMemory.Loaded one = tier.inPlace(model);
+      HostMemory.Loaded two = tier.inPlace(model);
+      assertEquals(one.memory().address(), two.memory().address());
+      assertEquals(1, loaded.get());
+      assertEquals(new Statistics(0, 0, 0, 0, FILE_BYTES), tier.statistics());
+      one.close();
+      one.close();
+      assertEquals(1, loaded.get());
+      assertEquals(1, two.memory().get(ValueLayout.JAVA_BYTE, 0));
+      two.close();
+      assertEquals(0, loaded.get());
+      assertEquals(0, tier.statistics().inPlaceBytes());
+    }
+  }
+
+  @Test
+  void inPlace_makesRoomAmongWhatIsStreamed_andLeavesLessForIt() throws IOException {
+    try (HostTier tier = HostTier.filling(new ByteSize(2 * FILE_BYTES), counting)) {
+      tier.prepare(write(1), FILE_BYTES);
+      tier.prepare(write(2), FILE_BYTES);
+      assertEquals(2 * FILE_BYTES, tier.statistics().heldBytes());
+      HostMemory.Loaded table = tier.inPlace(readingInPlace(3));
+      assertEquals(new Statistics(0, 0, 0, FILE_BYTES, FILE_BYTES), tier.statistics());
+      tier.prepare(write(4), FILE_BYTES);
+      assertEquals(2, loaded.get(), "there is no room beside the table");
+      table.close();
+      tier.prepare(write(4), FILE_BYTES);
+      assertEquals(new Statistics(0, 0, 0, 2 * FILE_BYTES, 0), tier.statistics());
+    }
+    assertEquals(0, loaded.get());
+  }
+
+  @Test
+  void inPlace_beyondTheTier_isRefusedWithTheNumbers() throws IOException {
+    try (HostTier tier = HostTier.filling(new ByteSize(FILE_BYTES), counting)) {
+      HostMemory.Loaded first = tier.inPlace(readingInPlace(1));
+      ImportedModel second = readingInPlace(2);
+      StatusException error = assertThrows(StatusException.class, () -> tier.inPlace(second));
+      assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
+      String size = new ByteSize(FILE_BYTES).toString();
+      assertEquals(
+          size
+              + " of weights are to be read in place, and host-tier.memory of "
+              + size
+              + " has "
+              + size
+              + " of other models' already; raise it, or set switching.read-in-place to false",
+          error.getMessage());
+      first.close();
+      tier.inPlace(second).close();
+    }
+    assertEquals(0, loaded.get());
+  }
+
+  @Test
+  void inPlace_cannotBeLoaded_takesNoRoom() throws IOException {
+    HostMemory failing =
+        file -> {
+          throw new IOException("the disk is broken");
+        };
+    try (HostTier tier = HostTier.filling(new ByteSize(FILE_BYTES), failing)) {
+      ImportedModel model = readingInPlace(1);
+      for (int i = 0; i < 2; i++) {
+        assertThrows(UncheckedIOException.class, () -> tier.inPlace(model));
+        assertEquals(0, tier.statistics().inPlaceBytes());
+      }
+    }
+  }
+
+  @Test
+  void inPlace_whereFilesAreMapped_isInNoBound() throws IOException {
+    try (HostTier tier = tier(0);
+        HostMemory.Loaded table = tier.inPlace(readingInPlace(1))) {
+      assertEquals(1, table.memory().get(ValueLayout.JAVA_BYTE, 0));
+      assertEquals(new Statistics(0, 0, 0, 0, 0), tier.statistics());
+    }
+    assertEquals(0, loaded.get());
+  }
+
+  /** A model whose only file is a table. */
+  private ImportedModel readingInPlace(int number) throws IOException {
+    Path model = Files.createDirectories(folder.resolve("model" + number));
+    byte[] content = new byte[FILE_BYTES];
+    Arrays.fill(content, (byte) number);
+    Files.write(model.resolve(ImportedModel.IN_PLACE), content);
+    InPlaceWeight table =
+        new InPlaceWeight("t", TensorType.INT8, Shape.of(FILE_BYTES), 0, FILE_BYTES);
+    Plan plan =
+        new Plan(
+            "structure",
+            List.of(),
+            List.of(),
+            List.of(),
+            List.of(),
+            List.of(table),
+            List.of(),
+            0,
+            0,
+            0,
+            Padding.notApplicable("there is nothing to pad"),
+            Batching.notApplicable("there is nothing to run together"),
+            false,
+            0,
+            false,
+            List.of());
+    return new ImportedModel(
+        new ModelVersion("m" + number, 1),
+        plan,
+        model.resolve("gated.onnx"),
+        model.resolve("weights.bin"));
   }
 
   private HostTier tier(long bytes) {

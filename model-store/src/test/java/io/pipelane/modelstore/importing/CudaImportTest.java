@@ -83,14 +83,32 @@ class CudaImportTest {
     assertEquals(one.weights(), two.weights());
   }
 
+  @Test
+  void importModel_largeTable_isReadInPlaceUnlessThatIsOff() throws IOException {
+    ModelProto model = TestModels.embedding(4, 8192, 8);
+    Plan inPlace = plan(model, 1);
+    String notes = inPlace.notes().toString();
+    assertEquals(List.of("table"), inPlace.inPlace().stream().map(w -> w.name()).toList(), notes);
+    assertEquals(8192L * TestModels.WIDTH * Float.BYTES, inPlace.inPlaceBytes());
+    assertTrue(inPlace.notes().getFirst().startsWith("verified"), notes);
+    assertTrue(notes.contains("read in place from host memory: table"), notes);
+    Plan streamed = plan(model, 2, new CutSettings(1, 16, false));
+    assertEquals(List.of(), streamed.inPlace(), streamed.notes()::toString);
+    assertTrue(streamed.weightBytes() > inPlace.weightBytes() + inPlace.inPlaceBytes() - 1);
+  }
+
   private Plan plan(ModelProto model, int version) throws IOException {
+    return plan(model, version, new CutSettings(1, 16));
+  }
+
+  private Plan plan(ModelProto model, int version, CutSettings cuts) throws IOException {
     Path file = TestModels.write(model, folder.resolve("m/" + version + "/model.onnx"));
     ImportSettings settings =
         new ImportSettings(
             OrtLibrary.locate(LIBRARIES, folder),
             "cuda",
             Optimization.ALL,
-            new CutSettings(1, 16),
+            cuts,
             Duration.ofSeconds(100),
             ByteSize.ofMebibytes(4 << 10),
             ByteSize.ofMebibytes(64),

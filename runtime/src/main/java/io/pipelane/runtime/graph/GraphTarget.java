@@ -18,7 +18,8 @@ public enum GraphTarget {
 
   /**
    * A GPU: shapes are computed beside it, on the host; weights of every size are streamed, so that
-   * versions with other weights share one structure.
+   * versions with other weights share one structure; of tables only those are read in place, over
+   * the link, whose rows are many more than a run names.
    */
   GPU;
 
@@ -43,8 +44,8 @@ public enum GraphTarget {
   /** The weights that a run reads where they lie in host memory. */
   Set<String> readInPlace(List<NodeProto> order, Map<String, TensorProto> weights) {
     return switch (this) {
-      case PROCESSOR -> RowReads.of(order, weights);
-      case GPU -> Set.of();
+      case PROCESSOR -> RowReads.of(order, weights, RowReads.Least.MAPPED);
+      case GPU -> RowReads.of(order, weights, RowReads.Least.OVER_THE_LINK);
     };
   }
 

@@ -70,6 +70,32 @@ class GateCutterTest {
   }
 
   @Test
+  void cut_tableOfManyRowsForAGpu_isReadInPlaceOutsideOfTheSegments() {
+    GatedGraph gated = cutForGpu(TestModels.embedding(2, 8192, 1), true);
+    assertEquals(List.of("table"), gated.inPlace().stream().map(InPlaceWeight::name).toList());
+    assertEquals(List.of("fifty", "w0", "w1"), gated.weights().stream().map(Weight::name).toList());
+    assertEquals(List.of(), cutForGpu(TestModels.embedding(2, 8192, 1), false).inPlace());
+  }
+
+  /** A large request names as many rows, and reads them over the link in every run. */
+  @Test
+  void cut_tableOfFewRowsForAGpu_isStreamed() {
+    GatedGraph gated = cutForGpu(TestModels.embedding(2, 512, 1), true);
+    assertEquals(List.of(), gated.inPlace());
+    assertEquals(
+        List.of("fifty", "table", "w0", "w1"), gated.weights().stream().map(Weight::name).toList());
+  }
+
+  private static GatedGraph cutForGpu(ModelProto model, boolean readInPlace) {
+    ModelFile file = ArrivingWeights.inMemory(model);
+    return GateCutter.cut(
+        file,
+        GraphTarget.GPU.selection().select(file.graph()),
+        new CutSettings(1, 16, readInPlace),
+        GraphTarget.GPU);
+  }
+
+  @Test
   void cut_tableWithAnotherReader_isStreamed() {
     GraphProto.Builder graph = TestModels.embedding(2, 1).getGraph().toBuilder();
     graph.addNode(TestModels.node("ReduceMax", List.of("table"), "largest"));

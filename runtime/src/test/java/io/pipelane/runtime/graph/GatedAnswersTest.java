@@ -34,6 +34,7 @@ class GatedAnswersTest {
         Arguments.of("reshaped", TestModels.reshaped(4, 10), 4),
         Arguments.of("islands", TestModels.islands(9), 4),
         Arguments.of("embedding", TestModels.embedding(4, 11), 4),
+        Arguments.of("largeTable", TestModels.embedding(4, 8192, 12), 4),
         Arguments.of("identity", TestModels.identity(), 1));
   }
 
@@ -61,7 +62,7 @@ class GatedAnswersTest {
   @MethodSource("models")
   void cut_forGpu_answersAsPlain(String name, ModelProto model, int segments) throws Exception {
     Path source = TestModels.write(model, folder.resolve("model.onnx"));
-    // A table is streamed there, and is the first weight.
+    // A table of few rows is streamed there, and is the first weight.
     int tables = name.equals("embedding") ? 1 : 0;
     compare(ArrivingWeights.inMemory(model), source, segments + tables, GraphTarget.GPU);
   }

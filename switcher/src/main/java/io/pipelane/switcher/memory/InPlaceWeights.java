@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a model reads where it lies in host memory, held there as long as the model is registered;
- * of most models nothing. Guarded by the daemon's lock.
+ * of most models nothing. Shown and hidden under the daemon's lock, had and given back outside.
  */
 final class InPlaceWeights implements AutoCloseable {
   private final HostMemory.@Nullable Loaded held;
@@ -23,7 +23,7 @@ final class InPlaceWeights implements AutoCloseable {
    * Has a model's put into host memory.
    *
    * @throws StatusException {@link Status#INTERNAL} when the file is not the one that the plan
-   *     tells of
+   *     tells of, {@link Status#INSUFFICIENT_MEMORY} when the host tier has no room
    * @throws java.io.UncheckedIOException when it cannot be read
    */
   static InPlaceWeights of(ImportedModel model, HostWeights host) {
@@ -45,7 +45,7 @@ final class InPlaceWeights implements AutoCloseable {
 
   void showIn(AddressRange range) {
     if (held != null) {
-      range.show(held.memory());
+      range.show(held);
     }
   }
 

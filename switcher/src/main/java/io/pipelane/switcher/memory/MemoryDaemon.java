@@ -160,20 +160,21 @@ public final class MemoryDaemon implements AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
+    Residency residency;
     lock.lock();
     try {
-      Residency residency = known(version);
+      residency = known(version);
       residency.retired = true;
       emptyOut(residency, 0);
       memory.remove(residency);
       published.remove(version);
       structures.leave(residency);
-      residency.inPlace.close();
       fetchAhead.forget(residency);
       changed.signalAll();
     } finally {
       lock.unlock();
     }
+    residency.inPlace.close(); // Which takes a while where memory was pinned.
   }
 
   /**

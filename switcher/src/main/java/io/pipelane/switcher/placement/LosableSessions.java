@@ -73,6 +73,11 @@ public final class LosableSessions implements SessionFactory {
   }
 
   @Override
+  public void forget(ImportedModel model) {
+    sessions.forget(model);
+  }
+
+  @Override
   public String runtimeVersion() {
     return sessions.runtimeVersion();
   }

@@ -268,6 +268,7 @@ public final class SessionWorker implements Worker {
     Variant variant = models.remove(version);
     if (variant != null) {
       table.leave(variant.structure());
+      sessions.forget(variant.model());
       retries.forget(version);
     }
   }

@@ -11,6 +11,7 @@ import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -339,12 +340,12 @@ final class FakeDevice implements Device {
     }
 
     @Override
-    public void show(MemorySegment hostMemory) {
+    public void show(HostMemory.Loaded held) {
       require(shown == null, "something is shown already");
       if (failingToShow) {
         throw new StatusException(Status.INSUFFICIENT_MEMORY, "no mappings are left");
       }
-      shown = hostMemory;
+      shown = held.memory();
     }
 
     @Override

@@ -24,6 +24,7 @@ public final class CudaContext implements AutoCloseable {
   private final String deviceName;
   private final long totalBytes;
   private final int multiprocessors;
+  private final boolean readsPinnedMemory;
   private boolean closed;
 
   private CudaContext(CudaDriver driver, int index, CUdevice device) {
@@ -38,12 +39,13 @@ public final class CudaContext implements AutoCloseable {
       length++;
     }
     this.deviceName = new String(name, 0, length, StandardCharsets.UTF_8);
-    int[] count = new int[1];
-    check(
-        JCudaDriver.cuDeviceGetAttribute(
-            count, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-        "cuDeviceGetAttribute");
-    this.multiprocessors = count[0];
+    this.multiprocessors =
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    this.readsPinnedMemory =
+        attribute(
+                CUdevice_attribute.CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
+                device)
+            != 0;
     long[] total = new long[1];
     check(JCudaDriver.cuDeviceTotalMem(total, device), "cuDeviceTotalMem");
     this.totalBytes = total[0];
@@ -90,6 +92,11 @@ public final class CudaContext implements AutoCloseable {
 
   public int multiprocessors() {
     return multiprocessors;
+  }
+
+  /** Whether kernels read pinned memory at the addresses that it has in the process. */
+  public boolean readsPinnedMemory() {
+    return readsPinnedMemory;
   }
 
   /** All of the device's memory. */
@@ -174,6 +181,12 @@ public final class CudaContext implements AutoCloseable {
   public synchronized void destroy() {
     closed = true;
     check(JCudaDriver.cuDevicePrimaryCtxReset(device), "cuDevicePrimaryCtxReset");
+  }
+
+  private int attribute(int attribute, CUdevice of) {
+    int[] value = new int[1];
+    check(JCudaDriver.cuDeviceGetAttribute(value, attribute, of), "cuDeviceGetAttribute");
+    return value[0];
   }
 
   private void check(int result, String function) {

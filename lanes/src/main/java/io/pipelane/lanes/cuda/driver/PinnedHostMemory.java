@@ -8,7 +8,8 @@ import jcuda.driver.JCudaDriver;
 
 /**
  * Host memory that the device copies from and to at the link's speed: page-locked, and known to
- * every context. Any thread may use it.
+ * every context, whose kernels may read it too ({@link CudaContext#readsPinnedMemory}). Any thread
+ * may use it.
  */
 public final class PinnedHostMemory implements AutoCloseable {
   private final CudaContext context;
@@ -45,7 +46,7 @@ public final class PinnedHostMemory implements AutoCloseable {
    */
   public static PinnedHostMemory register(CudaContext context, MemorySegment memory) {
     context.bind();
-    int flags = JCudaDriver.CU_MEMHOSTREGISTER_PORTABLE;
+    int flags = JCudaDriver.CU_MEMHOSTREGISTER_PORTABLE | JCudaDriver.CU_MEMHOSTREGISTER_DEVICEMAP;
     if (memory.isReadOnly()) {
       flags |= JCudaDriver.CU_MEMHOSTREGISTER_READ_ONLY;
     }

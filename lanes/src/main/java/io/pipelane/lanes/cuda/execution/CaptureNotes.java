@@ -13,7 +13,7 @@ final class CaptureNotes {
   static List<String> of(
       CaptureSettings settings, List<Capture> captures, Optional<String> refusal) {
     List<String> notes = new ArrayList<>();
-    captures.stream().map(CaptureNotes::of).sorted().forEach(notes::add);
+    captures.stream().map(CaptureNotes::of).distinct().sorted().forEach(notes::add);
     if (refusal.isPresent()) {
       notes.add("not captured: " + refusal.get());
     } else if (settings.afterRequests() == 0 || settings.maximumCaptures() == 0) {

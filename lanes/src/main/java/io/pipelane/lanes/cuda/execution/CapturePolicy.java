@@ -6,8 +6,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which shapes of one session are captured, and gives up on a session that cannot be.
- * Belongs to the session's thread; {@link #refusal} is for any.
+ * Decides which shapes of one session are captured, for which variant where variants read in place,
+ * and gives up on a session that cannot be. Belongs to the session's thread; {@link #refusal} is
+ * for any.
  */
 final class CapturePolicy {
   /**
@@ -18,11 +19,14 @@ final class CapturePolicy {
   /** Requests that a shape which could not be captured waits for, beside the usual ones. */
   static final int POSTPONED_REQUESTS = 16;
 
+  /** A capture takes as long as it saves in so many runs, and more. */
+  static final int REQUESTS_THAT_PAY = 256;
+
   /** Something beside the model may have spoilt a capture once. */
   static final int ATTEMPTS = 2;
 
   private final CaptureSettings settings;
-  private final Map<InputShapes, Integer> requests = new LinkedHashMap<>(16, 0.75f, true);
+  private final Map<CaptureKey, Integer> requests = new LinkedHashMap<>(16, 0.75f, true);
   private int failures;
   private volatile @Nullable String refusal;
 
@@ -30,21 +34,32 @@ final class CapturePolicy {
     this.settings = settings;
   }
 
-  /** Counts a request that no capture serves; true when its shapes should be captured now. */
-  boolean requested(InputShapes shapes) {
+  /**
+   * Counts a request that no capture serves; true when its shapes should be captured now.
+   *
+   * @param full whether another capture would have to go
+   */
+  boolean requested(CaptureKey key, boolean full) {
     if (refusal != null || settings.afterRequests() == 0 || settings.maximumCaptures() == 0) {
       return false;
     }
-    int count = requests.merge(shapes, 1, Integer::sum);
+    int count = requests.merge(key, 1, Integer::sum);
     if (requests.size() > SHAPES_COUNTED) {
       requests.remove(requests.keySet().iterator().next());
     }
-    return count >= settings.afterRequests();
+    return count >= settings.afterRequests() && (!full || paysInPlaceOfAnother(key, count));
+  }
+
+  /**
+   * Variants that each need captures of their own are many, and would take them from each other.
+   */
+  private static boolean paysInPlaceOfAnother(CaptureKey key, int count) {
+    return key.inPlaceAddress() == 0 || count >= REQUESTS_THAT_PAY;
   }
 
   /** Notes that shapes are captured; should the capture be dropped, counting begins anew. */
-  void captured(InputShapes shapes) {
-    requests.remove(shapes);
+  void captured(CaptureKey key) {
+    requests.remove(key);
     failures = 0;
   }
 
@@ -57,8 +72,8 @@ final class CapturePolicy {
   }
 
   /** Notes that a capture cannot be made now; many requests pass before it is tried again. */
-  void postponed(InputShapes shapes) {
-    requests.put(shapes, -POSTPONED_REQUESTS);
+  void postponed(CaptureKey key) {
+    requests.put(key, -POSTPONED_REQUESTS);
   }
 
   /** Notes that the model cannot be captured, whatever its shapes. */

@@ -32,7 +32,7 @@ final class Captures implements AutoCloseable {
   private final CaptureCheck check;
   private final CudaLane lane;
   private final ReentrantLock building;
-  private final Map<InputShapes, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
+  private final Map<CaptureKey, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
   private volatile List<Capture> known = List.of();
 
   /**
@@ -58,14 +58,14 @@ final class Captures implements AutoCloseable {
     this.building = building;
   }
 
-  /** The captured form for exact shapes. */
-  @Nullable Entry find(InputShapes shapes) {
-    return entries.get(shapes);
+  /** The captured form for exact shapes, and the address that they are read in place at. */
+  @Nullable Entry find(CaptureKey key) {
+    return entries.get(key);
   }
 
   /** Counts a request that no capture serves; true when it is time to capture its shapes. */
-  boolean areDue(InputShapes shapes) {
-    return policy.requested(shapes);
+  boolean areDue(CaptureKey key) {
+    return policy.requested(key, entries.size() >= settings.maximumCaptures());
   }
 
   /**
@@ -73,17 +73,17 @@ final class Captures implements AutoCloseable {
    *
    * @param inputs of the request; its weights are all there
    */
-  void capture(InputShapes shapes, List<InputTensor> inputs, MemoryTarget.Growth growth) {
+  void capture(CaptureKey key, List<InputTensor> inputs, MemoryTarget.Growth growth) {
     if (!building.tryLock()) {
       return;
     }
     try {
-      captureAndCheck(shapes, inputs, growth);
+      captureAndCheck(key, inputs, growth);
     } catch (OutOfDeviceMemoryException e) {
-      policy.postponed(shapes);
+      policy.postponed(key);
     } catch (RuntimeException e) {
       if (e instanceof StatusException known && known.status() == Status.INSUFFICIENT_MEMORY) {
-        policy.postponed(shapes);
+        policy.postponed(key);
       } else {
         policy.failed(String.valueOf(e.getMessage()));
         LOG.log(Level.WARNING, "{0} was not captured: {1}", model, e.getMessage());
@@ -94,11 +94,11 @@ final class Captures implements AutoCloseable {
   }
 
   private void captureAndCheck(
-      InputShapes shapes, List<InputTensor> inputs, MemoryTarget.Growth growth) {
+      CaptureKey key, List<InputTensor> inputs, MemoryTarget.Growth growth) {
     try (Arena arena = Arena.ofConfined()) {
       Optional<CaptureCheck.Cases> cases = check.prepare(inputs, growth, arena);
       if (cases.isEmpty()) {
-        policy.postponed(shapes);
+        policy.postponed(key);
         return;
       }
       long before = lane.frameworkBytes();
@@ -107,10 +107,10 @@ final class Captures implements AutoCloseable {
         RunTimes times = new RunTimes();
         check.verify(run, cases.get(), growth, times, arena);
         long held = lane.frameworkGrowth(before);
-        Capture capture = builder.measure(shapes, run, held, growth);
+        Capture capture = builder.measure(key.shapes(), run, held, growth);
         makeRoom();
-        entries.put(shapes, new Entry(run, capture, times));
-        policy.captured(shapes);
+        entries.put(key, new Entry(run, capture, times));
+        policy.captured(key);
         publish();
       } catch (RuntimeException e) {
         run.close();

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,7 @@ public final class CudaSession implements ModelSession {
 
   private final CudaLane lane;
   private final SessionBinding binding;
+  private final LongSupplier inPlace;
   private final UncapturedRun uncaptured;
   private final Captures captures;
   private final ReentrantLock building;
@@ -36,9 +38,17 @@ public final class CudaSession implements ModelSession {
   private volatile long firstRunBytes;
   private boolean hasRun;
 
+  /**
+   * A session.
+   *
+   * @param inPlace where the model that runs next reads in place; 0 where nothing is
+   * @param building see {@link Captures}
+   * @param builtBytes device memory that building it has taken
+   */
   CudaSession(
       CudaLane lane,
       SessionBinding binding,
+      LongSupplier inPlace,
       UncapturedRun uncaptured,
       Captures captures,
       List<String> outputs,
@@ -46,6 +56,7 @@ public final class CudaSession implements ModelSession {
       long builtBytes) {
     this.lane = lane;
     this.binding = binding;
+    this.inPlace = inPlace;
     this.uncaptured = uncaptured;
     this.captures = captures;
     this.building = building;
@@ -71,12 +82,14 @@ public final class CudaSession implements ModelSession {
       throw new IllegalArgumentException("the session belongs to another lane");
     }
     try {
-      InputShapes shapes = InputShapes.of(invocation.inputs());
-      Captures.Entry captured = captures.find(shapes);
+      long inPlaceAddress = inPlace.getAsLong();
+      CaptureKey key = new CaptureKey(InputShapes.of(invocation.inputs()), inPlaceAddress);
+      Captures.Entry captured = captures.find(key);
       if (captured != null) {
         captured.run().run(invocation, growth, weights, captured.times());
       } else {
-        runUncaptured(shapes, invocation, growth, weights);
+        binding.readInPlaceAt(inPlaceAddress);
+        runUncaptured(key, invocation, growth, weights);
       }
     } catch (CudaException e) {
       throw CudaFailure.of(e);
@@ -84,12 +97,9 @@ public final class CudaSession implements ModelSession {
   }
 
   private void runUncaptured(
-      InputShapes shapes,
-      Invocation invocation,
-      MemoryTarget.Growth growth,
-      WeightArrivals weights) {
+      CaptureKey key, Invocation invocation, MemoryTarget.Growth growth, WeightArrivals weights) {
     long before = hasRun ? 0 : lane.frameworkBytes();
-    uncaptured.run(invocation, growth, weights, timesOf(shapes));
+    uncaptured.run(invocation, growth, weights, timesOf(key.shapes()));
     if (!hasRun) {
       hasRun = true;
       firstRunBytes = lane.frameworkGrowth(before);
@@ -97,12 +107,12 @@ public final class CudaSession implements ModelSession {
     if (invocation.inputs().stream().anyMatch(binding::isOnHost)) {
       captures.refuse("an input is read on the host");
     }
-    if (captures.areDue(shapes)) {
+    if (captures.areDue(key)) {
       try (Arena arena = Arena.ofConfined()) {
         List<InputTensor> inputs = copies(invocation.inputs(), arena);
         invocation.placed();
-        captures.capture(shapes, inputs, growth);
-        tellTimes(captures.find(shapes), weights);
+        captures.capture(key, inputs, growth);
+        tellTimes(captures.find(key), weights);
       }
     }
   }

@@ -9,6 +9,7 @@ import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtSession;
@@ -20,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Builds sessions that run on a GPU, each in the lane it was built for. */
@@ -95,8 +97,7 @@ public final class CudaSessionFactory implements SessionFactory {
             .withProvider(provider(lane.stream().address(), model.plan().channelsLast()));
     OrtSession session =
         memory.allocatingFrom(constants, () -> environment.open(model.gatedModel(), onDevice));
-    SessionBinding binding =
-        new SessionBinding(environment, session, model.plan().weights(), address);
+    SessionBinding binding = new SessionBinding(environment, session, model.plan(), address);
     int segments = model.plan().segments().size();
     List<String> outputs = model.plan().outputs().stream().map(TensorSpec::name).toList();
     UncapturedRun uncaptured = new UncapturedRun(lane, binding, segments);
@@ -113,7 +114,19 @@ public final class CudaSessionFactory implements SessionFactory {
       captures.refuse("a run brings %d values to the processor".formatted(broughtToHost));
     }
     long built = lane.frameworkGrowth(before);
-    return new CudaSession(lane, binding, uncaptured, captures, outputs, building, built);
+    return new CudaSession(
+        lane,
+        binding,
+        inPlace(model.plan(), address),
+        uncaptured,
+        captures,
+        outputs,
+        building,
+        built);
+  }
+
+  private LongSupplier inPlace(Plan plan, long address) {
+    return plan.inPlace().isEmpty() ? () -> 0 : device.inPlace(address, plan.inPlaceBytes());
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cuda.execution.InputLayout.Slot;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.Plan.StreamedWeight;
 import io.pipelane.runtime.GateListener;
 import io.pipelane.runtime.IoBinding;
@@ -12,6 +13,7 @@ import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
 import io.pipelane.runtime.StringTensors;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.InPlaceWeight;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,7 +26,9 @@ import org.jspecify.annotations.Nullable;
 final class SessionBinding implements AutoCloseable {
   private final OrtEnvironment environment;
   private final OrtSession session;
+  private final List<InPlaceWeight> inPlace;
   private final Map<String, OrtTensor> weights = new LinkedHashMap<>();
+  private long inPlaceAddress;
 
   /** Null until it is needed, and after a run that failed. */
   private @Nullable IoBinding binding;
@@ -32,15 +36,17 @@ final class SessionBinding implements AutoCloseable {
   /**
    * Takes over a session.
    *
-   * @param address where the weights begin
+   * @param plan of its model
+   * @param address where the weights begin that are streamed
    * @throws StatusException {@link Status#UNIMPLEMENTED} when a weight is read on the host
    */
-  SessionBinding(
-      OrtEnvironment environment, OrtSession session, List<StreamedWeight> weights, long address) {
+  SessionBinding(OrtEnvironment environment, OrtSession session, Plan plan, long address) {
     this.environment = environment;
     this.session = session;
+    this.inPlace = plan.inPlace();
     try {
-      weights.forEach(weight -> bindAt(address, weight));
+      plan.weights().forEach(weight -> bindAt(address, weight));
+      inPlace.forEach(weight -> requireOnDevice(weight.name()));
     } catch (RuntimeException e) {
       close();
       throw e;
@@ -48,20 +54,51 @@ final class SessionBinding implements AutoCloseable {
   }
 
   private void bindAt(long address, StreamedWeight weight) {
-    String name = weight.name();
-    if (session.hostInputs().contains(name)) {
-      throw new StatusException(
-          Status.UNIMPLEMENTED,
-          "weight \"" + name + "\" is read on the host and cannot be streamed; import it again");
-    }
+    requireOnDevice(weight.name());
     weights.put(
-        name,
+        weight.name(),
         OrtTensor.over(
             environment,
             address + weight.offset(),
             weight.byteSize(),
             weight.type(),
             weight.shape()));
+  }
+
+  private void requireOnDevice(String weight) {
+    if (session.hostInputs().contains(weight)) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "weight \"" + weight + "\" is read on the host and cannot be streamed; import it again");
+    }
+  }
+
+  /**
+   * Has the next runs read in place from an address on, where they did not before.
+   *
+   * @param address of pinned host memory; anything where nothing is read in place
+   */
+  void readInPlaceAt(long address) {
+    if (address == inPlaceAddress) {
+      return;
+    }
+    for (InPlaceWeight weight : inPlace) {
+      OrtTensor tensor =
+          OrtTensor.over(
+              environment,
+              address + weight.offset(),
+              weight.byteSize(),
+              weight.type(),
+              weight.shape());
+      OrtTensor former = weights.put(weight.name(), tensor);
+      if (binding != null) {
+        binding.input(weight.name(), tensor);
+      }
+      if (former != null) {
+        former.close();
+      }
+    }
+    inPlaceAddress = address;
   }
 
   /** Whether an input is read on the host, and so is bound there. */

@@ -77,6 +77,17 @@ public sealed interface Message {
   }
 
   /**
+   * Give back host memory that the server has closed, of models that are gone; {@link Closed}
+   * follows.
+   */
+  record Tidy() implements ToWorker {
+    @Override
+    public void write(MessageWriter message) {
+      // It says all there is to say.
+    }
+  }
+
+  /**
    * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} before
    * it perhaps. Which of its weights have arrived is told by the channel's signal.
    *
@@ -157,7 +168,7 @@ public sealed interface Message {
     }
   }
 
-  /** A session is closed, or has been shrunk. */
+  /** A session is closed, or has been shrunk; or host memory has been given back. */
   record Closed() implements ToServer {
     @Override
     public void write(MessageWriter message) {

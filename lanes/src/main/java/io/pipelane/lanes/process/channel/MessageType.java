@@ -12,6 +12,7 @@ import io.pipelane.lanes.process.channel.Message.Noted;
 import io.pipelane.lanes.process.channel.Message.Ran;
 import io.pipelane.lanes.process.channel.Message.Run;
 import io.pipelane.lanes.process.channel.Message.Shrink;
+import io.pipelane.lanes.process.channel.Message.Tidy;
 
 /** The numbers that messages have in a ring. */
 final class MessageType {
@@ -20,6 +21,7 @@ final class MessageType {
   private static final int RUN = 3;
   private static final int GROWN = 4;
   private static final int SHRINK = 5;
+  private static final int TIDY = 6;
   private static final int BUILT = 11;
   private static final int CLOSED = 12;
   private static final int RAN = 13;
@@ -35,6 +37,7 @@ final class MessageType {
       case Build _ -> BUILD;
       case Close _ -> CLOSE;
       case Shrink _ -> SHRINK;
+      case Tidy _ -> TIDY;
       case Run _ -> RUN;
       case Grown _ -> GROWN;
       case Built _ -> BUILT;
@@ -54,6 +57,7 @@ final class MessageType {
           case BUILD -> Build.read(body);
           case CLOSE -> new Close(body.number());
           case SHRINK -> new Shrink(body.number());
+          case TIDY -> new Tidy();
           case RUN -> Run.read(body);
           case GROWN -> new Grown(body.size());
           case BUILT -> new Built(body.size(), body.size());

@@ -86,6 +86,9 @@ final class ChannelLoop implements Runnable {
         case Message.Shrink shrink -> {
           return sessions.shrink(shrink);
         }
+        case Message.Tidy _ -> {
+          return sessions.tidy();
+        }
         case Message.Run run -> {
           try {
             return runs.run(run);

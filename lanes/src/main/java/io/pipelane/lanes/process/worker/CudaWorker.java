@@ -80,6 +80,11 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
+  public void tidy() {
+    device.tidy();
+  }
+
+  @Override
   public void release() {
     device.release();
   }

@@ -64,6 +64,9 @@ interface WorkerDevice {
     return 0;
   }
 
+  /** Gives back host memory that the server has closed, where any is opened. */
+  default void tidy() {}
+
   /** Gives everything back that the process has of the device; nothing runs, nothing will. */
   default void release() {}
 

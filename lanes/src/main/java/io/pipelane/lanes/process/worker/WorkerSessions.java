@@ -93,6 +93,12 @@ final class WorkerSessions {
     return new Message.Closed();
   }
 
+  /** Gives back host memory that the server has closed. */
+  Message.Closed tidy() {
+    device.tidy();
+    return new Message.Closed();
+  }
+
   /** Closes a session that nothing runs in. */
   Message.Closed close(Message.Close close) {
     WorkerSession session = get(close.session());

@@ -15,29 +15,34 @@ import org.junit.jupiter.api.Test;
 class CapturePolicyTest {
   private final CapturePolicy policy = new CapturePolicy(new CaptureSettings(3, 4));
 
-  private static InputShapes shapes(long batch) {
-    return new InputShapes(List.of(new TensorSpec("x", TensorType.FP32, Shape.of(batch, 8))));
+  private static CaptureKey shapes(long batch) {
+    return variant(batch, 0);
+  }
+
+  private static CaptureKey variant(long batch, long inPlaceAddress) {
+    TensorSpec x = new TensorSpec("x", TensorType.FP32, Shape.of(batch, 8));
+    return new CaptureKey(new InputShapes(List.of(x)), inPlaceAddress);
   }
 
   @Test
   void requested_beforeItsTurn_isNotYet() {
-    assertFalse(policy.requested(shapes(1)));
-    assertFalse(policy.requested(shapes(1)));
-    assertFalse(policy.requested(shapes(2)), "shapes count on their own");
-    assertTrue(policy.requested(shapes(1)));
-    assertTrue(policy.requested(shapes(1)), "a capture that was put off is due again");
+    assertFalse(policy.requested(shapes(1), false));
+    assertFalse(policy.requested(shapes(1), false));
+    assertFalse(policy.requested(shapes(2), false), "shapes count on their own");
+    assertTrue(policy.requested(shapes(1), false));
+    assertTrue(policy.requested(shapes(1), false), "a capture that was put off is due again");
   }
 
   @Test
   void requested_afterItWasCaptured_countsAnew() {
     CapturePolicy immediate = new CapturePolicy(new CaptureSettings(2, 1));
-    immediate.requested(shapes(1));
-    assertTrue(immediate.requested(shapes(1)));
+    immediate.requested(shapes(1), false);
+    assertTrue(immediate.requested(shapes(1), false));
     immediate.captured(shapes(1));
-    assertFalse(immediate.requested(shapes(1)));
-    assertTrue(immediate.requested(shapes(1)));
+    assertFalse(immediate.requested(shapes(1), false));
+    assertTrue(immediate.requested(shapes(1), false));
     immediate.postponed(shapes(1));
-    assertFalse(immediate.requested(shapes(1)));
+    assertFalse(immediate.requested(shapes(1), false));
   }
 
   @Test
@@ -45,19 +50,36 @@ class CapturePolicyTest {
     CapturePolicy never = new CapturePolicy(CaptureSettings.NEVER);
     CapturePolicy withoutRoom = new CapturePolicy(new CaptureSettings(1, 0));
     for (int i = 0; i < 3; i++) {
-      assertFalse(never.requested(shapes(1)));
-      assertFalse(withoutRoom.requested(shapes(1)));
+      assertFalse(never.requested(shapes(1), false));
+      assertFalse(withoutRoom.requested(shapes(1), false));
     }
   }
 
   @Test
   void requested_manyShapes_forgetsTheOneLeastRecentlyAsked() {
-    policy.requested(shapes(0));
-    policy.requested(shapes(0));
+    policy.requested(shapes(0), false);
+    policy.requested(shapes(0), false);
     for (int i = 1; i <= CapturePolicy.SHAPES_COUNTED; i++) {
-      policy.requested(shapes(i));
+      policy.requested(shapes(i), false);
     }
-    assertFalse(policy.requested(shapes(0)));
+    assertFalse(policy.requested(shapes(0), false));
+  }
+
+  @Test
+  void requested_variantsThatReadInPlace_countOnTheirOwn() {
+    assertFalse(policy.requested(variant(1, 4096), false));
+    assertFalse(policy.requested(variant(1, 4096), false));
+    assertFalse(policy.requested(variant(1, 8192), false));
+    assertTrue(policy.requested(variant(1, 4096), false));
+  }
+
+  @Test
+  void requested_noRoom_isForShapesInTheirTurnAndForVariantsOnceItPays() {
+    for (int i = 1; i < CapturePolicy.REQUESTS_THAT_PAY; i++) {
+      assertFalse(policy.requested(variant(1, 4096), true), "request " + i);
+      assertEquals(i >= 3, policy.requested(variant(1, 0), true), "request " + i);
+    }
+    assertTrue(policy.requested(variant(1, 4096), true));
   }
 
   @Test
@@ -69,7 +91,7 @@ class CapturePolicyTest {
     policy.failed("again");
     assertEquals(Optional.of("again"), policy.refusal());
     for (int i = 0; i < 5; i++) {
-      assertFalse(policy.requested(shapes(1)));
+      assertFalse(policy.requested(shapes(1), false));
     }
   }
 

@@ -49,8 +49,13 @@ final class GpuSessions implements AutoCloseable {
 
   /** A model in a range of its own, its weights there. */
   Loaded load(ModelProto proto, String name, Path folder) throws IOException {
-    ImportedModel model = TestImports.of(proto, name, folder);
-    AddressRange range = device.reserve(Math.max(1, model.plan().weightBytes()));
+    return load(TestImports.of(proto, name, folder));
+  }
+
+  /** The same, imported; what it reads in place is not shown yet. */
+  Loaded load(ImportedModel model) throws IOException {
+    AddressRange range =
+        device.reserve(Math.max(1, model.plan().weightBytes()), model.plan().inPlaceBytes());
     for (int slot = 0; slot < range.slots(); slot++) {
       range.map(slot, device.pages().take().orElseThrow());
     }

@@ -1,0 +1,84 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.cpu.PublishedSlots;
+import io.pipelane.modelstore.host.HostMemory;
+import java.lang.foreign.MemorySegment;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the variant in a range reads in place: pinned host memory, which the device reads at its own
+ * addresses. Shown and hidden by one thread at a time; runs ask from others.
+ */
+final class InPlaceWindow {
+  /*
+   * A GPU's view of pinned memory cannot be moved: pinning 100 MB anew under fixed addresses takes
+   * twice as long as copying them to the device. So the address changes with the variant; sessions
+   * bind what they find here before each run, and captures are good for one address.
+   */
+  private static final long NOTHING = 0;
+
+  private final long byteSize;
+  private final Predicate<MemorySegment> isPinned;
+  private final @Nullable PublishedSlots published;
+  private volatile long address = NOTHING;
+
+  /**
+   * Shows nothing yet.
+   *
+   * @param byteSize what it will show; 0 for a range without a window
+   * @param isPinned whether the device can read memory
+   * @param published where workers look up what is shown; null where sessions run here
+   */
+  InPlaceWindow(
+      long byteSize, Predicate<MemorySegment> isPinned, @Nullable PublishedSlots published) {
+    this.byteSize = byteSize;
+    this.isPinned = isPinned;
+    this.published = published;
+  }
+
+  /** See {@link io.pipelane.lanes.AddressRange#show}. */
+  void show(HostMemory.Loaded held) {
+    requireWindow();
+    MemorySegment memory = held.memory();
+    if (memory.byteSize() != byteSize) {
+      throw new IllegalArgumentException(
+          "a window of %d bytes cannot show %d".formatted(byteSize, memory.byteSize()));
+    }
+    if (!isPinned.test(memory)) {
+      throw new IllegalArgumentException(
+          "a GPU reads no memory in place that is not pinned; load it with CudaHostMemory");
+    }
+    if (published != null) {
+      published.show(
+          held.shared()
+              .orElseThrow(
+                  () -> new IllegalArgumentException("worker processes cannot open this memory")));
+    }
+    address = memory.address();
+  }
+
+  void hide() {
+    requireWindow();
+    if (published != null) {
+      published.hide();
+    }
+    address = NOTHING;
+  }
+
+  /** Where what is shown begins. */
+  long address() {
+    requireWindow();
+    long shown = address;
+    if (shown == NOTHING) {
+      throw new IllegalStateException("the range shows nothing to read in place");
+    }
+    return shown;
+  }
+
+  private void requireWindow() {
+    if (byteSize == 0) {
+      throw new UnsupportedOperationException("the address range has no window");
+    }
+  }
+}
