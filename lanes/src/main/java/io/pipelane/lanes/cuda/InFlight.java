@@ -24,7 +24,7 @@ final class InFlight {
   private static final int GROWTH_DIVISOR = 4;
   private static final int PIECES = 2;
   private static final long LEAST_BYTES = PIECES * FIRST_PIECE_BYTES;
-  private static final long TAKING_TURNS_BYTES = 3 * FIRST_PIECE_BYTES;
+  private static final long TAKING_TURNS_BYTES = 3 * LentLink.PIECE_BYTES;
 
   private record Piece(int mark, long bytes) {}
 
@@ -41,7 +41,7 @@ final class InFlight {
 
   /** From now on pieces stay small, and few: several links take turns. */
   void takeTurns() {
-    mostPieceBytes = FIRST_PIECE_BYTES;
+    mostPieceBytes = LentLink.PIECE_BYTES;
     mostBytes = TAKING_TURNS_BYTES;
   }
 

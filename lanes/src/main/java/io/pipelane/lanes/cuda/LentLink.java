@@ -20,13 +20,17 @@ import java.util.function.BooleanSupplier;
  */
 final class LentLink implements AutoCloseable {
   /*
-   * Whoever has the lock enqueues on `arriving` and numbers buffers. A buffer is free when its word
+   * Whoever has the lock enqueues on `arriving`, numbers buffers and looks at them: after closing
+   * there is nothing to look at. A buffer is free when its word
    * in `emptied` has come to its number: the receiver's stream writes it behind the fetch. So nobody
    * waits for anybody; a buffer that is not free, or a lock that is taken, is a link that is busy.
    */
 
-  /** What one piece has at most: as long as it takes, the lender's own inputs wait. */
-  static final long PIECE_BYTES = InFlight.FIRST_PIECE_BYTES;
+  /**
+   * What one piece has at most. Inputs of the lender that come meanwhile wait for the pieces that
+   * are on the way; a copy costs some microseconds beside its bytes.
+   */
+  static final long PIECE_BYTES = 4L << 20;
 
   private static final int BUFFERS = 3;
   private static final long END_NANOS = 1_000_000_000;
@@ -75,7 +79,14 @@ final class LentLink implements AutoCloseable {
 
   /** Whether a piece could be sent now. */
   boolean isIdle() {
-    return !busy.getAsBoolean() && !lock.isLocked() && isFree(next);
+    if (busy.getAsBoolean() || !lock.tryLock()) {
+      return false;
+    }
+    try {
+      return !closed && isFree(next);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
