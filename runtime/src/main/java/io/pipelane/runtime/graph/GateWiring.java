@@ -37,7 +37,7 @@ final class GateWiring {
   private final List<NodeProto> order;
   private final Segmentation cuts;
   private final Liveness liveness;
-  private final Map<String, Weight> weights = new HashMap<>();
+  private final Set<String> weights = new HashSet<>();
   private final Set<String> taken = new HashSet<>();
 
   private final Map<String, String> current = new HashMap<>();
@@ -53,7 +53,7 @@ final class GateWiring {
     this.order = order;
     this.cuts = cuts;
     this.liveness = liveness;
-    weights.forEach(weight -> this.weights.put(weight.name(), weight));
+    weights.forEach(weight -> this.weights.add(weight.name()));
   }
 
   /** Hands out nodes and gates in the order of execution. */
@@ -70,7 +70,7 @@ final class GateWiring {
       if (g > 0) {
         sink.accept(gate(g, previous, begin, end));
         names = new HashMap<>(current);
-        current.keySet().removeAll(weights.keySet());
+        current.keySet().removeAll(weights);
       }
       for (NodeProto node : order.subList(begin, end)) {
         NodeProto renamed = Scopes.rename(node, names);
@@ -140,7 +140,7 @@ final class GateWiring {
       if (reads.stream().noneMatch(behind::contains)) {
         Stream.concat(
                 reads.stream().filter(name -> crosses(name, begin)),
-                reads.stream().filter(this::isGated))
+                reads.stream().filter(weights::contains))
             .findFirst()
             .ifPresent(through::add);
         behind.addAll(through);
@@ -156,11 +156,6 @@ final class GateWiring {
   private boolean crosses(String name, int position) {
     Liveness.Span span = liveness.spans().get(name);
     return span != null && span.crosses(position);
-  }
-
-  private boolean isGated(String name) {
-    Weight weight = weights.get(name);
-    return weight != null && weight.segment() > 0;
   }
 
   private String fresh(String wanted) {
