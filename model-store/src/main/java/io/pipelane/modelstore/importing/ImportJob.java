@@ -222,13 +222,15 @@ final class ImportJob {
     Path file = folder.resolve(SHAPES);
     SessionSettings settings = askedSession(channelsLast);
     for (long size : List.of(USUAL_SIZE, ONE_ITEM)) {
-      ModelFile.write(ValueShapes.question(optimized, weights, ONE_ITEM, size), file);
-      try (OrtSession session = environment.open(file, settings)) {
-        return ValueShapes.of(session.inputs(), session.outputs(), weights);
+      try {
+        ModelFile.write(ValueShapes.question(optimized, weights, ONE_ITEM, size), file);
+        try (OrtSession session = environment.open(file, settings)) {
+          return ValueShapes.of(session.inputs(), session.outputs(), weights);
+        }
       } catch (StatusException | IllegalStateException e) {
         LOG.log(System.Logger.Level.DEBUG, "no shapes with open dimensions of " + size, e);
       } finally {
-        Files.delete(file);
+        Files.deleteIfExists(file);
       }
     }
     notes.add("shapes are not known; times of segments are guessed by the number of their nodes");

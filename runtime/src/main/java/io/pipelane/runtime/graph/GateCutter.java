@@ -58,12 +58,7 @@ public final class GateCutter {
     long[] nanos = NodeTimes.nanos(order, shapes, target.speed());
     Segmentation cuts =
         TimeCuts.refine(
-            byBytes,
-            nanos,
-            liveness,
-            order.stream().map(NodeProto::getOutputList).<List<String>>map(List::copyOf).toList(),
-            target.speed(),
-            settings.longestSegment().toNanos());
+            byBytes, order, nanos, liveness, target.speed(), settings.longestSegment().toNanos());
     List<Weight> placed = place(order, cuts, streamed, slab);
     List<InPlaceWeight> inPlace = placeInPlace(tables, weights);
     GateWiring wiring = new GateWiring(graph, order, cuts, liveness, placed);

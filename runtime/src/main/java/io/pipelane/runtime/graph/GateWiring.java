@@ -93,7 +93,7 @@ final class GateWiring {
     Set<String> passing = new LinkedHashSet<>();
     for (NodeProto node : order.subList(previous, begin)) {
       node.getOutputList().stream()
-          .filter(name -> liveness.passes(name, begin))
+          .filter(name -> liveness.neededUntil(name) >= begin)
           .forEach(passing::add);
     }
     passing.addAll(heldBack(passing, begin, end));

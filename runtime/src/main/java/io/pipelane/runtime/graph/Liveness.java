@@ -68,12 +68,15 @@ record Liveness(Map<String, Span> spans, Set<String> answers, Set<Integer> block
   }
 
   /**
-   * Whether a value has to pass a gate before a position, if it was produced since the gate before:
-   * the gate has to wait for it, because somebody reads it later or it is an answer.
+   * Up to which position a gate has to wait for a value, if it is the first one behind the value's
+   * producer: to the last reader, or to the end for an answer; -1 for what cannot pass.
    */
-  boolean passes(String name, int position) {
+  int neededUntil(String name) {
+    if (answers.contains(name)) {
+      return Integer.MAX_VALUE;
+    }
     Span span = spans.get(name);
-    return span != null && (span.lastReadAt >= position || answers.contains(name));
+    return span == null ? -1 : span.lastReadAt;
   }
 
   /** Whether every value that is live before the node at a position can pass a gate. */

@@ -12,6 +12,9 @@ import java.util.Optional;
  * counted.
  */
 final class NodeTimes {
+  /** Keeps sums from overflowing, whatever shapes a file claims. */
+  private static final double MOST_SECONDS = 1_000;
+
   private final ValueShapes shapes;
   private final DeviceSpeed speed;
 
@@ -29,7 +32,8 @@ final class NodeTimes {
   private long nanos(NodeProto node) {
     double computing = operations(node) / speed.operationsPerSecond();
     double moving = bytes(node) / speed.bytesPerSecond();
-    return speed.nodeNanos() + (long) (1e9 * Math.max(computing, moving));
+    double seconds = Math.min(MOST_SECONDS, Math.max(computing, moving));
+    return speed.nodeNanos() + (long) (1e9 * seconds);
   }
 
   private double bytes(NodeProto node) {
@@ -74,11 +78,11 @@ final class NodeTimes {
 
   /** Elements of an input; 0 where they are not known. */
   private double read(NodeProto node, int index) {
-    return input(node, index).map(Shape::elements).orElse(0L);
+    return index < node.getInputCount() ? shapes.elements(node.getInput(index)) : 0;
   }
 
   private double written(NodeProto node) {
-    return shapes.of(node.getOutput(0)).map(Shape::elements).orElse(0L);
+    return node.getOutputCount() > 0 ? shapes.elements(node.getOutput(0)) : 0;
   }
 
   private double dimension(NodeProto node, int index, int axis) {

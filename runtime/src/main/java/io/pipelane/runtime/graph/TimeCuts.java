@@ -1,5 +1,6 @@
 package io.pipelane.runtime.graph;
 
+import ai.onnx.proto.OnnxMl.NodeProto;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -32,13 +33,17 @@ final class TimeCuts {
   private final Liveness liveness;
   private final DeviceSpeed speed;
   private final long[] begins;
-  private final List<List<String>> produced;
 
-  private TimeCuts(
-      long[] nodeNanos, Liveness liveness, List<List<String>> produced, DeviceSpeed speed) {
+  /** By position: up to which others the values that the node produces are needed. */
+  private final int[][] neededUntil;
+
+  private TimeCuts(long[] nodeNanos, List<NodeProto> order, Liveness liveness, DeviceSpeed speed) {
     this.liveness = liveness;
     this.speed = speed;
-    this.produced = produced;
+    neededUntil =
+        order.stream()
+            .map(node -> node.getOutputList().stream().mapToInt(liveness::neededUntil).toArray())
+            .toArray(int[][]::new);
     begins = new long[nodeNanos.length + 1];
     for (int k = 0; k < nodeNanos.length; k++) {
       begins[k + 1] = begins[k] + nodeNanos[k];
@@ -51,18 +56,18 @@ final class TimeCuts {
   /**
    * Cuts further what takes too long.
    *
+   * @param order the nodes as they are executed
    * @param nodeNanos estimates by position
-   * @param produced what each node produces
    * @param limitNanos no segment is to take longer
    */
   static Segmentation refine(
       Segmentation segmentation,
+      List<NodeProto> order,
       long[] nodeNanos,
       Liveness liveness,
-      List<List<String>> produced,
       DeviceSpeed speed,
       long limitNanos) {
-    TimeCuts cuts = new TimeCuts(nodeNanos, liveness, produced, speed);
+    TimeCuts cuts = new TimeCuts(nodeNanos, order, liveness, speed);
     long total = cuts.begins[nodeNanos.length];
     long limit = Math.max(limitNanos, total / MOST_SEGMENTS);
     Choice choice = cuts.choose(segmentation, limit);
@@ -77,8 +82,8 @@ final class TimeCuts {
     BitSet cuts = new BitSet();
     long nanos = 0;
     int begin = 0;
-    for (int end = 1; end <= produced.size(); end++) {
-      if (end == produced.size()
+    for (int end = 1; end <= neededUntil.length; end++) {
+      if (end == neededUntil.length
           || !segmentation.segmentOf().get(end).equals(segmentation.segmentOf().get(begin))) {
         nanos += cut(begin, end, limit, cuts);
         begin = end;
@@ -133,9 +138,12 @@ final class TimeCuts {
 
   /** How many values of the nodes from one position to another pass a gate at a third. */
   private long passing(int from, int to, int gate) {
-    return produced.subList(from, to).stream()
-        .flatMap(List::stream)
-        .filter(name -> liveness.passes(name, gate))
-        .count();
+    long count = 0;
+    for (int k = from; k < to; k++) {
+      for (int until : neededUntil[k]) {
+        count += until >= gate ? 1 : 0;
+      }
+    }
+    return count;
   }
 }

@@ -62,11 +62,19 @@ public record ValueShapes(Map<String, TensorSpec> specs) {
     return Optional.ofNullable(specs.get(name)).map(TensorSpec::shape);
   }
 
+  /** How many elements a value has; 0 where it is not known. */
+  double elements(String name) {
+    double product = of(name).isPresent() ? 1 : 0;
+    for (long dimension : of(name).map(Shape::toArray).orElse(new long[0])) {
+      product *= dimension;
+    }
+    return product;
+  }
+
   /** The bytes of a value; 0 where they are not known. */
   double bytes(String name) {
-    return Optional.ofNullable(specs.get(name))
-        .map(spec -> (double) spec.shape().elements() * spec.type().byteWidth())
-        .orElse(0.0);
+    TensorSpec spec = specs.get(name);
+    return spec == null ? 0 : elements(name) * spec.type().byteWidth();
   }
 
   /**

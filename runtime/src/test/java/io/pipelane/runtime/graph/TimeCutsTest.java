@@ -80,15 +80,11 @@ class TimeCutsTest {
     Segmentation refined(long limit, DeviceSpeed speed) {
       return TimeCuts.refine(
           byBytes,
+          order,
           nanos.stream().mapToLong(Long::longValue).toArray(),
           liveness,
-          produced(),
           speed,
           limit);
-    }
-
-    List<List<String>> produced() {
-      return order.stream().<List<String>>map(node -> List.copyOf(node.getOutputList())).toList();
     }
 
     long time(int begin, int end) {
@@ -105,9 +101,9 @@ class TimeCutsTest {
           int place = k;
           cost += CHEAP.gateNanos();
           cost +=
-              produced().subList(begin, k).stream()
-                      .flatMap(List::stream)
-                      .filter(name -> liveness.passes(name, place))
+              order.subList(begin, k).stream()
+                      .flatMap(node -> node.getOutputList().stream())
+                      .filter(name -> liveness.neededUntil(name) >= place)
                       .count()
                   * CHEAP.gatedTensorNanos();
         }
