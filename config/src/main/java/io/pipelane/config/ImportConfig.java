@@ -1,6 +1,7 @@
 package io.pipelane.config;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
 /** How model files are checked and prepared. */
@@ -26,14 +27,22 @@ public record ImportConfig(
             max = "1GiB")
         Optional<ByteSize> minSegment,
     @Key(
-            about = "Most segments a model is cut into",
+            about = "Most segments a model is cut into by the bytes of its weights",
             unset = "16 on the CPU, 32 on a GPU",
             min = "1",
             max = "256")
         Optional<Integer> maxSegments,
+    @Key(
+            about = "Longest estimated microseconds between two gates, for one item",
+            unset = "2000 on the CPU, 200 on a GPU",
+            min = "10",
+            max = "1000000000")
+        Optional<Integer> maxSegmentMicros,
     @Key(about = "Imports at a time", standard = "1", min = "1", max = "64") int concurrency) {
   private static final int CPU_SEGMENTS = 16;
   private static final int GPU_SEGMENTS = 32;
+  private static final Duration CPU_LONGEST = Duration.ofMillis(2);
+  private static final Duration GPU_LONGEST = Duration.of(200, ChronoUnit.MICROS);
   private static final ByteSize CPU_SEGMENT = new ByteSize(256 << 10);
   private static final ByteSize GPU_SEGMENT = ByteSize.ofMebibytes(1);
 
@@ -45,6 +54,20 @@ public record ImportConfig(
   /** Least weight bytes of a segment for a GPU. */
   public ByteSize leastSegmentForGpu() {
     return minSegment.orElse(GPU_SEGMENT);
+  }
+
+  /** What no segment for the CPU device is to take longer than, for one item. */
+  public Duration longestSegmentForCpu() {
+    return longestSegment(CPU_LONGEST);
+  }
+
+  /** What no segment for a GPU is to take longer than, for one item. */
+  public Duration longestSegmentForGpu() {
+    return longestSegment(GPU_LONGEST);
+  }
+
+  private Duration longestSegment(Duration standard) {
+    return maxSegmentMicros.map(micros -> Duration.of(micros, ChronoUnit.MICROS)).orElse(standard);
   }
 
   /** Most segments that a model is cut into for the CPU device. */

@@ -322,6 +322,7 @@ class SectionsTest {
             size("16GiB"),
             Optional.empty(),
             Optional.empty(),
+            Optional.empty(),
             1),
         DEFAULTS.imports());
   }
@@ -335,6 +336,7 @@ class SectionsTest {
             size("1GB"),
             Optional.of(size("64KiB")),
             Optional.of(256),
+            Optional.of(500),
             2),
         changed(
                 Map.of(
@@ -343,6 +345,7 @@ class SectionsTest {
                     "import.max-file-size", "1GB",
                     "import.min-segment", "64KiB",
                     "import.max-segments", "256",
+                    "import.max-segment-micros", "500",
                     "import.concurrency", "2"))
             .imports());
   }

@@ -141,7 +141,7 @@ public record Plan(
   /** The segments of a graph that was cut, as a plan keeps them. */
   public static List<Segment> segmentsOf(GatedGraph gated) {
     return gated.segments().stream()
-        .map(s -> new Segment(s.offset(), s.byteSize(), s.layers()))
+        .map(s -> new Segment(s.offset(), s.byteSize(), s.layers(), s.estimatedNanos()))
         .toList();
   }
 
@@ -166,8 +166,15 @@ public record Plan(
    * @param offset where its weights begin in the weights file
    * @param byteSize bytes of weights it is the first to read, padding included
    * @param layers graph nodes in it
+   * @param estimatedNanos what it was expected to take when the graph was cut: for one item, on a
+   *     usual device of the import's kind
    */
-  public record Segment(long offset, long byteSize, int layers) {
+  public record Segment(long offset, long byteSize, int layers, long estimatedNanos) {
+    /** A segment of which nobody has estimated the time. */
+    public Segment(long offset, long byteSize, int layers) {
+      this(offset, byteSize, layers, 0);
+    }
+
     public long end() {
       return offset + byteSize;
     }

@@ -48,6 +48,11 @@ public enum TensorType {
     return byteWidth;
   }
 
+  /** Whether an ONNX number is that of a type of numbers which has a name in the protocol. */
+  public static boolean isNumber(int onnx) {
+    return BY_ONNX.containsKey(onnx) && onnx != BYTES.onnx;
+  }
+
   /**
    * The type with an ONNX number.
    *

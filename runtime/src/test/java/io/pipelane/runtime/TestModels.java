@@ -10,13 +10,19 @@ import ai.onnx.proto.OnnxMl.TensorShapeProto;
 import ai.onnx.proto.OnnxMl.TypeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import com.google.protobuf.ByteString;
+import io.pipelane.runtime.graph.ValueShapes;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.LongStream;
 
 /** Small ONNX models with random weights, each with one trait that execution must cope with. */
@@ -47,6 +53,23 @@ public final class TestModels {
       graph.addNode(node("Tanh", List.of("m" + i), last));
     }
     return model(graph.addOutput(batch("y", width)));
+  }
+
+  /**
+   * A chain of layers and the way back through them, as a training step has it: the second half
+   * reads each weight again, the last one first, and what the first half has computed.
+   */
+  public static ModelProto thereAndBack(int layers, int width, long seed) {
+    GraphProto.Builder graph = chain(layers, width, seed).getGraph().toBuilder().clearOutput();
+    String last = "t" + (layers - 1);
+    graph.getNodeBuilder(graph.getNodeCount() - 1).setOutput(0, last);
+    for (int i = layers - 1; i >= 0; i--) {
+      graph.addNode(node("Transpose", List.of("w" + i), "v" + i));
+      graph.addNode(node("MatMul", List.of(last, "v" + i), "b" + i));
+      last = i == 0 ? "y" : "g" + i;
+      graph.addNode(node("Mul", List.of("b" + i, i == 0 ? "x" : "t" + (i - 1)), last));
+    }
+    return model(graph.addOutput(batch(last, width)));
   }
 
   /** Three branches of two layers, summed; the input is needed late as well. */
@@ -285,6 +308,58 @@ public final class TestModels {
       last = next;
     }
     return model(graph.addOutput(batch("y", WIDTH)));
+  }
+
+  /**
+   * Nodes that read what any nodes before them have produced, some of them a weight as well; what
+   * nobody reads is an answer, and so are some other values.
+   */
+  public static ModelProto random(int nodes, Random random) {
+    GraphProto.Builder graph = GraphProto.newBuilder().addInput(batch("x", WIDTH));
+    List<String> values = new ArrayList<>(List.of("x"));
+    Set<String> unread = new LinkedHashSet<>();
+    for (int k = 0; k < nodes; k++) {
+      String name = "v" + k;
+      String first = values.get(random.nextInt(values.size()));
+      String second = values.get(Math.max(0, values.size() - 1 - random.nextInt(3)));
+      switch (random.nextInt(4)) {
+        case 0 -> {
+          graph.addInitializer(weight("w" + k, random, WIDTH, WIDTH));
+          graph.addNode(node("MatMul", List.of(second, "w" + k), name));
+          unread.remove(second);
+        }
+        case 1 -> {
+          graph.addNode(node("Tanh", List.of(first), name));
+          unread.remove(first);
+        }
+        default -> {
+          graph.addNode(node("Sub", List.of(first, second), name));
+          unread.removeAll(List.of(first, second));
+        }
+      }
+      values.add(name);
+      unread.add(name);
+      if (random.nextInt(8) == 0) {
+        graph.addOutput(batch(name, WIDTH));
+        unread.remove(name);
+      }
+    }
+    Set<String> answered = new HashSet<>();
+    graph.getOutputList().forEach(output -> answered.add(output.getName()));
+    unread.stream()
+        .filter(name -> !answered.contains(name))
+        .forEach(name -> graph.addOutput(batch(name, WIDTH)));
+    return model(graph);
+  }
+
+  /** Shapes of a model's values as if each were so large that it took a second to write. */
+  public static ValueShapes enormous(ModelProto model) {
+    List<TensorSpec> outputs =
+        model.getGraph().getNodeList().stream()
+            .flatMap(node -> node.getOutputList().stream())
+            .map(name -> new TensorSpec(name, TensorType.FP32, Shape.of(1L << 30, 2)))
+            .toList();
+    return ValueShapes.of(List.of(), outputs, Map.of());
   }
 
   private static TensorProto index(String name, long index) {

@@ -352,12 +352,14 @@ public final class PipelaneServer implements AutoCloseable {
               new CutSettings(
                   settings.leastSegmentForCpu().bytes(),
                   settings.segmentsForCpu(),
-                  config.switching().readInPlace() && !config.workers().usesProcesses(false));
+                  config.switching().readInPlace() && !config.workers().usesProcesses(false),
+                  settings.longestSegmentForCpu());
           case GPU ->
               new CutSettings(
                   settings.leastSegmentForGpu().bytes(),
                   settings.segmentsForGpu(),
-                  config.switching().readInPlace());
+                  config.switching().readInPlace(),
+                  settings.longestSegmentForGpu());
         };
     return new ImportSettings(
         library,

@@ -2,12 +2,14 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.schedule.Preemptions;
@@ -33,6 +35,7 @@ class PreemptionTest {
   private static final int LAYERS = 8;
   private static final int SHORT_LAYERS = 4;
   private static final int STOP = 3;
+  private static final int NOWHERE = -1;
   private static final long MODEL_BYTES = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
 
   @TempDir Path folder;
@@ -41,7 +44,7 @@ class PreemptionTest {
   private final List<String> segments = Collections.synchronizedList(new ArrayList<>());
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final CountDownLatch goOn = new CountDownLatch(1);
-  private volatile boolean stops;
+  private volatile int stop = NOWHERE;
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -61,7 +64,7 @@ class PreemptionTest {
   /** Stops the long run at a gate until the test says so. */
   private void before(String model, int segment) {
     segments.add(model + " " + segment);
-    if (stops && model.equals("long") && segment == STOP) {
+    if (model.equals("long") && segment == stop) {
       stopped.countDown();
       try {
         goOn.await();
@@ -98,12 +101,16 @@ class PreemptionTest {
 
   /** Runs the long model, and the short one while that is at a gate; tells what was computed. */
   private List<String> interleaved(Switcher switcher, Priority priority) throws Exception {
-    ImportedModel longer = registered(switcher, "long", LAYERS);
+    return interleaved(switcher, priority, registered(switcher, "long", LAYERS), STOP);
+  }
+
+  private List<String> interleaved(
+      Switcher switcher, Priority priority, ImportedModel longer, int where) throws Exception {
     ImportedModel shorter = registered(switcher, "short", SHORT_LAYERS);
     float[] expectedOfLong = infer(switcher, longer);
     float[] expectedOfShort = infer(switcher, shorter);
     segments.clear();
-    stops = true;
+    stop = where;
     Call first = submit(switcher, longer, priority);
     stopped.await();
     Call second = submit(switcher, shorter, Priority.ONLINE);
@@ -141,6 +148,27 @@ class PreemptionTest {
       Preemptions preemptions = switcher.preemptions();
       assertEquals(1, preemptions.runs());
       assertEquals(1, preemptions.requests());
+    }
+  }
+
+  /** Behind its last weight a run has gates too: it gives way at the next one, as ever. */
+  @Test
+  void offlineTrainingStep_requestComesOnTheWayBack_startsWithinOneSegment() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES, "srtf")) {
+      ImportedModel step =
+          TestImports.byTime(TestModels.thereAndBack(LAYERS, WIDTH, LAYERS), "long", folder);
+      switcher.register(step);
+      List<Plan.Segment> parts = step.plan().segments();
+      int where = parts.size() - STOP;
+      assertTrue(parts.subList(where, parts.size()).stream().allMatch(it -> it.byteSize() == 0));
+      List<String> computed = interleaved(switcher, Priority.OFFLINE, step, where);
+      assertEquals(
+          joined(
+              all("long", 0, where + 1),
+              all("short", 0, SHORT_LAYERS),
+              all("long", where + 1, parts.size())),
+          computed);
+      assertEquals(1, switcher.preemptions().requests());
     }
   }
 

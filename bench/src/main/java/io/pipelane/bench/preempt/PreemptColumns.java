@@ -27,8 +27,7 @@ final class PreemptColumns {
               + " device. cold: they are taken off just before. busy: a background job runs"
               + " inferences, or training steps of one sequence (_train), as offline requests in a"
               + " closed loop, which is how jobs (POST /v2/jobs) ask too; each request comes at a"
-              + " random moment of one. A training step has gates in its forward half alone: behind"
-              + " it no weight is read for the first time.",
+              + " random moment of one.",
           "Values are means over the runs of a round, then medians over rounds. mean - ready, p50 -"
               + " ready: less the ready model's in the same round.",
           "thread, process: workers.isolation. room for both: device memory holds both models, the"

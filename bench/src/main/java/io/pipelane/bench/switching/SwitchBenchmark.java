@@ -52,7 +52,7 @@ final class SwitchBenchmark {
     ImportSettings settings =
         ImportSettings.defaults(library, runtimeVersion).withTarget(accelerator.target());
     grouped = Importer.open(work.resolve("cache"), settings.withCuts(cuts));
-    CutSettings perLayer = new CutSettings(1, 10_000, cuts.readInPlace());
+    CutSettings perLayer = new CutSettings(1, 10_000, cuts.readInPlace(), CutSettings.UNLIMITED);
     layered = Importer.open(work.resolve("cache"), settings.withCuts(perLayer));
   }
 

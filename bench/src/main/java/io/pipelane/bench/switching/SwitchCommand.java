@@ -156,7 +156,8 @@ public final class SwitchCommand implements Callable<Integer> {
   }
 
   private CutSettings cuts() {
-    return new CutSettings(CutSettings.DEFAULT.minimumSegmentBytes(), segments, !allStreamed);
+    return new CutSettings(
+        CutSettings.DEFAULT.minimumSegmentBytes(), segments, !allStreamed, CutSettings.UNLIMITED);
   }
 
   private List<String> arguments() {

@@ -15,6 +15,7 @@ import io.pipelane.runtime.graph.Constants;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.GatedGraph;
+import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.Repetition;
@@ -26,6 +27,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -41,22 +43,31 @@ public final class TestImports {
 
   public static ImportedModel of(ModelProto model, ModelVersion version, Path parent)
       throws IOException {
-    return of(model, version, parent, true);
+    return of(model, version, parent, new CutSettings(1, 64));
   }
 
   /** The same with everything streamed, tables included. */
   public static ImportedModel allStreamed(ModelProto model, String name, Path folder)
       throws IOException {
-    return of(model, new ModelVersion(name, 1), folder, false);
+    CutSettings streamed = new CutSettings(1, 64, false, CutSettings.UNLIMITED);
+    return of(model, new ModelVersion(name, 1), folder, streamed);
+  }
+
+  /** The same with a gate before each node, as if each took a second. */
+  public static ImportedModel byTime(ModelProto model, String name, Path folder)
+      throws IOException {
+    CutSettings each = new CutSettings(1, 64).withLongestSegment(Duration.ofMillis(1));
+    return of(model, new ModelVersion(name, 1), folder, each);
   }
 
   private static ImportedModel of(
-      ModelProto model, ModelVersion version, Path parent, boolean readInPlace) throws IOException {
+      ModelProto model, ModelVersion version, Path parent, CutSettings cuts) throws IOException {
     Path folder = parent.resolve(version.model() + "-" + version.version());
     TestModels.write(model, folder.resolve("model.onnx"));
     ModelFile file = Constants.toInitializers(new ModelFile(model, folder));
     Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(file.graph());
-    GatedGraph gated = GateCutter.cut(file, weights, new CutSettings(1, 64, readInPlace));
+    GatedGraph gated =
+        GateCutter.cut(file, weights, cuts, GraphTarget.PROCESSOR, TestModels.enormous(model));
     Path gatedModel = folder.resolve("gated.onnx");
     Path weightsFile = folder.resolve("weights.bin");
     ModelFile.write(gated.model(), gatedModel);

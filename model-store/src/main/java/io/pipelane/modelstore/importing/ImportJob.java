@@ -25,6 +25,7 @@ import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.Repetition;
 import io.pipelane.runtime.graph.StructureHash;
+import io.pipelane.runtime.graph.ValueShapes;
 import io.pipelane.runtime.graph.WeightSelection;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -39,6 +40,8 @@ import java.util.Set;
 
 /** The steps of one import, as the import process runs them. */
 final class ImportJob {
+  private static final System.Logger LOG = System.getLogger(ImportJob.class.getName());
+
   static final String GATED = "gated.onnx";
   static final String WEIGHTS = "weights.bin";
   static final String PLAN = "plan.json";
@@ -47,7 +50,13 @@ final class ImportJob {
   private static final String CHANNELS_LAST = "channels-last.onnx";
   private static final String PLACED = "placed.onnx";
   private static final String REPACKED = "repacked.onnx";
+  private static final String SHAPES = "shapes.onnx";
   private static final int ATTEMPTS = 8;
+
+  /** What open dimensions of inputs count as where time is estimated: the batch, and all others. */
+  private static final long ONE_ITEM = 1;
+
+  private static final long USUAL_SIZE = 128;
 
   private final Path modelFile;
   private final Path folder;
@@ -148,12 +157,13 @@ final class ImportJob {
       boolean channelsLast)
       throws IOException {
     WeightSelection selection = target.graph().selection();
+    ValueShapes shapes = shapes(environment, optimized, channelsLast);
     for (int attempt = 1; ; attempt++) {
       Map<String, TensorProto> weights = selection.select(optimized.graph());
       Set<String> keep;
       String reason;
       try {
-        GatedGraph gated = GateCutter.cut(optimized, weights, cuts, target.graph());
+        GatedGraph gated = GateCutter.cut(optimized, weights, cuts, target.graph(), shapes);
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
         WeightsFile.writeInPlace(gated, weights, optimized, inPlaceFile());
@@ -205,6 +215,28 @@ final class ImportJob {
     }
   }
 
+  /** The shapes that time is estimated by. */
+  private ValueShapes shapes(OrtEnvironment environment, ModelFile optimized, boolean channelsLast)
+      throws IOException {
+    Map<String, TensorProto> weights = target.graph().selection().select(optimized.graph());
+    Path file = folder.resolve(SHAPES);
+    SessionSettings settings = askedSession(channelsLast);
+    for (long size : List.of(USUAL_SIZE, ONE_ITEM)) {
+      try {
+        ModelFile.write(ValueShapes.question(optimized, weights, ONE_ITEM, size), file);
+        try (OrtSession session = environment.open(file, settings)) {
+          return ValueShapes.of(session.inputs(), session.outputs(), weights);
+        }
+      } catch (StatusException | IllegalStateException e) {
+        LOG.log(System.Logger.Level.DEBUG, "no shapes with open dimensions of " + size, e);
+      } finally {
+        Files.deleteIfExists(file);
+      }
+    }
+    notes.add("shapes are not known; times of segments are guessed by the number of their nodes");
+    return ValueShapes.UNKNOWN;
+  }
+
   private Path inPlaceFile() {
     return folder.resolve(ImportedModel.IN_PLACE);
   }
@@ -250,12 +282,16 @@ final class ImportJob {
 
   /** Of a GPU's session the graph is written as its nodes were placed. */
   private SessionSettings gatedSession(boolean channelsLast) {
-    SessionSettings settings =
-        new SessionSettings(
-            target.exact(channelsLast), Optimization.NONE, 1, Optional.empty(), false, Map.of());
+    SessionSettings settings = askedSession(channelsLast);
     return target.graph() == GraphTarget.GPU
         ? settings.withOptimizedModel(Optimization.NONE, folder.resolve(PLACED))
         : settings;
+  }
+
+  /** A session of a graph that is optimised already. */
+  private SessionSettings askedSession(boolean channelsLast) {
+    return new SessionSettings(
+        target.exact(channelsLast), Optimization.NONE, 1, Optional.empty(), false, Map.of());
   }
 
   private GraphProto takePlaced() throws IOException {

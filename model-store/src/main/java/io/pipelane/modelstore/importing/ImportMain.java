@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 
 /** The import process. */
@@ -32,7 +33,8 @@ public final class ImportMain {
         Integer.toString(settings.cuts().maximumSegments()),
         argument(settings.target().provider()),
         settings.target().deviceIdentity(),
-        Boolean.toString(settings.cuts().readInPlace()));
+        Boolean.toString(settings.cuts().readInPlace()),
+        Long.toString(settings.cuts().longestSegment().toNanos()));
   }
 
   private static String argument(ExecutionProvider provider) {
@@ -64,7 +66,8 @@ public final class ImportMain {
           new CutSettings(
               Long.parseLong(arguments[4]),
               Integer.parseInt(arguments[5]),
-              Boolean.parseBoolean(arguments[8]));
+              Boolean.parseBoolean(arguments[8]),
+              Duration.ofNanos(Long.parseLong(arguments[9])));
       Optimization optimization = Optimization.valueOf(arguments[3]);
       ImportTarget target = target(arguments[6], arguments[7]);
       new ImportJob(

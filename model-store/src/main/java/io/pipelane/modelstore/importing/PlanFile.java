@@ -90,7 +90,10 @@ public final class PlanFile {
   private static void check(Plan plan) throws IOException {
     long end = 0;
     for (Plan.Segment segment : plan.segments()) {
-      if (segment.offset() != end || segment.byteSize() < 0 || segment.layers() < 0) {
+      if (segment.offset() != end
+          || segment.byteSize() < 0
+          || segment.layers() < 0
+          || segment.estimatedNanos() < 0) {
         throw new IOException("plan: segments do not follow each other");
       }
       end = segment.end();

@@ -124,7 +124,8 @@ final class Repacker {
           end = aligned(end + weight.packedBytes());
         }
       }
-      segments.add(new Plan.Segment(begin, end - begin, gated.segments().get(segment).layers()));
+      GatedGraph.Segment raw = gated.segments().get(segment);
+      segments.add(new Plan.Segment(begin, end - begin, raw.layers(), raw.estimatedNanos()));
     }
     return new Layout(asTheyAre, repacked, gated.inPlace(), segments, end, 0);
   }

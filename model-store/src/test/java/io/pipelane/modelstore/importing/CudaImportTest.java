@@ -92,7 +92,7 @@ class CudaImportTest {
     assertEquals(8192L * TestModels.WIDTH * Float.BYTES, inPlace.inPlaceBytes());
     assertTrue(inPlace.notes().getFirst().startsWith("verified"), notes);
     assertTrue(notes.contains("read in place from host memory: table"), notes);
-    Plan streamed = plan(model, 2, new CutSettings(1, 16, false));
+    Plan streamed = plan(model, 2, new CutSettings(1, 16, false, CutSettings.UNLIMITED));
     assertEquals(List.of(), streamed.inPlace(), streamed.notes()::toString);
     assertTrue(streamed.weightBytes() > inPlace.weightBytes() + inPlace.inPlaceBytes() - 1);
   }

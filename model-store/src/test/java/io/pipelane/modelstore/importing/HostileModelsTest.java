@@ -20,13 +20,16 @@ import io.pipelane.runtime.graph.Constants;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GateCutter;
 import io.pipelane.runtime.graph.ModelFile;
+import io.pipelane.runtime.graph.ValueShapes;
 import io.pipelane.runtime.graph.WeightSelection;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -148,7 +151,10 @@ class HostileModelsTest {
       try {
         ModelFile model = Constants.toInitializers(ModelFile.read(file));
         Constants.externalFiles(model);
-        GateCutter.cut(model, WeightSelection.DEFAULT.select(model.graph()), new CutSettings(1, 8));
+        Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(model.graph());
+        ValueShapes.question(model, weights, 1, 128);
+        CutSettings cuts = new CutSettings(1, 8).withLongestSegment(Duration.ofNanos(1));
+        GateCutter.cut(model, weights, cuts);
       } catch (StatusException | IllegalStateException e) {
         refused++;
       } catch (RuntimeException e) {

@@ -23,6 +23,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -151,6 +152,28 @@ class ImportJobTest {
     return Files.createDirectories(folder.resolve("m").resolve(name));
   }
 
+  /**
+   * What takes milliseconds is cut although no weight is read there; open dimensions count as one.
+   */
+  @Test
+  void run_longStretchWithoutWeights_isCutByTime() throws IOException {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.FP32, -1, 3 << 20))
+            .addOutput(TestModels.value("y", TensorType.FP32, -1, 3 << 20));
+    for (int i = 0; i < 4; i++) {
+      String read = i == 0 ? "x" : "t" + i;
+      graph.addNode(TestModels.node("Tanh", List.of(read), i == 3 ? "y" : "t" + (i + 1)));
+    }
+    Plan plan = run(TestModels.model(graph), version("1"), Duration.ofMillis(2));
+    assertEquals(4, plan.segments().size());
+    for (Plan.Segment segment : plan.segments()) {
+      assertEquals(0, segment.byteSize());
+      assertEquals(2.5, segment.estimatedNanos() / 1e6, 0.1);
+    }
+    assertEquals(1, run(TestModels.model(graph), version("2")).segments().size());
+  }
+
   @Test
   void run_randomAnswers_areNotVerified() throws IOException {
     GraphProto.Builder graph =
@@ -194,6 +217,10 @@ class ImportJobTest {
   }
 
   private Plan run(ModelProto model, Path version) throws IOException {
+    return run(model, version, CutSettings.UNLIMITED);
+  }
+
+  private Plan run(ModelProto model, Path version, Duration longestSegment) throws IOException {
     Path file = TestModels.write(model, version.resolve("model.onnx"));
     Files.createDirectories(out(version));
     new ImportJob(
@@ -201,7 +228,7 @@ class ImportJobTest {
             out(version),
             LIBRARY,
             Optimization.ALL,
-            new CutSettings(1, 16),
+            new CutSettings(1, 16).withLongestSegment(longestSegment),
             ImportTarget.processor())
         .run();
     return PlanFile.read(out(version).resolve(ImportJob.PLAN));

@@ -36,9 +36,10 @@ class PlanFileTest {
             .map(RecordComponent::getName)
             .toList();
     assertEquals(
-        "9: structureHash inputs outputs weights repacked inPlace segments weightBytes"
+        "10: structureHash inputs outputs weights repacked inPlace segments weightBytes"
             + " weightChecksum constantBytes batchPadding batching channelsLast broughtToHost"
-            + " repeats notes offset byteSize layers name type shape offset byteSize segment",
+            + " repeats notes offset byteSize layers estimatedNanos name type shape offset byteSize"
+            + " segment",
         Importer.FORMAT + ": " + String.join(" ", members));
   }
 

@@ -1,25 +1,38 @@
 package io.pipelane.runtime.graph;
 
+import java.time.Duration;
+
 /**
  * How finely a graph is cut.
  *
- * @param minimumSegmentBytes no segment but one that ends the graph or cannot be cut has less
- * @param maximumSegments at most so many segments, one more than gates
+ * @param minimumSegmentBytes no segment has less that ends where the next weights begin, but for
+ *     one that cannot be cut
+ * @param maximumSegments at most so many segments are cut by bytes, one more than gates
  * @param readInPlace whether tables may stay in host memory, where the graph's target allows it
+ * @param longestSegment what takes longer by estimate is cut further, see {@link TimeCuts}
  */
-public record CutSettings(long minimumSegmentBytes, int maximumSegments, boolean readInPlace) {
+public record CutSettings(
+    long minimumSegmentBytes, int maximumSegments, boolean readInPlace, Duration longestSegment) {
+  /** Longer than any run: cuts lie where weights are read first, and nowhere else. */
+  public static final Duration UNLIMITED = Duration.ofDays(1);
+
   public static final CutSettings DEFAULT = new CutSettings(1 << 20, 32);
 
-  /** Tables stay in host memory where they may. */
+  /** Tables stay in host memory where they may, and segments may take any time. */
   public CutSettings(long minimumSegmentBytes, int maximumSegments) {
-    this(minimumSegmentBytes, maximumSegments, true);
+    this(minimumSegmentBytes, maximumSegments, true, UNLIMITED);
   }
 
   public CutSettings {
-    if (minimumSegmentBytes < 1 || maximumSegments < 1) {
+    if (minimumSegmentBytes < 1 || maximumSegments < 1 || !longestSegment.isPositive()) {
       throw new IllegalArgumentException(
-          "segments: at least 1 byte and 1 segment, not %d and %d"
-              .formatted(minimumSegmentBytes, maximumSegments));
+          "segments: at least 1 byte, 1 segment and 1 ns, not %d, %d and %s"
+              .formatted(minimumSegmentBytes, maximumSegments, longestSegment));
     }
+  }
+
+  /** The same with another limit of time. */
+  public CutSettings withLongestSegment(Duration longest) {
+    return new CutSettings(minimumSegmentBytes, maximumSegments, readInPlace, longest);
   }
 }

@@ -5,10 +5,6 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
-import ai.onnx.proto.OnnxMl.TensorShapeProto;
-import ai.onnx.proto.OnnxMl.TypeProto;
-import ai.onnx.proto.OnnxMl.ValueInfoProto;
-import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.graph.GatedGraph.Segment;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
@@ -29,15 +25,26 @@ public final class GateCutter {
     return cut(file, weights, settings, GraphTarget.PROCESSOR);
   }
 
+  /** Cuts a graph by bytes alone. */
+  public static GatedGraph cut(
+      ModelFile file, Map<String, TensorProto> weights, CutSettings settings, GraphTarget target) {
+    return cut(file, weights, settings, target, ValueShapes.UNKNOWN);
+  }
+
   /**
    * Cuts a graph; the result has passed {@link GateRules}.
    *
    * @param file an optimised model, its constants being initializers
    * @param weights its initializers that are streamed, by name
+   * @param shapes of its values, for the cuts by time
    * @throws io.pipelane.config.StatusException when the graph is not well formed
    */
   public static GatedGraph cut(
-      ModelFile file, Map<String, TensorProto> weights, CutSettings settings, GraphTarget target) {
+      ModelFile file,
+      Map<String, TensorProto> weights,
+      CutSettings settings,
+      GraphTarget target,
+      ValueShapes shapes) {
     GraphProto graph = file.graph();
     List<NodeProto> order = NodeOrder.of(graph);
     ElementTypes types = ElementTypes.of(graph, order);
@@ -45,15 +52,19 @@ public final class GateCutter {
     Set<String> tables = settings.readInPlace() ? target.readInPlace(order, weights) : Set.of();
     Map<String, TensorProto> streamed = without(weights, tables);
     Set<String> slab = target.slab(streamed);
-    Segmentation cuts =
+    Segmentation byBytes =
         Segmentation.of(
             order, without(streamed, slab), settings, target.headStart(), liveness::mayCut);
+    long[] nanos = NodeTimes.nanos(order, shapes, target.speed());
+    Segmentation cuts =
+        TimeCuts.refine(
+            byBytes, order, nanos, liveness, target.speed(), settings.longestSegment().toNanos());
     List<Weight> placed = place(order, cuts, streamed, slab);
     List<InPlaceWeight> inPlace = placeInPlace(tables, weights);
     GateWiring wiring = new GateWiring(graph, order, cuts, liveness, placed);
 
     GraphProto.Builder edited =
-        Constants.inline(withoutWeights(graph, weights), weights.keySet(), file.folder())
+        Constants.inline(WeightInputs.without(graph, weights), weights.keySet(), file.folder())
             .toBuilder()
             .clearNode()
             .clearValueInfo()
@@ -65,14 +76,14 @@ public final class GateCutter {
           types.declareOutputs(node, edited);
         });
     graph.getInputList().forEach(edited::addInput);
-    placed.forEach(w -> edited.addInput(declaration(w.name(), w.type(), w.shape())));
-    inPlace.forEach(w -> edited.addInput(declaration(w.name(), w.type(), w.shape())));
+    placed.forEach(w -> edited.addInput(WeightInputs.declaration(w.name(), w.type(), w.shape())));
+    inPlace.forEach(w -> edited.addInput(WeightInputs.declaration(w.name(), w.type(), w.shape())));
     GatedGraph gated =
         new GatedGraph(
             model(file.model(), edited, cuts.segments() > 1),
             placed,
             inPlace,
-            segments(placed, cuts),
+            segments(placed, cuts, nanos),
             placed.isEmpty() ? 0 : end(placed.getLast()));
     GateRules.check(gated);
     return gated;
@@ -83,14 +94,6 @@ public final class GateCutter {
     Map<String, TensorProto> others = new HashMap<>(weights);
     others.keySet().removeAll(names);
     return others;
-  }
-
-  private static GraphProto withoutWeights(GraphProto graph, Map<String, TensorProto> weights) {
-    GraphProto.Builder edited = graph.toBuilder().clearInitializer().clearNode();
-    graph.getInitializerList().stream()
-        .filter(tensor -> !weights.containsKey(tensor.getName()))
-        .forEach(edited::addInitializer);
-    return edited.build();
   }
 
   /** The model's own words (producer, description, metadata) are no part of a structure. */
@@ -169,33 +172,22 @@ public final class GateCutter {
     return GatedGraph.align(weight.offset() + weight.byteSize());
   }
 
-  private static List<Segment> segments(List<Weight> placed, Segmentation cuts) {
+  private static List<Segment> segments(List<Weight> placed, Segmentation cuts, long[] nodeNanos) {
     long[] bytes = new long[cuts.segments()];
     int[] layers = new int[cuts.segments()];
     placed.forEach(weight -> bytes[weight.segment()] += GatedGraph.align(weight.byteSize()));
-    for (int segment : cuts.segmentOf()) {
+    long[] nanos = new long[cuts.segments()];
+    for (int k = 0; k < nodeNanos.length; k++) {
+      int segment = cuts.segmentOf().get(k);
       layers[segment]++;
+      nanos[segment] += nodeNanos[k];
     }
     List<Segment> segments = new ArrayList<>();
     long offset = 0;
     for (int g = 0; g < bytes.length; g++) {
-      segments.add(new Segment(offset, bytes[g], layers[g]));
+      segments.add(new Segment(offset, bytes[g], layers[g], nanos[g]));
       offset += bytes[g];
     }
     return segments;
-  }
-
-  private static ValueInfoProto declaration(String name, TensorType type, Shape shape) {
-    TensorShapeProto.Builder dimensions = TensorShapeProto.newBuilder();
-    for (long dimension : shape.toArray()) {
-      dimensions.addDim(TensorShapeProto.Dimension.newBuilder().setDimValue(dimension));
-    }
-    return ValueInfoProto.newBuilder()
-        .setName(name)
-        .setType(
-            TypeProto.newBuilder()
-                .setTensorType(
-                    TypeProto.Tensor.newBuilder().setElemType(type.onnx()).setShape(dimensions)))
-        .build();
   }
 }

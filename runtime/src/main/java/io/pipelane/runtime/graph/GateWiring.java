@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Emits the nodes of a cut graph with the gates between them.
@@ -24,15 +25,19 @@ final class GateWiring {
    *  - `current` maps each value that has passed a gate to the name it left the latest gate under;
    *  - `descended` holds the names that descend from gate g: its outputs, then every output of a
    *    node that reads one of them.
-   * A reader of a weight that reads no descended name gets one of its weights through its gate,
-   * which makes it descend. A gate that shares no name with its predecessor's descendants takes
-   * one of the predecessor's outputs along, so that the order of gates is total.
+   * Through gate g passes what segment g - 1 has produced and somebody needs later, so the gate
+   * waits for all of that segment. What is older passes only if a node of segment g would not
+   * descend otherwise: then one value that the node reads, or one of its weights. Other values pass
+   * the gate before their readers, or none. So a gate costs what lies about it, however much is live
+   * across it: in a training step, all activations and all weights. A gate that shares no name with
+   * its predecessor's descendants takes one of the predecessor's outputs along, so that the order
+   * of gates is total.
    */
   private final GraphProto graph;
   private final List<NodeProto> order;
   private final Segmentation cuts;
   private final Liveness liveness;
-  private final Map<String, Weight> weights = new HashMap<>();
+  private final Set<String> weights = new HashSet<>();
   private final Set<String> taken = new HashSet<>();
 
   private final Map<String, String> current = new HashMap<>();
@@ -48,12 +53,13 @@ final class GateWiring {
     this.order = order;
     this.cuts = cuts;
     this.liveness = liveness;
-    weights.forEach(weight -> this.weights.put(weight.name(), weight));
+    weights.forEach(weight -> this.weights.add(weight.name()));
   }
 
   /** Hands out nodes and gates in the order of execution. */
   void nodes(Consumer<NodeProto> sink) {
     taken.addAll(Scopes.allNames(graph));
+    int previous = 0;
     int begin = 0;
     for (int g = 0; g < cuts.segments(); g++) {
       int end = begin;
@@ -62,15 +68,16 @@ final class GateWiring {
       }
       Map<String, String> names = new HashMap<>(current);
       if (g > 0) {
-        sink.accept(gate(g, begin, end));
+        sink.accept(gate(g, previous, begin, end));
         names = new HashMap<>(current);
-        current.keySet().removeAll(weights.keySet());
+        current.keySet().removeAll(weights);
       }
       for (NodeProto node : order.subList(begin, end)) {
         NodeProto renamed = Scopes.rename(node, names);
         noteDescent(renamed);
         sink.accept(renamed);
       }
+      previous = begin;
       begin = end;
     }
   }
@@ -82,12 +89,20 @@ final class GateWiring {
     }
   }
 
-  private NodeProto gate(int g, int begin, int end) {
+  private NodeProto gate(int g, int previous, int begin, int end) {
     Set<String> passing = new LinkedHashSet<>();
-    liveness.spans().entrySet().stream()
-        .filter(value -> value.getValue().crosses(begin))
-        .forEach(value -> passing.add(value.getKey()));
-    passing.addAll(weightsThroughGate(passing, begin, end));
+    for (NodeProto node : order.subList(previous, begin)) {
+      node.getOutputList().stream()
+          .filter(name -> liveness.neededUntil(name) >= begin)
+          .forEach(passing::add);
+    }
+    passing.addAll(heldBack(passing, begin, end));
+    if (g == 1 && passing.isEmpty()) {
+      liveness.spans().keySet().stream()
+          .filter(name -> crosses(name, begin))
+          .findFirst()
+          .ifPresent(passing::add);
+    }
 
     NodeProto.Builder gate =
         NodeProto.newBuilder()
@@ -116,14 +131,18 @@ final class GateWiring {
     return gate.build();
   }
 
-  /** For each reader of a gated weight in a segment that would not descend, one of its weights. */
-  private Set<String> weightsThroughGate(Set<String> passing, int begin, int end) {
+  /** For each node of a segment that would not descend from its gate, one of the names it reads. */
+  private Set<String> heldBack(Set<String> passing, int begin, int end) {
     Set<String> through = new LinkedHashSet<>();
     Set<String> behind = new HashSet<>(passing);
     for (NodeProto node : order.subList(begin, end)) {
       Set<String> reads = Scopes.reads(node);
       if (reads.stream().noneMatch(behind::contains)) {
-        reads.stream().filter(this::isGated).findFirst().ifPresent(through::add);
+        Stream.concat(
+                reads.stream().filter(name -> crosses(name, begin)),
+                reads.stream().filter(weights::contains))
+            .findFirst()
+            .ifPresent(through::add);
         behind.addAll(through);
       }
       if (reads.stream().anyMatch(behind::contains)) {
@@ -134,9 +153,9 @@ final class GateWiring {
     return through;
   }
 
-  private boolean isGated(String name) {
-    Weight weight = weights.get(name);
-    return weight != null && weight.segment() > 0;
+  private boolean crosses(String name, int position) {
+    Liveness.Span span = liveness.spans().get(name);
+    return span != null && span.crosses(position);
   }
 
   private String fresh(String wanted) {

@@ -53,8 +53,9 @@ public record GatedGraph(
    *
    * @param byteSize bytes of weights it is the first to read, padding included
    * @param layers nodes in it, gates not counted
+   * @param estimatedNanos what its nodes take, as {@link NodeTimes} estimates it
    */
-  public record Segment(long offset, long byteSize, int layers) {}
+  public record Segment(long offset, long byteSize, int layers, long estimatedNanos) {}
 
   static long align(long bytes) {
     return Math.addExact(bytes, ALIGNMENT - 1) & -ALIGNMENT;

@@ -60,6 +60,13 @@ public enum GraphTarget {
     };
   }
 
+  DeviceSpeed speed() {
+    return switch (this) {
+      case PROCESSOR -> DeviceSpeed.PROCESSOR;
+      case GPU -> DeviceSpeed.GPU;
+    };
+  }
+
   /** The weights that stand in front, in segment 0, whichever segment reads them. */
   Set<String> slab(Map<String, TensorProto> weights) {
     return switch (this) {

@@ -17,9 +17,10 @@ import java.util.stream.Stream;
  * constants are not values.
  *
  * @param spans in the order of definition, inputs first
+ * @param answers outputs of the graph that may pass a gate
  * @param blocked positions before which a value is live that cannot pass a gate
  */
-record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
+record Liveness(Map<String, Span> spans, Set<String> answers, Set<Integer> blocked) {
 
   /**
    * A value's life.
@@ -55,7 +56,27 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
           .forEach(name -> spans.put(name, new Span(position, position)));
     }
     spans.keySet().removeAll(host.ungated());
-    return new Liveness(spans, blocked(graph, order, spans, types));
+    Set<String> impassable = impassable(graph, order);
+    spans.keySet().stream()
+        .filter(name -> types.of(name).orElse(0) == TensorType.BYTES.onnx())
+        .forEach(impassable::add);
+    Set<String> answers = new HashSet<>();
+    graph.getOutputList().forEach(output -> answers.add(output.getName()));
+    answers.retainAll(spans.keySet());
+    answers.removeAll(impassable);
+    return new Liveness(spans, answers, blocked(spans, impassable));
+  }
+
+  /**
+   * Up to which position a gate has to wait for a value, if it is the first one behind the value's
+   * producer: to the last reader, or to the end for an answer; -1 for what cannot pass.
+   */
+  int neededUntil(String name) {
+    if (answers.contains(name)) {
+      return Integer.MAX_VALUE;
+    }
+    Span span = spans.get(name);
+    return span == null ? -1 : span.lastReadAt;
   }
 
   /** Whether every value that is live before the node at a position can pass a gate. */
@@ -63,13 +84,8 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
     return !blocked.contains(position);
   }
 
-  private static Set<Integer> blocked(
-      GraphProto graph, List<NodeProto> order, Map<String, Span> spans, ElementTypes types) {
+  private static Set<Integer> blocked(Map<String, Span> spans, Set<String> impassable) {
     Set<Integer> blocked = new HashSet<>();
-    Set<String> impassable = impassable(graph, order);
-    spans.keySet().stream()
-        .filter(name -> types.of(name).orElse(0) == TensorType.BYTES.onnx())
-        .forEach(impassable::add);
     for (String name : impassable) {
       Span span = spans.get(name);
       if (span != null) {
@@ -82,7 +98,7 @@ record Liveness(Map<String, Span> spans, Set<Integer> blocked) {
   }
 
   /** Sequences, optionals, maps and sparse tensors: a gate passes tensors of numbers only. */
-  private static Set<String> impassable(GraphProto graph, List<NodeProto> order) {
+  static Set<String> impassable(GraphProto graph, List<NodeProto> order) {
     Set<String> names = new HashSet<>();
     Stream.of(graph.getInputList(), graph.getValueInfoList(), graph.getOutputList())
         .flatMap(List::stream)

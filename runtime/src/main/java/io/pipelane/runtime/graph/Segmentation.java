@@ -3,6 +3,7 @@ package io.pipelane.runtime.graph;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -66,6 +67,21 @@ record Segmentation(List<Integer> segmentOf, int segments) {
       remaining -= added;
     }
     return new Segmentation(segmentOf, segment + 1);
+  }
+
+  /**
+   * The same with more cuts.
+   *
+   * @param positions of the nodes before which they lie
+   */
+  Segmentation cutAt(BitSet positions) {
+    List<Integer> finer = new ArrayList<>(segmentOf.size());
+    int more = 0;
+    for (int k = 0; k < segmentOf.size(); k++) {
+      more += positions.get(k) ? 1 : 0;
+      finer.add(segmentOf.get(k) + more);
+    }
+    return new Segmentation(finer, segments + more);
   }
 
   private static long target(long remaining, CutSettings settings, int headStart, int segment) {

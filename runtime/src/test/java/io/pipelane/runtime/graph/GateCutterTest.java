@@ -91,7 +91,7 @@ class GateCutterTest {
     return GateCutter.cut(
         file,
         GraphTarget.GPU.selection().select(file.graph()),
-        new CutSettings(1, 16, readInPlace),
+        new CutSettings(1, 16, readInPlace, CutSettings.UNLIMITED),
         GraphTarget.GPU);
   }
 

@@ -1,0 +1,136 @@
+package io.pipelane.runtime.graph;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import ai.onnx.proto.OnnxMl.TensorShapeProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+
+/**
+ * The shapes of a graph's values, open dimensions having got sizes. What is not known is left out.
+ *
+ * <p>Optimised graphs come without shapes. A session of {@link #question} infers them: the values
+ * are its outputs.
+ *
+ * @param specs by name
+ */
+public record ValueShapes(Map<String, TensorSpec> specs) {
+  /** Nothing is known: each node takes as long as any other. */
+  public static final ValueShapes UNKNOWN = new ValueShapes(Map.of());
+
+  public ValueShapes {
+    specs = Map.copyOf(specs);
+  }
+
+  /**
+   * What a session has inferred.
+   *
+   * @param outputs of a session of {@link #question}
+   */
+  public static ValueShapes of(
+      List<TensorSpec> inputs, List<TensorSpec> outputs, Map<String, TensorProto> weights) {
+    Map<String, TensorSpec> specs = new HashMap<>();
+    weights
+        .values()
+        .forEach(
+            tensor ->
+                specs.put(
+                    tensor.getName(),
+                    new TensorSpec(
+                        tensor.getName(),
+                        TensorType.ofOnnx(tensor.getDataType()),
+                        TensorContent.shape(tensor))));
+    inputs.forEach(spec -> specs.put(spec.name(), spec));
+    outputs.forEach(spec -> specs.put(spec.name(), spec));
+    specs.values().removeIf(spec -> !spec.shape().isConcrete());
+    return new ValueShapes(specs);
+  }
+
+  /** A value's shape, where it is known. */
+  Optional<Shape> of(String name) {
+    return Optional.ofNullable(specs.get(name)).map(TensorSpec::shape);
+  }
+
+  /** How many elements a value has; 0 where it is not known. */
+  double elements(String name) {
+    double product = of(name).isPresent() ? 1 : 0;
+    for (long dimension : of(name).map(Shape::toArray).orElse(new long[0])) {
+      product *= dimension;
+    }
+    return product;
+  }
+
+  /** The bytes of a value; 0 where they are not known. */
+  double bytes(String name) {
+    TensorSpec spec = specs.get(name);
+    return spec == null ? 0 : elements(name) * spec.type().byteWidth();
+  }
+
+  /**
+   * A model that answers every value of a graph and is never run. Weights are inputs, so that
+   * nothing is loaded.
+   *
+   * @param leading what an open first dimension of an input becomes, mostly the batch
+   * @param others what its other open dimensions become
+   */
+  public static ModelProto question(
+      ModelFile file, Map<String, TensorProto> weights, long leading, long others) {
+    GraphProto graph = file.graph();
+    GraphProto.Builder edited =
+        Constants.inline(WeightInputs.without(graph, weights), Set.of(), file.folder()).toBuilder()
+            .clearValueInfo()
+            .clearInput()
+            .clearOutput();
+    graph.getInputList().forEach(input -> edited.addInput(sized(input, leading, others)));
+    weights.values().forEach(tensor -> edited.addInput(WeightInputs.declaration(tensor)));
+    for (NodeProto node : graph.getNodeList()) {
+      edited.addNode(Constants.inline(node, file.folder()));
+    }
+    values(graph).forEach(name -> edited.addOutput(ValueInfoProto.newBuilder().setName(name)));
+    return file.model().toBuilder().clearMetadataProps().setGraph(edited).build();
+  }
+
+  /** Names of what nodes produce, as far as it is known to be tensors of numbers. */
+  private static Set<String> values(GraphProto graph) {
+    List<NodeProto> order = NodeOrder.of(graph);
+    ElementTypes types = ElementTypes.of(graph, order);
+    Set<String> names = new LinkedHashSet<>();
+    for (NodeProto node : order) {
+      for (String name : node.getOutputList()) {
+        OptionalInt type = types.of(name);
+        if (type.isPresent() && TensorType.isNumber(type.getAsInt())) {
+          names.add(name);
+        }
+      }
+    }
+    names.removeAll(Liveness.impassable(graph, order));
+    return names;
+  }
+
+  private static ValueInfoProto sized(ValueInfoProto input, long leading, long others) {
+    if (!input.getType().getTensorType().hasShape()) {
+      return input;
+    }
+    ValueInfoProto.Builder sized = input.toBuilder();
+    TensorShapeProto.Builder shape =
+        sized.getTypeBuilder().getTensorTypeBuilder().getShapeBuilder();
+    for (int i = 0; i < shape.getDimCount(); i++) {
+      if (shape.getDim(i).getDimValue() <= 0) {
+        shape.setDim(
+            i, TensorShapeProto.Dimension.newBuilder().setDimValue(i == 0 ? leading : others));
+      }
+    }
+    return sized.build();
+  }
+}
