@@ -85,7 +85,8 @@ class MetricsTest {
             statistics,
             () -> Map.of("cpu", device()),
             () -> new WorkersOverview(List.of(), 4, 2, "", 0),
-            () -> new JobCounts(Map.of("done", 2), 30, 1))
+            () -> new JobCounts(Map.of("done", 2), 30, 1),
+            () -> new HostCounts(true, true, 2, 1, Map.of("b:8000", Map.of("answered", 7L))))
         .write(text);
     return text.toString(StandardCharsets.UTF_8).lines().toList();
   }
