@@ -49,7 +49,9 @@ final class EtcdRegistry implements HostRegistry {
           listener.all(session.listen());
           listener.reached(true);
           LOG.log(
-              warned ? Level.WARNING : Level.INFO, "etcd is in reach, as host {0}", settings.own());
+              warned ? Level.WARNING : Level.INFO,
+              "other hosts are heard of, and hear of this one as {0}",
+              settings.own());
           warned = false;
           serve(session, said, word, listener);
         } finally {
@@ -67,7 +69,8 @@ final class EtcdRegistry implements HostRegistry {
           warned = true;
           LOG.log(
               Level.WARNING,
-              "etcd is out of reach, requests stay here once leases have run out: {0}",
+              "other hosts cannot be heard of at present, and are forgotten after {0} s: {1}",
+              settings.lease().toSeconds(),
               e.getMessage());
         }
       }

@@ -22,6 +22,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +31,13 @@ import org.jspecify.annotations.Nullable;
  * thread; every method that asks etcd blocks, and throws {@link IOException} when it cannot.
  */
 final class EtcdSession implements AutoCloseable {
+  /** What jetcd would say of each attempt is said once, by the registry. */
+  private static final Logger JETCD = Logger.getLogger("io.etcd");
+
+  static {
+    JETCD.setLevel(Level.OFF);
+  }
+
   private static final int MOST_UNHEARD = 1 << 16;
   private static final int LARGEST_MESSAGE = 64 << 20;
   private static final Duration CLOSING_PATIENCE = Duration.ofSeconds(1);

@@ -24,7 +24,8 @@ public final class Etcd implements AutoCloseable {
   private final int peerPort;
   private @Nullable Process process;
 
-  private Etcd(Path folder) throws IOException {
+  /** One that has not been started, whose data will lie in a folder. */
+  Etcd(Path folder) throws IOException {
     this.folder = folder;
     InetAddress here = InetAddress.getLoopbackAddress();
     try (ServerSocket client = new ServerSocket(0, 1, here);
@@ -46,7 +47,7 @@ public final class Etcd implements AutoCloseable {
     return etcd;
   }
 
-  /** Starts it, anew with what it had. */
+  /** Starts it, the second time with what it had; returns once it takes connections. */
   void start() throws IOException {
     String client = url().toString();
     String peer = "http://127.0.0.1:" + peerPort;
