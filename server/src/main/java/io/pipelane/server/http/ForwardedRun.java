@@ -95,8 +95,8 @@ final class ForwardedRun implements Trip.End {
   private static @Nullable ServedModel resolve(Backend backend, Asked asked) {
     try {
       return backend.catalog().resolve(asked.model, asked.version);
-    } catch (StatusException e) {
-      return null;
+    } catch (RuntimeException e) {
+      return null; // Told to the client if this host is to answer.
     }
   }
 

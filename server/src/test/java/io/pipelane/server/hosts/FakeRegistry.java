@@ -3,7 +3,6 @@ package io.pipelane.server.hosts;
 import io.netty.handler.ssl.SslContext;
 import io.pipelane.server.net.Tls;
 import java.net.URI;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -20,17 +19,16 @@ public final class FakeRegistry implements HostRegistry {
 
   /** A host that hears of others by this registry. */
   public Hosts hosts() {
-    return hosts(LONG, Optional.empty());
+    return hosts(LONG, Tls.client(Optional.empty(), Optional.empty()));
   }
 
   /**
    * The same.
    *
    * @param answerTimeout how long others may take to answer
-   * @param authorities who has signed their certificates
+   * @param tls for those that are spoken to by TLS
    */
-  public Hosts hosts(Duration answerTimeout, Optional<Path> authorities) {
-    SslContext tls = Tls.client(authorities, Optional.empty());
+  public Hosts hosts(Duration answerTimeout, SslContext tls) {
     HostSettings settings =
         new HostSettings(
             List.of(),

@@ -172,6 +172,11 @@ class MetricsTest {
     assertLine(lines, "pipelane_sequences{device=\"cpu\"} 36.0");
     assertLine(lines, "pipelane_padded_rows_total{device=\"cpu\"} 6.0");
     assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
+    assertLine(lines, "pipelane_hosts 2.0");
+    assertLine(lines, "pipelane_suspect_hosts 1.0");
+    assertLine(lines, "pipelane_host_registry_reached 1.0");
+    assertLine(
+        lines, "pipelane_forwarded_requests_total{host=\"b:8000\",outcome=\"answered\"} 7.0");
     assertLine(lines, "pipelane_job_rows 30.0");
     assertLine(lines, "pipelane_preemptions_total{device=\"cpu\"} 23.0");
     assertLine(lines, "pipelane_preempting_requests_total{device=\"cpu\"} 24.0");
