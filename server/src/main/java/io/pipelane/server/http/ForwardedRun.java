@@ -5,6 +5,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.hosts.Forward;
@@ -150,7 +151,7 @@ final class ForwardedRun implements Trip.End {
     Content content = type.startsWith(Content.BINARY.mediaType()) ? Content.BINARY : Content.JSON;
     long stallMicros = number(headers, STALL);
     return new Response(
-        answer.status(),
+        HttpResponseStatus.valueOf(answer.status().code()), // Its reason may be of any length.
         Response.newBody(exchange.allocator()),
         answer.body(),
         content,

@@ -107,6 +107,9 @@ public final class BareHost implements AutoCloseable {
         socket.setTcpNoDelay(true);
         sockets.add(socket);
         connections.incrementAndGet();
+        if (listener.isClosed()) {
+          socket.close(); // It came while close() went through the others.
+        }
         Thread.startVirtualThread(() -> serve(socket));
       }
     } catch (IOException e) {

@@ -216,6 +216,16 @@ class ForwardedRequestTest {
     assertEquals(0, second.received.size());
   }
 
+  @Test
+  void fieldsOfAnyLength_doNoHarm() throws Exception {
+    bothHave("far", false);
+    String much = "much ".repeat(1_000);
+    first.then("418 " + much, OK, "Retry-After: " + much, "Inference-Header-Content-Length: 1e9");
+    HttpResponse<String> answer = ask("far");
+    assertEquals(418, answer.statusCode());
+    assertEquals(OK, answer.body());
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"503 Service Unavailable", "404 Not Found"})
   void refusal_isTakenToAnotherHost_andPassedOnWhenNobodyDoesBetter(String status)
