@@ -55,9 +55,7 @@ final class ForwardAttempt {
   }
 
   private void connect() {
-    forwarder
-        .connect(request.loop(), host.address)
-        .addListener((ChannelFuture done) -> connected(done));
+    forwarder.connect(request.loop(), host).addListener((ChannelFuture done) -> connected(done));
   }
 
   private void connected(ChannelFuture done) {

@@ -103,8 +103,9 @@ final class Forwarder {
   }
 
   /** Begins a connection, whose handler is a {@link ForwardConnection}. */
-  ChannelFuture connect(EventLoop loop, HostAddress host) {
+  ChannelFuture connect(EventLoop loop, RemoteHost host) {
     return new Bootstrap()
+        .disableResolver() // The registry's thread has looked the name up, which blocks.
         .group(loop)
         .channel(settings.transport.clientChannel())
         .option(ChannelOption.TCP_NODELAY, true)
@@ -115,10 +116,10 @@ final class Forwarder {
             new ChannelInitializer<Channel>() {
               @Override
               protected void initChannel(Channel channel) {
-                setUp(channel, host);
+                setUp(channel, host.address);
               }
             })
-        .connect(host.host(), host.port());
+        .connect(host.socket());
   }
 
   private void setUp(Channel channel, HostAddress host) {

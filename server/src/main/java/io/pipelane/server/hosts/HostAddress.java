@@ -1,5 +1,6 @@
 package io.pipelane.server.hosts;
 
+import java.net.InetSocketAddress;
 import java.net.URI;
 
 /**
@@ -24,6 +25,11 @@ record HostAddress(String host, int port, boolean secure) {
     String host = url.getHost().replaceAll("^\\[|\\]$", "");
     int port = url.getPort() < 0 ? (secure ? HTTPS_PORT : HTTP_PORT) : url.getPort();
     return new HostAddress(host, port, secure);
+  }
+
+  /** Where to connect to; unresolved if the name is not known. Blocks for a name. */
+  InetSocketAddress resolve() {
+    return new InetSocketAddress(host, port);
   }
 
   String url() {

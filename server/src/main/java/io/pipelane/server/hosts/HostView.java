@@ -2,11 +2,13 @@ package io.pipelane.server.hosts;
 
 import io.pipelane.config.StatusException;
 import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** What is known of the other hosts. Written by the registry's thread, read by any. */
@@ -18,6 +20,7 @@ final class HostView implements HostRegistry.Listener {
 
   private final String own;
   private final String ownInstance;
+  private final Function<HostAddress, InetSocketAddress> resolver;
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
   private final Set<String> complainedOf = new HashSet<>();
@@ -29,10 +32,16 @@ final class HostView implements HostRegistry.Listener {
    *
    * @param own this host's name, which is left out
    * @param ownInstance what tells this start of it from another process that takes its name
+   * @param resolver looks names up; may block
    */
-  HostView(String own, String ownInstance, HostCounters counters) {
+  HostView(
+      String own,
+      String ownInstance,
+      Function<HostAddress, InetSocketAddress> resolver,
+      HostCounters counters) {
     this.own = own;
     this.ownInstance = ownInstance;
+    this.resolver = resolver;
     this.counters = counters;
   }
 
@@ -62,9 +71,10 @@ final class HostView implements HostRegistry.Listener {
     } else {
       RemoteHost known = hosts.get(host);
       if (known != null && known.address.equals(announcement.address())) {
-        known.says(announcement);
+        known.says(announcement, resolver);
       } else if (hosts.size() < MOST_HOSTS) {
-        hosts.put(host, new RemoteHost(announcement, counters));
+        InetSocketAddress socket = resolver.apply(announcement.address());
+        hosts.put(host, new RemoteHost(announcement, socket, counters));
         LOG.log(Level.INFO, "host {0} is there", host);
       }
     }

@@ -71,7 +71,7 @@ public final class Hosts implements AutoCloseable {
     new SecureRandom().nextBytes(random);
     String instance = HexFormat.of().formatHex(random);
     LocalWord word = new LocalWord(address, instance, catalog, load);
-    HostView view = new HostView(name, instance, counters);
+    HostView view = new HostView(name, instance, HostAddress::resolve, counters);
     Forwarder forwarder =
         new Forwarder(
             new Forwarder.Settings(

@@ -1,5 +1,6 @@
 package io.pipelane.server.hosts;
 
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,12 +43,19 @@ final class RemoteHost {
   private final HostCounters counters;
   private final AtomicInteger underWay = new AtomicInteger();
   private final Set<Runnable> watchers = ConcurrentHashMap.newKeySet();
+  private volatile InetSocketAddress socket;
   private volatile Word word;
   private volatile long suspectUntilNanos;
   private volatile boolean suspect;
 
-  RemoteHost(Announcement announcement, HostCounters counters) {
+  /**
+   * A host that has said something.
+   *
+   * @param socket its address as it is connected to
+   */
+  RemoteHost(Announcement announcement, InetSocketAddress socket, HostCounters counters) {
     this.address = announcement.address();
+    this.socket = socket;
     this.counters = counters;
     this.word = heard(announcement);
   }
@@ -59,12 +68,25 @@ final class RemoteHost {
     return new Word(announcement, models, new AtomicInteger());
   }
 
-  /** Takes what it says now. One that has been started anew is no longer suspect. */
-  void says(Announcement announcement) {
-    if (!announcement.instance().equals(word.announcement.instance())) {
+  /**
+   * Takes what it says now. One that has been started anew is no longer suspect.
+   *
+   * @param resolver asked where it is now, if it has been started anew or was nowhere; may block
+   */
+  void says(Announcement announcement, Function<HostAddress, InetSocketAddress> resolver) {
+    boolean anew = !announcement.instance().equals(word.announcement.instance());
+    if (anew || socket.isUnresolved()) {
+      socket = resolver.apply(address);
+    }
+    if (anew) {
       suspect = false;
     }
     word = heard(announcement);
+  }
+
+  /** Where it is connected to. */
+  InetSocketAddress socket() {
+    return socket;
   }
 
   Announcement announcement() {

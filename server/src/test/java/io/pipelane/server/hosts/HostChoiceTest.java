@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.server.hosts.HostChoice.Here;
 import io.pipelane.server.hosts.HostChoice.Plan;
 import io.pipelane.server.hosts.RemoteHost.Outcome;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -28,7 +29,15 @@ class HostChoiceTest {
   }
 
   private static RemoteHost host(String name, long waitMicros, OfferedModel... models) {
-    return new RemoteHost(says(name, waitMicros, models), new HostCounters());
+    return heard(says(name, waitMicros, models));
+  }
+
+  private static RemoteHost heard(Announcement announcement) {
+    return new RemoteHost(announcement, nowhere(announcement.address()), new HostCounters());
+  }
+
+  private static InetSocketAddress nowhere(HostAddress address) {
+    return InetSocketAddress.createUnresolved(address.host(), address.port());
   }
 
   private static OfferedModel model(long version, long stallMicros) {
@@ -82,7 +91,7 @@ class HostChoiceTest {
     assertEquals(List.of("first:80", "second:80"), names(plan(NOT_HERE, 0, first, second)));
     RemoteHost.Given given = first.give(() -> {});
     assertEquals(List.of("second:80", "first:80"), names(plan(NOT_HERE, 0, first, second)));
-    first.says(says("first", 0, model(1, 0)));
+    first.says(says("first", 0, model(1, 0)), HostChoiceTest::nowhere);
     assertEquals(List.of("first:80", "second:80"), names(plan(NOT_HERE, 0, first, second)));
     given.end(Outcome.ANSWERED); // Of what counts no more.
     assertEquals(List.of("first:80", "second:80"), names(plan(NOT_HERE, 0, first, second)));
@@ -95,10 +104,12 @@ class HostChoiceTest {
     host.suspectUntil(10);
     assertTrue(plan(NOT_HERE, 0, host).hosts().isEmpty());
     assertTrue(plan(NOT_HERE, 0, host).known());
-    host.says(says("host", 0, model(1, 0)));
+    host.says(says("host", 0, model(1, 0)), HostChoiceTest::nowhere);
     assertTrue(host.isSuspect(9));
     assertFalse(host.isSuspect(10));
-    host.says(new Announcement(address("host"), "2", false, 2, 0, 0, List.of(model(1, 0))));
+    host.says(
+        new Announcement(address("host"), "2", false, 2, 0, 0, List.of(model(1, 0))),
+        HostChoiceTest::nowhere);
     assertFalse(host.isSuspect(9));
   }
 
@@ -106,7 +117,7 @@ class HostChoiceTest {
   void hostsThatLeave_areAskedNoMore() {
     Announcement leaving =
         new Announcement(address("host"), "1", true, 2, 0, 0, List.of(model(1, 0)));
-    RemoteHost host = new RemoteHost(leaving, new HostCounters());
+    RemoteHost host = heard(leaving);
     assertFalse(plan(NOT_HERE, 0, host).known());
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.server.hosts.RemoteHost.Given;
 import io.pipelane.server.hosts.RemoteHost.Outcome;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -12,12 +13,20 @@ import org.junit.jupiter.api.Test;
 
 class HostViewTest {
   private final HostCounters counters = new HostCounters();
-  private final HostView view = new HostView("own:80", "1", counters);
+  private final HostView view = new HostView("own:80", "1", this::resolve, counters);
   private final AtomicInteger cut = new AtomicInteger();
+  private final AtomicInteger resolved = new AtomicInteger();
 
   private static String word(String name, String instance) {
     return new Announcement(new HostAddress(name, 80, false), instance, false, 1, 0, 0, List.of())
         .write();
+  }
+
+  private InetSocketAddress resolve(HostAddress address) {
+    resolved.incrementAndGet();
+    return resolved.get() == 1
+        ? InetSocketAddress.createUnresolved(address.host(), address.port())
+        : new InetSocketAddress(address.port());
   }
 
   private List<String> names() {
@@ -66,6 +75,17 @@ class HostViewTest {
     assertEquals(List.of(), names());
     view.said("a:80", word("a", "1"));
     assertEquals(List.of("a:80"), names());
+  }
+
+  @Test
+  void names_areLookedUpOnce_andAgainOnceUnknownOrStartedAnew() {
+    view.said("a:80", word("a", "1"));
+    assertTrue(only().socket().isUnresolved());
+    view.said("a:80", word("a", "1"));
+    view.said("a:80", word("a", "1"));
+    assertEquals(2, resolved.get());
+    view.said("a:80", word("a", "2"));
+    assertEquals(3, resolved.get());
   }
 
   @Test
