@@ -6,6 +6,8 @@ import java.util.Set;
 final class Consistency {
   private static final Set<String> THIS_MACHINE = Set.of("localhost", "127.0.0.1", "[::1]");
 
+  private static final Set<String> ANY_ADDRESS = Set.of("0.0.0.0", "::", "0:0:0:0:0:0:0:0");
+
   private final EffectiveConfig effective;
 
   private Consistency(EffectiveConfig effective) {
@@ -34,6 +36,7 @@ final class Consistency {
           config.server().tlsCertificate().isPresent());
     }
     rules.tokens(config.security());
+    rules.reachable(config);
     if (config.repository().upload() && config.repository().modelName().isPresent()) {
       throw new ConfigException(
           "%s is for a folder of models; leave %s out"
@@ -47,6 +50,15 @@ final class Consistency {
         "queue.max-bytes",
         config.queue().maxBytes(),
         "the largest request must fit the queue");
+  }
+
+  private void reachable(PipelaneConfig config) {
+    boolean anywhere = ANY_ADDRESS.contains(config.server().host());
+    if (config.hosts().etcd().isPresent() && config.hosts().advertise().isEmpty() && anywhere) {
+      throw new ConfigException(
+          "%s is no address that other hosts could reach this one at; set hosts.advertise"
+              .formatted(effective.describe("server.host")));
+    }
   }
 
   private void tokens(SecurityConfig security) {

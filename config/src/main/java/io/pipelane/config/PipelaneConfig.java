@@ -24,6 +24,8 @@ public record PipelaneConfig(
         ResidencyConfig residency,
     @Section(name = "placement", about = "Which of several devices answers a request")
         PlacementConfig placement,
+    @Section(name = "hosts", about = "Other hosts, and what is forwarded to them")
+        HostsConfig hosts,
     @Section(name = "workers", about = "What models run in, and how it is replaced when it dies")
         WorkersConfig workers,
     @Section(name = "queue", about = "Requests that wait for their turn") QueueConfig queue,

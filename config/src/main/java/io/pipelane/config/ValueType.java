@@ -32,6 +32,9 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<Text> TEXT = unranged("a text of up to 255 characters", Text::new);
   private static final ValueType<URI> ADDRESS =
       unranged("a URL that begins with http:// or https://", ValueType::address);
+  private static final ValueType<Addresses> ADDRESSES =
+      unranged(
+          "URLs that begin with http:// or https://, with commas between them", Addresses::parse);
   private static final ValueType<Thresholds> THRESHOLDS =
       unranged(Thresholds.FORM, Thresholds::parse);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
@@ -56,6 +59,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       case "Ratio" -> RATIO;
       case "Text" -> TEXT;
       case "URI" -> ADDRESS;
+      case "Addresses" -> ADDRESSES;
       case "Path" -> PATH;
       case "ModelName" -> MODEL_NAME;
       case "Thresholds" -> THRESHOLDS;
@@ -92,7 +96,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
     return Path.of(text);
   }
 
-  private static URI address(String text) {
+  static URI address(String text) {
     URI address = URI.create(text);
     if (!text.matches("https?://.*") || address.getHost() == null) {
       throw new IllegalArgumentException("not a URL of HTTP");

@@ -195,6 +195,70 @@ class SectionsTest {
   }
 
   @Test
+  void hosts_defaults() {
+    assertEquals(
+        new HostsConfig(
+            Optional.empty(),
+            Optional.empty(),
+            new Text("/pipelane/hosts/"),
+            Duration.ofSeconds(5),
+            Duration.ofMillis(250),
+            Duration.ofMillis(1),
+            Duration.ofSeconds(60),
+            256,
+            Optional.empty()),
+        DEFAULTS.hosts());
+  }
+
+  @Test
+  void hosts_everyValueChanged() {
+    assertEquals(
+        new HostsConfig(
+            Optional.of(
+                new Addresses(
+                    List.of(URI.create("http://etcd-0:2379"), URI.create("https://etcd-1:2379")))),
+            Optional.of(URI.create("https://10.0.0.5:8000")),
+            new Text("/others"),
+            Duration.ofSeconds(10),
+            Duration.ofMillis(100),
+            Duration.ZERO,
+            Duration.ofSeconds(5),
+            16,
+            Optional.of(Path.of("authorities.pem"))),
+        changed(
+                Map.of(
+                    "hosts.etcd", "http://etcd-0:2379, https://etcd-1:2379",
+                    "hosts.advertise", "https://10.0.0.5:8000",
+                    "hosts.prefix", "/others",
+                    "hosts.lease", "10s",
+                    "hosts.announce-every", "100ms",
+                    "hosts.hop", "0ms",
+                    "hosts.answer-timeout", "5s",
+                    "hosts.connections", "16",
+                    "hosts.authorities", "authorities.pem"))
+            .hosts());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "hosts.etcd, etcd:2379",
+    "hosts.etcd, 'http://a:1,'",
+    "hosts.lease, 0s",
+    "hosts.connections, 0"
+  })
+  void hosts_valueOutOfRange_isRefused(String key, String value) {
+    assertThrows(ConfigException.class, () -> changed(Map.of(key, value)));
+  }
+
+  @Test
+  void hosts_needAnAddressThatOthersCanReach() {
+    Map<String, String> anywhere =
+        Map.of("hosts.etcd", "http://etcd:2379", "server.host", "0.0.0.0");
+    ConfigException refusal = assertThrows(ConfigException.class, () -> changed(anywhere));
+    assertTrue(String.valueOf(refusal.getMessage()).contains("hosts.advertise"));
+  }
+
+  @Test
   void logging_defaults() {
     assertEquals(new LoggingConfig(LoggingConfig.Format.TEXT), DEFAULTS.logging());
   }

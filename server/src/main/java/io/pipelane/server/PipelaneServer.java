@@ -25,9 +25,12 @@ import io.pipelane.server.device.ServingDevices;
 import io.pipelane.server.ensemble.EnsembleCatalog;
 import io.pipelane.server.ensemble.EnsembleService;
 import io.pipelane.server.grpc.GrpcServer;
+import io.pipelane.server.hosts.Hosts;
+import io.pipelane.server.hosts.LocalLoad;
 import io.pipelane.server.http.HttpServer;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.jobs.JobsSettings;
+import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
@@ -47,6 +50,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -76,6 +80,7 @@ public final class PipelaneServer implements AutoCloseable {
   private final HttpServer http;
   private final @Nullable GrpcServer grpc;
   private final @Nullable Jobs jobs;
+  private final Optional<Hosts> hosts;
   private final CompletableFuture<Void> imports;
 
   private final OpenParts opened = new OpenParts();
@@ -105,16 +110,23 @@ public final class PipelaneServer implements AutoCloseable {
           new InferenceStatistics(tracing(config.tracing(), traceSettings));
       devices.judgeBy(statistics::objectives);
       models = new EnsembleCatalog(catalog, repository, Thread::startVirtualThread);
+      Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
+      hosts = FrontEndSettings.hosts(config.hosts(), tls).map(Hosts::inEtcd);
+      LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices.lanes());
       EnsembleService service =
           new EnsembleService(
-              models, devices, statistics, new TransferBuffers(open.transferMemory()));
+              models,
+              hosts.isPresent() ? load : devices,
+              statistics,
+              new TransferBuffers(open.transferMemory()));
       jobs = openJobs(config, service, statistics);
       Metrics metrics =
           new Metrics(
               statistics,
               devices::states,
               devices::workers,
-              () -> jobs == null ? JobCounts.NONE : jobs.counts());
+              () -> jobs == null ? JobCounts.NONE : jobs.counts(),
+              () -> hosts.map(Hosts::counts).orElse(HostCounts.ALONE));
       StateSource state =
           new StateSource(
               models,
@@ -134,11 +146,13 @@ public final class PipelaneServer implements AutoCloseable {
               Optional.ofNullable(jobs),
               new ObservationSettings(traceSettings, LogSettings.ofProcess()),
               opened.add(sharedMemory(config)));
-      Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
       http =
           opened.add(
               HttpServer.start(
-                  FrontEndSettings.http(config.server(), tls), backend, open.transferMemory()));
+                  FrontEndSettings.http(config.server(), tls),
+                  backend,
+                  hosts,
+                  open.transferMemory()));
       grpc =
           config.server().effectiveGrpcPort() < 0
               ? null
@@ -147,6 +161,9 @@ public final class PipelaneServer implements AutoCloseable {
                       FrontEndSettings.grpc(config.server(), tls), backend, open.transferMemory()));
       models.start();
       imports = catalog.start();
+      hosts.ifPresent(
+          others ->
+              opened.add(others).start(URI.create(http.url()), http.transport(), models, load));
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);
       throw e;
@@ -315,6 +332,7 @@ public final class PipelaneServer implements AutoCloseable {
    */
   public boolean drain() {
     long deadline = System.nanoTime() + drainTimeout.toNanos();
+    hosts.ifPresent(Hosts::leave);
     catalog.stop();
     if (jobs != null) {
       jobs.stop();
@@ -326,7 +344,9 @@ public final class PipelaneServer implements AutoCloseable {
     if (grpc != null) {
       answered &= grpc.drain(until(deadline));
     }
-    return devices.drain(until(deadline)) && answered;
+    boolean finished = devices.drain(until(deadline)) && answered;
+    hosts.ifPresent(Hosts::close);
+    return finished;
   }
 
   private static Duration until(long deadline) {

@@ -14,6 +14,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.server.cli.ConfigOptions;
 import io.pipelane.server.cli.Pipelane;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -21,10 +22,14 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -74,12 +79,13 @@ class DeploymentFilesTest {
   void probesAndScrapes_askWhatIsServed() throws Exception {
     JsonNode container = read("kubernetes/deployment.yaml").at("/spec/template/spec/containers/0");
     JsonNode kserve = read("kserve/serving-runtime.yaml").at("/spec/containers/0");
+    JsonNode repository = read("kserve/repository-runtime.yaml").at("/spec/containers/0");
     List<String> paths = new ArrayList<>();
-    for (JsonNode probed : List.of(container, kserve)) {
+    for (JsonNode probed : List.of(container, kserve, repository)) {
       probed.findValues("httpGet").forEach(get -> paths.add(get.path("path").asText()));
     }
     paths.add(read("kubernetes/podmonitor.yaml").at("/spec/podMetricsEndpoints/0/path").asText());
-    assertEquals(6, paths.size(), paths::toString);
+    assertEquals(8, paths.size(), paths::toString);
     Map<String, String> flags =
         Map.of(
             "repository.path",
@@ -117,17 +123,58 @@ class DeploymentFilesTest {
   @Test
   void kserve_flagsAreSettings_andAgreeWithItsPorts() throws IOException {
     JsonNode container = read("kserve/serving-runtime.yaml").at("/spec/containers/0");
-    List<String> arguments =
-        texts(container.path("args")).stream()
-            .map(argument -> argument.replace("{{.Name}}", "resnet50"))
-            .toList();
-    PipelaneConfig config = configuration(arguments);
+    PipelaneConfig config = configuration(texts(container.path("args")));
     int port = container.at("/ports/0/containerPort").asInt();
     assertEquals(port, config.server().httpPort());
     assertEquals(-1, config.server().effectiveGrpcPort());
     assertEquals("resnet50", config.repository().modelName().orElseThrow().toString());
     assertEquals(Path.of("/mnt/models"), config.repository().path().orElseThrow());
     container.findValues("httpGet").forEach(get -> assertEquals(port, get.path("port").asInt()));
+  }
+
+  @Test
+  void kserve_samplesNameRuntimesAndSettingsThatThereAre() throws IOException {
+    Map<String, JsonNode> runtimes =
+        Stream.of("serving-runtime.yaml", "repository-runtime.yaml")
+            .map(file -> read("kserve/" + file))
+            .collect(
+                Collectors.toMap(
+                    runtime -> runtime.at("/metadata/name").asText(), Function.identity()));
+    List<Path> samples;
+    try (Stream<Path> files = Files.list(DEPLOY.resolve("kserve/samples"))) {
+      samples = files.sorted().toList();
+    }
+    assertEquals(4, samples.size(), samples::toString);
+    for (Path sample : samples) {
+      JsonNode service = read(DEPLOY.relativize(sample).toString());
+      assertEquals("serving.kserve.io/v1beta1", service.path("apiVersion").asText());
+      assertEquals("InferenceService", service.path("kind").asText());
+      JsonNode model = service.at("/spec/predictor/model");
+      JsonNode runtime = runtimes.get(model.path("runtime").asText());
+      assertTrue(runtime != null, sample + " names a runtime that there is");
+      String format = model.at("/modelFormat/name").asText();
+      assertTrue(texts(runtime.at("/spec/supportedModelFormats"), "name").contains(format), format);
+      assertTrue(
+          texts(runtime.at("/spec/protocolVersions"))
+              .contains(model.path("protocolVersion").asText()));
+      JsonNode container = runtime.at("/spec/containers/0");
+      PipelaneConfig config = configuration(texts(container.path("args")), environment(model));
+      assertEquals(container.at("/ports/0/containerPort").asInt(), config.server().httpPort());
+      config
+          .hosts()
+          .advertise()
+          .ifPresent(url -> assertEquals(config.server().httpPort(), url.getPort()));
+    }
+  }
+
+  /** What a container of a sample finds in its environment. */
+  private static Map<String, String> environment(JsonNode model) {
+    Map<String, String> environment = new HashMap<>(ENVIRONMENT);
+    for (JsonNode variable : model.path("env")) {
+      String value = variable.path("value").asText();
+      environment.put(variable.path("name").asText(), value.replace("$(POD_IP)", "10.0.0.5"));
+    }
+    return environment;
   }
 
   @Test
@@ -170,15 +217,26 @@ class DeploymentFilesTest {
   }
 
   private static PipelaneConfig configuration(List<String> arguments) {
-    return ConfigOptions.load(parse(arguments).commandSpec(), ENVIRONMENT).config();
+    return configuration(arguments, ENVIRONMENT);
+  }
+
+  private static PipelaneConfig configuration(
+      List<String> arguments, Map<String, String> environment) {
+    List<String> named =
+        arguments.stream().map(argument -> argument.replace("{{.Name}}", "resnet50")).toList();
+    return ConfigOptions.load(parse(named).commandSpec(), environment).config();
   }
 
   private static ParseResult parse(List<String> arguments) {
     return new CommandLine(new Pipelane()).parseArgs(arguments.toArray(String[]::new)).subcommand();
   }
 
-  private static JsonNode read(String file) throws IOException {
-    return YAML.readTree(DEPLOY.resolve(file).toFile());
+  private static JsonNode read(String file) {
+    try {
+      return YAML.readTree(DEPLOY.resolve(file).toFile());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private static int port(JsonNode container, String name) {

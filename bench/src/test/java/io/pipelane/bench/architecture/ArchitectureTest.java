@@ -85,6 +85,7 @@ class ArchitectureTest {
               resideOutsideOfPackages(
                   "io.pipelane.server.http..",
                   "io.pipelane.server.grpc..",
+                  "io.pipelane.server.hosts..",
                   "io.pipelane.server.net..",
                   "io.pipelane.server.protocol..",
                   "io.pipelane.server.ensemble..",
@@ -105,6 +106,15 @@ class ArchitectureTest {
                   "io.pipelane.bench.bare.."))
           .should()
           .dependOnClassesThat(resideInAPackage("io.grpc.."));
+
+  /** A host that is alone loads none of it. */
+  @ArchTest
+  static final ArchRule etcdIsOneRegistryOfHosts =
+      noClasses()
+          .that()
+          .haveNameNotMatching("io\\.pipelane\\.server\\.hosts\\.EtcdSession(\\$.*)?")
+          .should()
+          .dependOnClassesThat(resideInAPackage("io.etcd.."));
 
   @ArchTest
   static final ArchRule commandLinesStayInTheirPackages =

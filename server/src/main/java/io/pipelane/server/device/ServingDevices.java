@@ -116,6 +116,19 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     group.evict(version);
   }
 
+  /**
+   * What a run of a model would wait for weights if it began now, on the best of its devices; 0 for
+   * one that is not in service.
+   */
+  public long stallNanos(ModelVersion version) {
+    return group.stallNanos(version);
+  }
+
+  /** Runs that compute at once, of all devices. */
+  public int lanes() {
+    return places.stream().mapToInt(place -> place.switcher.lanes()).sum();
+  }
+
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     return group.submit(request, handler);

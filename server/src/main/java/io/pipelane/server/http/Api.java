@@ -17,6 +17,7 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
@@ -55,12 +56,17 @@ final class Api {
   private final JobsApi jobs;
   private final SharedMemoryApi sharedMemory;
   private final WebPage page = new WebPage();
+  private final @Nullable Hosts hosts;
 
   /**
+   * Answers from a backend.
+   *
+   * @param hosts other hosts that may answer; empty where there are none
    * @param codecs runs the decoding and encoding that would hold an event loop for too long
    */
-  Api(Backend backend, ServerActivity activity, Executor codecs) {
+  Api(Backend backend, Optional<Hosts> hosts, ServerActivity activity, Executor codecs) {
     this.backend = backend;
+    this.hosts = hosts.orElse(null);
     this.catalog = backend.catalog();
     this.service = backend.service();
     this.activity = activity;
@@ -87,11 +93,21 @@ final class Api {
       exchange.answer(e);
       return;
     }
+    Hosts others = hosts;
+    if (others == null
+        || !ForwardedRun.begin(
+            others, backend, exchange, route, body -> answerHere(exchange, route, body))) {
+      answerHere(exchange, route, exchange.takeBody());
+    }
+  }
+
+  /** Answers from a whole body as it came, which it takes over. */
+  private void answerHere(Exchange exchange, Route route, ByteBuf body) {
     Compression compression = exchange.compression();
     if (compression == null) {
-      answer(exchange, route, exchange.takeBody());
+      answer(exchange, route, body);
     } else {
-      decompress(exchange, route, compression);
+      decompress(exchange, route, compression, body);
     }
   }
 
@@ -148,8 +164,8 @@ final class Api {
   }
 
   /** Decompresses on a codec thread and goes back to the event loop. */
-  private void decompress(Exchange exchange, Route route, Compression compression) {
-    ByteBuf compressed = exchange.takeBody();
+  private void decompress(
+      Exchange exchange, Route route, Compression compression, ByteBuf compressed) {
     try {
       codecs.execute(
           () -> {

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
@@ -21,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Exchange {
   private final HttpConnection connection;
+  private final HttpMethod method;
+  private final String target;
   private final HttpHeaders headers;
   private final RequestBody body;
   private final boolean keepsAlive;
@@ -41,6 +44,8 @@ final class Exchange {
 
   Exchange(HttpConnection connection, RequestHead head, RequestBody body) {
     this.connection = connection;
+    this.method = head.method();
+    this.target = head.target();
     this.headers = head.headers();
     this.body = body;
     this.keepsAlive = head.keepsAlive();
@@ -49,6 +54,15 @@ final class Exchange {
     this.compression = head.compression();
     this.accepted = head.acceptedCompression();
     this.awaitsContinue = head.expectsContinue();
+  }
+
+  HttpMethod method() {
+    return method;
+  }
+
+  /** What is asked for, as it was sent. */
+  String target() {
+    return target;
   }
 
   HttpHeaders headers() {

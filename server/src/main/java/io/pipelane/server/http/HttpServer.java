@@ -17,6 +17,7 @@ import io.netty.util.concurrent.GlobalEventExecutor;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.TransferBuffers;
@@ -49,7 +50,11 @@ public final class HttpServer implements AutoCloseable {
   private final Channel listener;
   private final @Nullable Channel managementListener;
 
-  private HttpServer(HttpSettings settings, Backend backend, TransferMemory transferMemory) {
+  private HttpServer(
+      HttpSettings settings,
+      Backend backend,
+      Optional<Hosts> hosts,
+      TransferMemory transferMemory) {
     transfers = new TransferBuffers(transferMemory);
     transport = settings.transport().resolve();
     isSecure = settings.tls().isPresent();
@@ -59,7 +64,7 @@ public final class HttpServer implements AutoCloseable {
     loops =
         new MultiThreadIoEventLoopGroup(
             settings.eventLoops(), new DefaultThreadFactory("http", true), transport.ioHandlers());
-    Api api = new Api(backend, activity, codecs);
+    Api api = new Api(backend, hosts, activity, codecs);
     try {
       ConnectionLimit limit = new ConnectionLimit(settings.maxConnections());
       listener = listen(settings, settings.port(), ServedPort.PUBLIC, limit, api);
@@ -83,7 +88,20 @@ public final class HttpServer implements AutoCloseable {
    */
   public static HttpServer start(
       HttpSettings settings, Backend backend, TransferMemory transferMemory) {
-    return new HttpServer(settings, backend, transferMemory);
+    return start(settings, backend, Optional.empty(), transferMemory);
+  }
+
+  /**
+   * The same.
+   *
+   * @param hosts other hosts that may answer
+   */
+  public static HttpServer start(
+      HttpSettings settings,
+      Backend backend,
+      Optional<Hosts> hosts,
+      TransferMemory transferMemory) {
+    return new HttpServer(settings, backend, hosts, transferMemory);
   }
 
   private Channel listen(

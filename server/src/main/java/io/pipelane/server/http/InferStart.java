@@ -104,7 +104,12 @@ final class InferStart implements Backend.Answer {
   /** Whether inputs may have to be copied from shared memory, which an event loop must not do. */
   private boolean namesRegion(int jsonLength) {
     return backend.sharedMemory().isInUse()
-        && ByteBufUtil.indexOf(REGION, body.slice(body.readerIndex(), jsonLength)) >= 0;
+        && namesRegion(body.slice(body.readerIndex(), jsonLength));
+  }
+
+  /** Whether a request, or the JSON part of one, may name a region of shared memory. */
+  static boolean namesRegion(ByteBuf request) {
+    return ByteBufUtil.indexOf(REGION, request) >= 0;
   }
 
   private InferCall read(ServedModel model, int jsonLength, LatestDescription latest) {

@@ -127,6 +127,11 @@ final class RequestBody {
     return target;
   }
 
+  /** What has come so far; still the body's. */
+  ByteBuf peek() {
+    return content == null ? Unpooled.EMPTY_BUFFER : content;
+  }
+
   /** Hands the whole body to the caller, who releases it. */
   ByteBuf take() {
     ByteBuf taken = content == null ? Unpooled.EMPTY_BUFFER : content;

@@ -21,6 +21,7 @@ public final class Metrics {
   private final Supplier<Map<String, DeviceState>> devices;
   private final Supplier<WorkersOverview> workers;
   private final Supplier<JobCounts> jobs;
+  private final Supplier<HostCounts> hosts;
 
   /**
    * @param devices by name
@@ -29,11 +30,13 @@ public final class Metrics {
       InferenceStatistics statistics,
       Supplier<Map<String, DeviceState>> devices,
       Supplier<WorkersOverview> workers,
-      Supplier<JobCounts> jobs) {
+      Supplier<JobCounts> jobs,
+      Supplier<HostCounts> hosts) {
     this.statistics = statistics;
     this.devices = devices;
     this.workers = workers;
     this.jobs = jobs;
+    this.hosts = hosts;
   }
 
   /** Writes Prometheus' text format, version 0.0.4. */
@@ -43,7 +46,8 @@ public final class Metrics {
                 InferenceMetrics.of(statistics.all()),
                 DeviceMetrics.of(devices.get()),
                 DeviceMetrics.workers(workers.get()),
-                JobMetrics.of(jobs.get()))
+                JobMetrics.of(jobs.get()),
+                HostMetrics.of(hosts.get()))
             .flatMap(families -> families.stream())
             .map(MetricFamily::snapshot)
             .toArray(MetricSnapshot[]::new);

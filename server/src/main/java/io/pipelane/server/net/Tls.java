@@ -58,8 +58,10 @@ public final class Tls implements AutoCloseable {
    */
   public record Files(Path certificate, Path key, Optional<Path> clientAuthorities) {}
 
+  private final AdvancedTlsX509KeyManager identity;
+
   private Tls(Files files) throws IOException, GeneralSecurityException {
-    AdvancedTlsX509KeyManager identity = new AdvancedTlsX509KeyManager();
+    identity = new AdvancedTlsX509KeyManager();
     SslContextBuilder forHttp = SslContextBuilder.forServer(identity);
     SslContextBuilder forGrpc = SslContextBuilder.forServer(identity);
     WatchedFiles own = identityOf(files, identity);
@@ -130,6 +132,43 @@ public final class Tls implements AutoCloseable {
           "TLS cannot be had of %s: %s; server.tls-certificate and server.tls-client-authorities"
                   .formatted(files, e.getMessage())
               + " are certificates in PEM, server.tls-key is a key in PEM (PKCS #8, not encrypted)",
+          e);
+    }
+  }
+
+  /**
+   * For connections of HTTP/1.1 that this server opens itself.
+   *
+   * @param authorities who must have signed the other's certificate, in PEM; those that Java trusts
+   *     if empty
+   * @param own shown to those that ask for a certificate, if there is one
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when the file cannot be used
+   */
+  public static SslContext client(Optional<Path> authorities, Optional<Tls> own) {
+    return client(SslContextBuilder.forClient().sslProvider(SslProvider.JDK), authorities, own);
+  }
+
+  /** The same for connections of gRPC. */
+  public static SslContext grpcClient(Optional<Path> authorities, Optional<Tls> own) {
+    return client(
+        GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
+        authorities,
+        own);
+  }
+
+  private static SslContext client(
+      SslContextBuilder builder, Optional<Path> authorities, Optional<Tls> own) {
+    try {
+      if (authorities.isPresent()) {
+        builder.trustManager(TlsIdentity.certificates(authorities.get()));
+      }
+      own.ifPresent(tls -> builder.keyManager(tls.identity));
+      return builder.protocols(PROTOCOLS).build();
+    } catch (IOException | GeneralSecurityException | RuntimeException e) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "hosts.authorities, %s, cannot be used: %s; it is a file of certificates in PEM"
+              .formatted(authorities.map(Path::toString).orElse("not set"), e.getMessage()),
           e);
     }
   }

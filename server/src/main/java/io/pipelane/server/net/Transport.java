@@ -4,12 +4,16 @@ import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.ServerSocketChannel;
+import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.channel.uring.IoUring;
 import io.netty.channel.uring.IoUringIoHandler;
 import io.netty.channel.uring.IoUringServerSocketChannel;
+import io.netty.channel.uring.IoUringSocketChannel;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 
@@ -60,6 +64,15 @@ public enum Transport {
       case IO_URING -> IoUringServerSocketChannel.class;
       case EPOLL -> EpollServerSocketChannel.class;
       case AUTO, NIO -> NioServerSocketChannel.class;
+    };
+  }
+
+  /** The connecting channel of a resolved transport. */
+  public Class<? extends SocketChannel> clientChannel() {
+    return switch (this) {
+      case IO_URING -> IoUringSocketChannel.class;
+      case EPOLL -> EpollSocketChannel.class;
+      case AUTO, NIO -> NioSocketChannel.class;
     };
   }
 }

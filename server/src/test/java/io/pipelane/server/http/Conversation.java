@@ -17,6 +17,7 @@ import java.lang.foreign.Arena;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Executor;
 
 /** One connection through the server's real pipeline, on an allocator that counts every byte. */
@@ -48,7 +49,7 @@ final class Conversation implements AutoCloseable {
   }
 
   private Conversation(Backend backend, ServerActivity activity, Executor codecs) {
-    this(new Api(backend, activity, codecs), activity);
+    this(new Api(backend, Optional.empty(), activity, codecs), activity);
   }
 
   private Conversation(Api api, ServerActivity activity) {

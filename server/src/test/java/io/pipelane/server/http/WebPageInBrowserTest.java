@@ -15,6 +15,7 @@ import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.net.Backend;
@@ -131,7 +132,12 @@ class WebPageInBrowserTest {
                 version.model().equals("echo") ? List.of("cpu:1", "cpu:0") : List.of("cpu:0"),
             InstantSource.system());
     Metrics metrics =
-        new Metrics(statistics, Map::of, () -> WorkersOverview.NONE, () -> JobCounts.NONE);
+        new Metrics(
+            statistics,
+            Map::of,
+            () -> WorkersOverview.NONE,
+            () -> JobCounts.NONE,
+            () -> HostCounts.ALONE);
     Backend backend =
         new Backend(
             catalog,

@@ -98,7 +98,8 @@ class MetricsTest {
             statistics,
             () -> Map.of("cpu", device()),
             () -> new WorkersOverview(List.of(), 4, 2, "", 0),
-            () -> new JobCounts(Map.of("done", 2), 30, 1))
+            () -> new JobCounts(Map.of("done", 2), 30, 1),
+            () -> new HostCounts(true, true, 2, 1, Map.of("b:8000", Map.of("answered", 7L))))
         .write(text);
     return text.toString(StandardCharsets.UTF_8).lines().toList();
   }
@@ -184,6 +185,11 @@ class MetricsTest {
     assertLine(lines, "pipelane_sequences{device=\"cpu\"} 36.0");
     assertLine(lines, "pipelane_padded_rows_total{device=\"cpu\"} 6.0");
     assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
+    assertLine(lines, "pipelane_hosts 2.0");
+    assertLine(lines, "pipelane_suspect_hosts 1.0");
+    assertLine(lines, "pipelane_host_registry_reached 1.0");
+    assertLine(
+        lines, "pipelane_forwarded_requests_total{host=\"b:8000\",outcome=\"answered\"} 7.0");
     assertLine(lines, "pipelane_job_rows 30.0");
     assertLine(lines, "pipelane_preemptions_total{device=\"cpu\"} 23.0");
     assertLine(lines, "pipelane_preempting_requests_total{device=\"cpu\"} 24.0");

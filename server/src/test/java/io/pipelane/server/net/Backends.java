@@ -4,6 +4,7 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.jobs.Jobs;
+import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.observability.LogSettings;
@@ -53,7 +54,12 @@ public final class Backends {
       AccessControl access,
       Optional<Jobs> jobs) {
     Metrics metrics =
-        new Metrics(statistics, Map::of, () -> WorkersOverview.NONE, () -> JobCounts.NONE);
+        new Metrics(
+            statistics,
+            Map::of,
+            () -> WorkersOverview.NONE,
+            () -> JobCounts.NONE,
+            () -> HostCounts.ALONE);
     StateSource state =
         new StateSource(
             catalog,

@@ -9,6 +9,7 @@ import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
+import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
@@ -16,6 +17,9 @@ import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.ServerLiveRequest;
 import io.pipelane.server.grpc.GrpcServer;
 import io.pipelane.server.grpc.GrpcSettings;
+import io.pipelane.server.hosts.FakeRegistry;
+import io.pipelane.server.hosts.Hosts;
+import io.pipelane.server.hosts.LocalLoad;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.http.HttpServer;
@@ -38,6 +42,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -190,6 +195,58 @@ class TlsTest {
               "GET /v2 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
                   .getBytes(StandardCharsets.US_ASCII));
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+    }
+  }
+
+  @Test
+  void forwardedRequest_goesOverTls_toAHostThatIsTrustedAndTrusts() throws Exception {
+    Tls.Files own =
+        new Tls.Files(folder.resolve("client.pem"), folder.resolve("client.key"), Optional.empty());
+    try (Tls tls = tls(true);
+        Tls shown = Tls.open(own);
+        HttpServer other = http(tls)) {
+      Optional<Path> signed = Optional.of(folder.resolve("server.pem"));
+      Optional<Path> wrong = Optional.of(folder.resolve("client.pem"));
+      assertEquals("answered", forwarded(other, Tls.client(signed, Optional.of(shown))));
+      assertEquals("lost", forwarded(other, Tls.client(signed, Optional.empty())));
+      assertEquals("lost", forwarded(other, Tls.client(wrong, Optional.of(shown))));
+    }
+  }
+
+  /** How a request ends that one host is asked and that another one could begin sooner. */
+  private static String forwarded(HttpServer other, SslContext tls) throws Exception {
+    FakeRegistry registry = new FakeRegistry();
+    FakeCatalog catalog = FakeCatalog.usual();
+    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> 1_000_000_000L, 1);
+    HttpSettings settings =
+        new HttpSettings(
+            "127.0.0.1",
+            0,
+            Transport.AUTO,
+            1,
+            8 << 20,
+            8,
+            Duration.ofSeconds(20),
+            Optional.empty());
+    try (Hosts hosts = registry.hosts(Duration.ofSeconds(30), tls);
+        HttpServer server =
+            HttpServer.start(
+                settings, Backends.of(catalog, load), Optional.of(hosts), transferMemory());
+        HttpClient client = HttpClient.newHttpClient()) {
+      hosts.start(URI.create(server.url()), server.transport(), catalog, load);
+      registry.has(URI.create(other.url()), "echo", 2, false, Duration.ZERO);
+      URI echo = URI.create(server.url() + "/v2/models/echo/infer");
+      HttpResponse<String> answer =
+          client.send(
+              HttpRequest.newBuilder(echo).POST(BodyPublishers.ofString(request(1))).build(),
+              BodyHandlers.ofString());
+      assertEquals(200, answer.statusCode(), answer::body);
+      Map<String, Long> counts = hosts.counts().forwarded().values().iterator().next();
+      return counts.entrySet().stream()
+          .filter(count -> count.getValue() == 1)
+          .map(Map.Entry::getKey)
+          .findFirst()
+          .orElse("none");
     }
   }
 

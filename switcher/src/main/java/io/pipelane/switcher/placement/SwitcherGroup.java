@@ -198,6 +198,22 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     return members.stream().anyMatch(Member::isUsable);
   }
 
+  /**
+   * What a run of a model would wait for weights if it began now, on the best of its devices; 0 for
+   * one that is not registered. At once, any thread.
+   */
+  public long stallNanos(ModelVersion version) {
+    @Nullable Route route = routes.get(version);
+    return route == null
+        ? 0
+        : route.devices().stream()
+            .map(members::get)
+            .filter(Member::isUsable)
+            .mapToLong(member -> member.switcher.stallNanos(version))
+            .min()
+            .orElse(0);
+  }
+
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     if (only != null) {

@@ -1,0 +1,63 @@
+package io.pipelane.server.hosts;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import java.util.List;
+
+/** What goes to another host and what comes back. */
+public final class Forward {
+  private Forward() {}
+
+  /**
+   * A request as it came.
+   *
+   * @param loop on which everything happens
+   * @param headers as the client sent them
+   * @param body the sender's, who keeps it until the end of the attempt
+   * @param once whether it must not be sent again once any of it has been
+   */
+  public record Request(
+      EventLoop loop,
+      HttpMethod method,
+      String target,
+      HttpHeaders headers,
+      ByteBuf body,
+      boolean once) {}
+
+  /**
+   * An answer.
+   *
+   * @param body its pieces, which belong to whoever holds the answer
+   */
+  public record Answer(HttpResponseStatus status, HttpHeaders headers, List<ByteBuf> body) {
+    /** Whether another host may have a better one: the model is not there, or too much is. */
+    boolean isRefusal() {
+      return status.equals(HttpResponseStatus.NOT_FOUND)
+          || status.equals(HttpResponseStatus.SERVICE_UNAVAILABLE);
+    }
+
+    public void release() {
+      body.forEach(ByteBuf::release);
+    }
+  }
+
+  /** Why there is no answer. */
+  public enum Failure {
+    /** Nothing of the request was sent. */
+    UNREACHED,
+    /** The connection broke, or the host has gone, before the answer was whole. */
+    BROKEN,
+    /** The answer did not come in time. */
+    LATE
+  }
+
+  /** Told one end of an attempt, on the request's event loop. */
+  public interface Receiver {
+    void answered(Answer answer);
+
+    void failed(Failure failure);
+  }
+}

@@ -1,0 +1,164 @@
+package io.pipelane.server.hosts;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.handler.codec.http.DefaultFullHttpRequest;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.concurrent.Future;
+import io.pipelane.server.hosts.Forward.Failure;
+import io.pipelane.server.hosts.RemoteHost.Outcome;
+import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** One request given to one other host. Belongs to its event loop. */
+@SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
+final class ForwardAttempt {
+  /*
+   * A kept connection may just have been closed by the other side. So a request whose kept
+   * connection ends before anything of an answer has come is sent once more on a new one, unless it
+   * may be sent only once: that one takes no kept connections at all.
+   */
+  private final Forwarder forwarder;
+  private final RemoteHost host;
+  private final Forward.Request request;
+  private final Forward.Receiver receiver;
+  private @Nullable Channel channel;
+  private @Nullable Future<?> deadline;
+  private RemoteHost.@Nullable Given given;
+  private boolean onKept;
+  private boolean ended;
+
+  ForwardAttempt(
+      Forwarder forwarder, RemoteHost host, Forward.Request request, Forward.Receiver receiver) {
+    this.forwarder = forwarder;
+    this.host = host;
+    this.request = request;
+    this.receiver = receiver;
+  }
+
+  void begin() {
+    given = host.give(this::hostGone);
+    long patience = forwarder.settings().answerTimeout().toNanos();
+    deadline = request.loop().schedule(() -> fail(Failure.LATE), patience, TimeUnit.NANOSECONDS);
+    Channel kept = request.once() ? null : forwarder.takeKept(request.loop(), host.address);
+    if (kept == null) {
+      connect();
+    } else {
+      onKept = true;
+      write(kept);
+    }
+  }
+
+  private void connect() {
+    forwarder.connect(request.loop(), host).addListener((ChannelFuture done) -> connected(done));
+  }
+
+  private void connected(ChannelFuture done) {
+    if (!done.isSuccess()) {
+      fail(Failure.UNREACHED);
+      return;
+    }
+    SslHandler tls = done.channel().pipeline().get(SslHandler.class);
+    if (tls == null) {
+      ready(done.channel());
+    } else {
+      tls.handshakeFuture()
+          .addListener(
+              shaken -> {
+                if (shaken.isSuccess()) {
+                  ready(done.channel());
+                } else {
+                  done.channel().close();
+                  fail(Failure.UNREACHED);
+                }
+              });
+    }
+  }
+
+  private void ready(Channel connected) {
+    if (ended) {
+      forwarder.keep(connected, host.address);
+    } else if (!connected.isActive()) {
+      fail(Failure.UNREACHED);
+    } else {
+      write(connected);
+    }
+  }
+
+  private void write(Channel to) {
+    channel = to;
+    to.pipeline().get(ForwardConnection.class).serve(this);
+    to.writeAndFlush(
+            new DefaultFullHttpRequest(
+                HttpVersion.HTTP_1_1,
+                request.method(),
+                request.target(),
+                request.body().retainedDuplicate(),
+                ForwardedHeaders.of(
+                    request.headers(), host.address, forwarder.settings().own(), request.body()),
+                EmptyHttpHeaders.INSTANCE))
+        .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+  }
+
+  void answered(Forward.Answer answer) {
+    if (ended) {
+      answer.release();
+    } else {
+      end(answer.isRefusal() ? Outcome.REFUSED : Outcome.ANSWERED);
+      receiver.answered(answer);
+    }
+  }
+
+  /** The connection has ended. */
+  void broken(boolean answerHadBegun) {
+    channel = null;
+    if (onKept && !answerHadBegun && !ended) {
+      onKept = false;
+      connect();
+    } else {
+      fail(Failure.BROKEN);
+    }
+  }
+
+  /** The host has gone; on any thread. */
+  private void hostGone() {
+    try {
+      request.loop().execute(() -> fail(Failure.BROKEN));
+    } catch (RejectedExecutionException e) {
+      // The loop has ended, and the request with it.
+    }
+  }
+
+  private void fail(Failure failure) {
+    if (!ended) {
+      end(failure == Failure.LATE ? Outcome.LATE : Outcome.LOST);
+      closeChannel();
+      receiver.failed(failure);
+    }
+  }
+
+  /** Gives it up; the receiver is told nothing any more. */
+  void cancel() {
+    if (!ended) {
+      end(Outcome.CANCELLED);
+      closeChannel();
+    }
+  }
+
+  private void end(Outcome outcome) {
+    ended = true;
+    Objects.requireNonNull(given).end(outcome);
+    Objects.requireNonNull(deadline).cancel(false);
+  }
+
+  private void closeChannel() {
+    if (channel != null) {
+      channel.close();
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package io.pipelane.server.hosts;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpStatusClass;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.timeout.IdleStateEvent;
+import io.netty.util.ReferenceCountUtil;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection to another host, and the answer that is coming in on it. Belongs to its event loop.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // a close that fails has closed the channel
+final class ForwardConnection extends ChannelInboundHandlerAdapter {
+  private final Forwarder forwarder;
+  private final HostAddress host;
+  private @Nullable ForwardAttempt attempt;
+  private @Nullable HttpResponse head;
+  private List<ByteBuf> body = new ArrayList<>();
+
+  ForwardConnection(Forwarder forwarder, HostAddress host) {
+    this.forwarder = forwarder;
+    this.host = host;
+  }
+
+  /** Takes answers for an attempt from now on, until it has one. */
+  void serve(ForwardAttempt next) {
+    attempt = next;
+  }
+
+  /** Whether anything of the answer has come. */
+  boolean hasBegun() {
+    return head != null;
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext context, Object message) {
+    try {
+      if (message instanceof HttpResponse response) {
+        if (attempt == null || response.decoderResult().isFailure()) {
+          context.close();
+          return;
+        }
+        if (response.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
+          return;
+        }
+        head = response;
+      }
+      if (message instanceof HttpContent content && head != null) {
+        if (content.decoderResult().isFailure()) {
+          context.close();
+          return;
+        }
+        if (content.content().isReadable()) {
+          body.add(content.content().retain());
+        }
+        if (content instanceof LastHttpContent) {
+          end(context, head);
+        }
+      }
+    } finally {
+      ReferenceCountUtil.release(message);
+    }
+  }
+
+  private void end(ChannelHandlerContext context, HttpResponse response) {
+    ForwardAttempt ended = attempt;
+    HttpResponseStatus status = response.status();
+    HttpHeaders headers = response.headers();
+    Forward.Answer answer = new Forward.Answer(status, headers, body);
+    attempt = null;
+    head = null;
+    body = new ArrayList<>();
+    if (HttpUtil.isKeepAlive(response)) {
+      forwarder.keep(context.channel(), host);
+    } else {
+      context.close();
+    }
+    if (ended == null) {
+      answer.release();
+    } else {
+      ended.answered(answer);
+    }
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext context, Object event) {
+    if (event instanceof IdleStateEvent && attempt == null) {
+      context.close();
+    }
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+    context.close();
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext context) {
+    forwarder.forget(context.channel(), host);
+    ForwardAttempt broken = attempt;
+    boolean begun = hasBegun();
+    attempt = null;
+    head = null;
+    body.forEach(ByteBuf::release);
+    body = new ArrayList<>();
+    if (broken != null) {
+      broken.broken(begun);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package io.pipelane.server.hosts;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+
+/** What a forwarded request says in its head: what the client said, credentials included. */
+public final class ForwardedHeaders {
+  /** Marks a request that another host has forwarded, and names that host. */
+  public static final String MARK = "Pipelane-Forwarded";
+
+  private static final String HTTP2_EXTENSIONS = "x-http2-";
+
+  /**
+   * Of one connection (RFC 9110, section 7.6.1), or of the way the body is sent. Answers are
+   * compressed by the host that has the client.
+   */
+  private static final Set<String> OWN =
+      Set.of(
+          "connection",
+          "keep-alive",
+          "proxy-connection",
+          "proxy-authenticate",
+          "proxy-authorization",
+          "te",
+          "trailer",
+          "transfer-encoding",
+          "upgrade",
+          "http2-settings",
+          "expect",
+          "host",
+          "content-length",
+          "accept-encoding");
+
+  private ForwardedHeaders() {}
+
+  static HttpHeaders of(HttpHeaders client, HostAddress to, String own, ByteBuf body) {
+    HttpHeaders headers = DefaultHttpHeadersFactory.headersFactory().newHeaders();
+    Set<String> named = named(client);
+    for (Iterator<Map.Entry<CharSequence, CharSequence>> all = client.iteratorCharSequence();
+        all.hasNext(); ) {
+      Map.Entry<CharSequence, CharSequence> field = all.next();
+      String name = field.getKey().toString().toLowerCase(Locale.ROOT);
+      if (!OWN.contains(name) && !named.contains(name) && !name.startsWith(HTTP2_EXTENSIONS)) {
+        headers.add(field.getKey(), field.getValue());
+      }
+    }
+    headers.set(HttpHeaderNames.HOST, to.toString());
+    headers.set(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
+    headers.set(MARK, own);
+    return headers;
+  }
+
+  /** Fields that the client says are for this connection alone. */
+  private static Set<String> named(HttpHeaders client) {
+    Set<String> named = new HashSet<>();
+    for (String value : client.getAll(HttpHeaderNames.CONNECTION)) {
+      for (String name : value.split(",", -1)) {
+        named.add(name.strip().toLowerCase(Locale.ROOT));
+      }
+    }
+    return named;
+  }
+}

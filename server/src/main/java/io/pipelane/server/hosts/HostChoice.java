@@ -1,0 +1,106 @@
+package io.pipelane.server.hosts;
+
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Which hosts a request is given to, one after another until one answers. Without state. */
+final class HostChoice {
+  /*
+   * The rule of SwitcherGroup's Router, one level up: the least wait + stall. Runs are taken to be
+   * as long everywhere. Another host must be sooner by a hop, and what it says is as old as its
+   * last announcement; RemoteHost adds what it was given since.
+   *
+   * Requests of models that keep state all go to one host, the first of those that have the model
+   * by a hash of both names (rendezvous hashing: Thaler and Ravishankar, 1998), so that hosts agree
+   * without asking each other, and a host that comes or goes moves its own share of models only.
+   */
+
+  /** Other hosts that a request is given to at most. */
+  static final int MOST_TRIED = 2;
+
+  private HostChoice() {}
+
+  /**
+   * What this host is to a request.
+   *
+   * @param name the host's own
+   * @param beforeRunNanos from the request's coming to the beginning of its run here; empty where
+   *     it cannot be answered here
+   * @param version that would answer here, or the one asked for; 0 for any
+   * @param keepsState whether the model is known here to keep state
+   */
+  record Here(String name, OptionalLong beforeRunNanos, long version, boolean keepsState) {}
+
+  /**
+   * Whom to ask.
+   *
+   * @param hosts in this order, before this one
+   * @param keepsState whether the request must not be sent twice
+   * @param known whether any other host has the model, be it one that is left out at present
+   */
+  record Plan(List<RemoteHost> hosts, boolean keepsState, boolean known) {
+    Plan {
+      hosts = List.copyOf(hosts);
+    }
+  }
+
+  private record Candidate(RemoteHost host, OfferedModel model, long nanos) {}
+
+  /** Chooses. */
+  static Plan choose(
+      Here here, String model, Collection<RemoteHost> others, long hopNanos, long nowNanos) {
+    List<Candidate> having =
+        others.stream()
+            .filter(host -> !host.announcement().leaving())
+            .flatMap(host -> candidate(host, model, here.version).stream())
+            .toList();
+    List<Candidate> usable =
+        having.stream().filter(candidate -> !candidate.host.isSuspect(nowNanos)).toList();
+    boolean keepsState =
+        here.keepsState || having.stream().anyMatch(candidate -> candidate.model.keepsState());
+    Stream<Candidate> before =
+        keepsState ? owners(here, model, usable) : sooner(here, usable, hopNanos);
+    List<RemoteHost> hosts = before.limit(MOST_TRIED).map(Candidate::host).toList();
+    return new Plan(hosts, keepsState, !having.isEmpty());
+  }
+
+  private static Optional<Candidate> candidate(RemoteHost host, String model, long version) {
+    return host.offered(model, version)
+        .map(offered -> new Candidate(host, offered, host.beforeRunNanos(offered)));
+  }
+
+  private static Stream<Candidate> sooner(Here here, List<Candidate> usable, long hopNanos) {
+    long least = here.beforeRunNanos.orElse(Long.MAX_VALUE);
+    return usable.stream()
+        .filter(candidate -> candidate.nanos + hopNanos < least)
+        .sorted(Comparator.comparingLong(Candidate::nanos));
+  }
+
+  private static Stream<Candidate> owners(Here here, String model, List<Candidate> usable) {
+    @Nullable Long own = here.beforeRunNanos.isPresent() ? weight(model, here.name) : null;
+    return usable.stream()
+        .filter(candidate -> own == null || weight(candidate, model) > own)
+        .sorted(Comparator.comparingLong((Candidate each) -> weight(each, model)).reversed());
+  }
+
+  private static long weight(Candidate candidate, String model) {
+    return weight(model, candidate.host.address.toString());
+  }
+
+  /** FNV-1a over both names, then the finalizer of SplitMix64, so that all bits count. */
+  private static long weight(String model, String host) {
+    long hash = 0xcbf29ce484222325L;
+    String both = model + '\n' + host;
+    for (int i = 0; i < both.length(); i++) {
+      hash = (hash ^ both.charAt(i)) * 0x100000001b3L;
+    }
+    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
+    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
+    return hash ^ (hash >>> 31);
+  }
+}

@@ -1,0 +1,33 @@
+package io.pipelane.server.hosts;
+
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** Where hosts announce themselves to each other; each entry vanishes with its host. */
+interface HostRegistry extends AutoCloseable {
+  /**
+   * Begins, and returns at once; does not wait for the registry to be reached.
+   *
+   * @param word what this host has to say of itself, asked again and again
+   * @param listener told what hosts say; both on one thread of the registry's
+   */
+  void start(Supplier<String> word, Listener listener);
+
+  /** Takes back what this host has said; blocks for some seconds at most. */
+  @Override
+  void close();
+
+  /** Told what hosts say, by their names, this host's own included. */
+  interface Listener {
+    /** Everything that is said now; a host that is not there any more is unknown, not dead. */
+    void all(Map<String, String> announcements);
+
+    void said(String host, String announcement);
+
+    /** A host has taken its word back, or has not renewed its lease. */
+    void gone(String host);
+
+    /** Whether the registry is in reach; what was heard last stays until {@link #all}. */
+    void reached(boolean inReach);
+  }
+}

@@ -1,0 +1,119 @@
+package io.pipelane.server.hosts;
+
+import io.pipelane.config.StatusException;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** What is known of the other hosts. Written by the registry's thread, read by any. */
+final class HostView implements HostRegistry.Listener {
+  private static final System.Logger LOG = System.getLogger(HostView.class.getName());
+
+  /** More are left aside. */
+  private static final int MOST_HOSTS = 1024;
+
+  private final String own;
+  private final String ownInstance;
+  private final Function<HostAddress, InetSocketAddress> resolver;
+  private final HostCounters counters;
+  private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
+  private final Set<String> complainedOf = new HashSet<>();
+  private boolean complainedOfOwn;
+  private volatile boolean inReach;
+
+  /**
+   * A view of nobody.
+   *
+   * @param own this host's name, which is left out
+   * @param ownInstance what tells this start of it from another process that takes its name
+   * @param resolver looks names up; may block
+   */
+  HostView(
+      String own,
+      String ownInstance,
+      Function<HostAddress, InetSocketAddress> resolver,
+      HostCounters counters) {
+    this.own = own;
+    this.ownInstance = ownInstance;
+    this.resolver = resolver;
+    this.counters = counters;
+  }
+
+  /** Every other host. */
+  Collection<RemoteHost> hosts() {
+    return hosts.values();
+  }
+
+  /** Whether the registry is in reach. */
+  boolean isInReach() {
+    return inReach;
+  }
+
+  @Override
+  public void all(Map<String, String> announcements) {
+    hosts.keySet().removeIf(host -> !announcements.containsKey(host));
+    announcements.forEach(this::said);
+  }
+
+  @Override
+  public void said(String host, String text) {
+    @Nullable Announcement announcement = read(host, text);
+    if (announcement == null) {
+      hosts.remove(host);
+    } else if (host.equals(own)) {
+      checkOwn(announcement);
+    } else {
+      RemoteHost known = hosts.get(host);
+      if (known != null && known.address.equals(announcement.address())) {
+        known.says(announcement, resolver);
+      } else if (hosts.size() < MOST_HOSTS) {
+        InetSocketAddress socket = resolver.apply(announcement.address());
+        hosts.put(host, new RemoteHost(announcement, socket, counters));
+        LOG.log(Level.INFO, "host {0} is there", host);
+      }
+    }
+  }
+
+  private @Nullable Announcement read(String host, String text) {
+    try {
+      Announcement announcement = Announcement.read(text);
+      complainedOf.remove(host);
+      return announcement;
+    } catch (StatusException e) {
+      if (complainedOf.size() < MOST_HOSTS && complainedOf.add(host)) {
+        LOG.log(Level.WARNING, "host {0} is left aside: {1}", host, e.getMessage());
+      }
+      return null;
+    }
+  }
+
+  private void checkOwn(Announcement announcement) {
+    if (!announcement.instance().equals(ownInstance) && !complainedOfOwn) {
+      complainedOfOwn = true;
+      LOG.log(
+          Level.WARNING,
+          "another server announces itself as {0}, too; give each a hosts.advertise of its own",
+          own);
+    }
+  }
+
+  @Override
+  public void gone(String host) {
+    RemoteHost lost = hosts.remove(host);
+    if (lost != null) {
+      LOG.log(Level.INFO, "host {0} has gone", host);
+      lost.gone();
+    }
+  }
+
+  @Override
+  public void reached(boolean nowInReach) {
+    inReach = nowInReach;
+  }
+}

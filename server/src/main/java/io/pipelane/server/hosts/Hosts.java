@@ -1,0 +1,191 @@
+package io.pipelane.server.hosts;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.hosts.HostChoice.Here;
+import io.pipelane.server.hosts.HostChoice.Plan;
+import io.pipelane.server.metrics.HostCounts;
+import io.pipelane.server.net.Transport;
+import java.net.URI;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * This host among others: announces what it has, knows what they have, and says where a request is
+ * best answered. Safe for any thread.
+ */
+public final class Hosts implements AutoCloseable {
+  private static final int INSTANCE_BYTES = 8;
+
+  private final HostSettings settings;
+  private final Function<String, HostRegistry> registries;
+  private final LongSupplier nanoClock;
+  private final HostCounters counters = new HostCounters();
+  private volatile @Nullable Started started;
+
+  /** What there is once the host has a name. */
+  private record Started(
+      String name,
+      HostRegistry registry,
+      HostView view,
+      Forwarder forwarder,
+      LocalWord word,
+      LocalLoad load) {}
+
+  /**
+   * A host that knows nobody yet.
+   *
+   * @param registries the registry of a host with a given name
+   */
+  Hosts(HostSettings settings, Function<String, HostRegistry> registries, LongSupplier nanoClock) {
+    this.settings = settings;
+    this.registries = registries;
+    this.nanoClock = nanoClock;
+  }
+
+  /** A host that finds others in etcd. */
+  public static Hosts inEtcd(HostSettings settings) {
+    return new Hosts(settings, name -> new EtcdRegistry(settings.etcd(name)), System::nanoTime);
+  }
+
+  /**
+   * Takes its place among the others.
+   *
+   * @param listening where this host listens; announced unless the settings say otherwise
+   * @param transport of the event loops that requests come on
+   */
+  public void start(URI listening, Transport transport, ModelCatalog catalog, LocalLoad load) {
+    HostAddress address = HostAddress.of(settings.advertise().orElse(listening));
+    String name = address.toString();
+    byte[] random = new byte[INSTANCE_BYTES];
+    new SecureRandom().nextBytes(random);
+    String instance = HexFormat.of().formatHex(random);
+    LocalWord word = new LocalWord(address, instance, catalog, load);
+    HostView view = new HostView(name, instance, HostAddress::resolve, counters);
+    Forwarder forwarder =
+        new Forwarder(
+            new Forwarder.Settings(
+                name,
+                transport,
+                settings.tls(),
+                settings.connectTimeout(),
+                settings.answerTimeout()));
+    HostRegistry registry = registries.apply(name);
+    started = new Started(name, registry, view, forwarder, word, load);
+    registry.start(word, view);
+  }
+
+  /** Has the others send nothing any more; returns at once. */
+  public void leave() {
+    Started now = started;
+    if (now != null) {
+      now.word.leave();
+    }
+  }
+
+  /**
+   * Whom to ask for a model.
+   *
+   * @param version 0 for the one that is highest where it is answered
+   * @param here the version that answers here; null where none does
+   * @return empty where this host is to answer, or where nobody else has the model
+   */
+  public Optional<Elsewhere> elsewhere(String model, long version, @Nullable ServedModel here) {
+    Started now = started;
+    if (now == null || now.view.hosts().isEmpty()) {
+      return Optional.empty();
+    }
+    boolean keepsState = here != null && !here.options().state().isEmpty();
+    @Nullable ServedModel usable = here != null && now.load.isUsable() ? here : null;
+    long before = usable == null ? Long.MAX_VALUE : beforeRunNanos(now.load, usable.version());
+    long hop = settings.hop().toNanos();
+    if (before <= hop && !keepsState) {
+      return Optional.empty();
+    }
+    Here place =
+        new Here(
+            now.name,
+            usable == null ? OptionalLong.empty() : OptionalLong.of(before),
+            usable == null ? version : usable.version().version(),
+            keepsState);
+    Plan plan = HostChoice.choose(place, model, now.view.hosts(), hop, nanoClock.getAsLong());
+    boolean stays = plan.hosts().isEmpty() && (usable != null || !plan.known());
+    return stays ? Optional.empty() : Optional.of(new Elsewhere(this, plan, usable != null));
+  }
+
+  private static long beforeRunNanos(LocalLoad load, ModelVersion version) {
+    return load.waitNanos() + load.stallNanos(version);
+  }
+
+  /** Where a request goes, before it goes. */
+  public record Elsewhere(Hosts hosts, Plan plan, boolean canComeBack) {
+    /**
+     * Sends the request; on its event loop.
+     *
+     * @param headers as the client sent them
+     * @param body stays the caller's, until the end
+     * @param end may be told before this returns
+     */
+    public Trip begin(
+        EventLoop loop,
+        HttpMethod method,
+        String target,
+        HttpHeaders headers,
+        ByteBuf body,
+        Trip.End end) {
+      Forward.Request request =
+          new Forward.Request(loop, method, target, headers, body, plan.keepsState());
+      Trip trip = new Trip(hosts, plan, canComeBack, request, end);
+      trip.next();
+      return trip;
+    }
+  }
+
+  boolean mayAsk(RemoteHost host) {
+    return !host.isSuspect(nanoClock.getAsLong()) && host.underWay() < settings.connections();
+  }
+
+  /** Keeps requests away from a host that could not be reached, for as long as a lease. */
+  void suspect(RemoteHost host) {
+    host.suspectUntil(nanoClock.getAsLong() + settings.lease().toNanos());
+  }
+
+  ForwardAttempt send(RemoteHost host, Forward.Request request, Forward.Receiver receiver) {
+    Started now = started;
+    if (now == null) {
+      throw new IllegalStateException("a request is sent before there are hosts");
+    }
+    return now.forwarder.send(host, request, receiver);
+  }
+
+  /** What the metrics say. */
+  public HostCounts counts() {
+    Started now = started;
+    if (now == null) {
+      return new HostCounts(true, false, 0, 0, counters.read());
+    }
+    long clock = nanoClock.getAsLong();
+    int suspects = (int) now.view.hosts().stream().filter(host -> host.isSuspect(clock)).count();
+    return new HostCounts(
+        true, now.view.isInReach(), now.view.hosts().size(), suspects, counters.read());
+  }
+
+  /** Takes back what it has announced; blocks for some seconds at most. */
+  @Override
+  public void close() {
+    Started now = started;
+    if (now != null) {
+      now.registry.close();
+    }
+  }
+}

@@ -1,0 +1,136 @@
+package io.pipelane.server.hosts;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceState;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToLongFunction;
+
+/**
+ * Passes requests on, and counts how long those that have not ended were expected to take. Online
+ * ones only: they pass the others. Safe for any thread.
+ */
+public final class LocalLoad implements InferenceService {
+  private static final int SMOOTHING = 16;
+
+  private final InferenceService devices;
+  private final ToLongFunction<ModelVersion> stallNanos;
+  private final int lanes;
+  private final AtomicInteger requests = new AtomicInteger();
+  private final AtomicLong expectedNanos = new AtomicLong();
+  private final AtomicLong runNanos = new AtomicLong();
+
+  /**
+   * Nothing to do.
+   *
+   * @param stallNanos what a run of a model would wait for weights if it began now; asked often
+   * @param lanes runs that compute at once, of all devices
+   */
+  public LocalLoad(InferenceService devices, ToLongFunction<ModelVersion> stallNanos, int lanes) {
+    this.devices = devices;
+    this.stallNanos = stallNanos;
+    this.lanes = lanes;
+  }
+
+  /** Runs that compute at once. */
+  int lanes() {
+    return lanes;
+  }
+
+  /** How long a request that came now would wait for a lane; nothing while one is free. */
+  long waitNanos() {
+    return requests.get() < lanes ? 0 : Math.max(0, expectedNanos.get() / lanes);
+  }
+
+  /** What a run takes, its stall left out: of all models, the later ones counting most. */
+  long runNanos() {
+    return runNanos.get();
+  }
+
+  /** What a run of a model would wait for weights if it began now. */
+  long stallNanos(ModelVersion model) {
+    return stallNanos.applyAsLong(model);
+  }
+
+  @Override
+  public Ticket submit(InferenceRequest request, ResultHandler handler) {
+    if (request.priority() != Priority.ONLINE) {
+      return devices.submit(request, handler);
+    }
+    long expected = runNanos.get() + stallNanos(request.model());
+    add(1, expected);
+    try {
+      return devices.submit(request, new Counted(handler, expected));
+    } catch (RuntimeException | Error e) {
+      add(-1, -expected);
+      throw e;
+    }
+  }
+
+  private void add(int count, long nanos) {
+    requests.addAndGet(count);
+    expectedNanos.addAndGet(nanos);
+  }
+
+  /** Tells the load of a request's end before the request's own handler. */
+  private final class Counted implements ResultHandler {
+    private final ResultHandler handler;
+    private final long expected;
+
+    Counted(ResultHandler handler, long expected) {
+      this.handler = handler;
+      this.expected = expected;
+    }
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      return handler.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      add(-1, -expected);
+      long run = Math.max(0, timings.executeNanos() - timings.stallNanos()) / timings.batch();
+      runNanos.updateAndGet(mean -> mean == 0 ? run : mean + (run - mean) / SMOOTHING);
+      handler.completed(timings);
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      add(-1, -expected);
+      handler.failed(error);
+    }
+  }
+
+  @Override
+  public Optional<SequenceState> sequence(ModelVersion model, String id) {
+    return devices.sequence(model, id);
+  }
+
+  @Override
+  public boolean isUsable() {
+    return devices.isUsable();
+  }
+
+  @Override
+  public WorkersOverview workers() {
+    return devices.workers();
+  }
+
+  @Override
+  public CompletableFuture<Void> recycle(int worker) {
+    return devices.recycle(worker);
+  }
+}

@@ -1,0 +1,175 @@
+package io.pipelane.server.hosts;
+
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Another host: what it has said last, and what it has been given since. Safe for any thread; what
+ * it says is replaced by one.
+ */
+final class RemoteHost {
+  /** How requests that were given to a host have ended. */
+  enum Outcome {
+    /** With the host's answer. */
+    ANSWERED,
+    /** With an answer by which another host could do better: 404 or 503. */
+    REFUSED,
+    /** The connection did not come about, or broke. */
+    LOST,
+    /** No answer came in time. */
+    LATE,
+    /** The client had gone. */
+    CANCELLED
+  }
+
+  /**
+   * What a host has said, and the requests that it was given since and has not answered: its next
+   * word counts those, so that none counts twice.
+   */
+  private record Word(
+      Announcement announcement, Map<String, List<OfferedModel>> models, AtomicInteger since) {}
+
+  final HostAddress address;
+  private final HostCounters counters;
+  private final AtomicInteger underWay = new AtomicInteger();
+  private final Set<Runnable> watchers = ConcurrentHashMap.newKeySet();
+  private volatile InetSocketAddress socket;
+  private volatile Word word;
+  private volatile long suspectUntilNanos;
+  private volatile boolean suspect;
+
+  /**
+   * A host that has said something.
+   *
+   * @param socket its address as it is connected to
+   */
+  RemoteHost(Announcement announcement, InetSocketAddress socket, HostCounters counters) {
+    this.address = announcement.address();
+    this.socket = socket;
+    this.counters = counters;
+    this.word = heard(announcement);
+  }
+
+  private static Word heard(Announcement announcement) {
+    Map<String, List<OfferedModel>> models = new HashMap<>();
+    for (OfferedModel model : announcement.models()) {
+      models.computeIfAbsent(model.name(), _ -> new ArrayList<>(1)).add(model);
+    }
+    return new Word(announcement, models, new AtomicInteger());
+  }
+
+  /**
+   * Takes what it says now. One that has been started anew is no longer suspect.
+   *
+   * @param resolver asked where it is now, if it has been started anew or was nowhere; may block
+   */
+  void says(Announcement announcement, Function<HostAddress, InetSocketAddress> resolver) {
+    boolean anew = !announcement.instance().equals(word.announcement.instance());
+    if (anew || socket.isUnresolved()) {
+      socket = resolver.apply(address);
+    }
+    if (anew) {
+      suspect = false;
+    }
+    word = heard(announcement);
+  }
+
+  /** Where it is connected to. */
+  InetSocketAddress socket() {
+    return socket;
+  }
+
+  Announcement announcement() {
+    return word.announcement;
+  }
+
+  /** Keeps requests away from it for a while, as it could not be reached. */
+  void suspectUntil(long nanos) {
+    suspectUntilNanos = nanos;
+    suspect = true;
+  }
+
+  boolean isSuspect(long nowNanos) {
+    return suspect && suspectUntilNanos - nowNanos > 0;
+  }
+
+  /**
+   * What it has of a model.
+   *
+   * @param version 0 for the highest
+   */
+  Optional<OfferedModel> offered(String name, long version) {
+    @Nullable OfferedModel found = null;
+    for (OfferedModel model : word.models.getOrDefault(name, List.of())) {
+      boolean wanted = version == 0 || version == model.version();
+      if (wanted && (found == null || found.version() < model.version())) {
+        found = model;
+      }
+    }
+    return Optional.ofNullable(found);
+  }
+
+  /** From a request's coming there to the beginning of its run. */
+  long beforeRunNanos(OfferedModel model) {
+    Word now = word;
+    long since = now.since.get() * now.announcement.runMicros() / now.announcement.lanes();
+    return TimeUnit.MICROSECONDS.toNanos(
+        now.announcement.waitMicros() + since + model.stallMicros());
+  }
+
+  /** Requests that it has been given and has not answered. */
+  int underWay() {
+    return underWay.get();
+  }
+
+  /**
+   * Counts a request that it is given.
+   *
+   * @param whenGone run if the host goes, which may be just after the request's end
+   */
+  Given give(Runnable whenGone) {
+    return new Given(word.since, whenGone);
+  }
+
+  @Override
+  public String toString() {
+    return address.toString();
+  }
+
+  /** It has gone for good. */
+  void gone() {
+    watchers.forEach(Runnable::run);
+  }
+
+  /** A request that the host has. */
+  final class Given {
+    private final AtomicInteger since;
+    private final Runnable whenGone;
+
+    private Given(AtomicInteger since, Runnable whenGone) {
+      this.since = since;
+      this.whenGone = whenGone;
+      since.incrementAndGet();
+      underWay.incrementAndGet();
+      watchers.add(whenGone);
+    }
+
+    /** It has ended; called once. */
+    void end(Outcome outcome) {
+      watchers.remove(whenGone);
+      since.decrementAndGet();
+      underWay.decrementAndGet();
+      counters.count(address.toString(), outcome);
+    }
+  }
+}

@@ -1,0 +1,176 @@
+package io.pipelane.server.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.hosts.Forward;
+import io.pipelane.server.hosts.ForwardedHeaders;
+import io.pipelane.server.hosts.Hosts;
+import io.pipelane.server.hosts.Hosts.Elsewhere;
+import io.pipelane.server.hosts.Trip;
+import io.pipelane.server.http.Response.Content;
+import io.pipelane.server.net.Backend;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that another host is to answer. On its exchange's event loop.
+ *
+ * <p>Its body is kept until there is an answer, and its answer is collected before any of it goes
+ * to the client, so that another host, or this one, can be asked when one breaks off.
+ */
+final class ForwardedRun implements Trip.End {
+  private static final String STALL = "Pipelane-Stall-Us";
+  private static final int MOST_VERSION_DIGITS = 18;
+  private static final int LONGEST_VALUE = 64;
+
+  /** Fields of an answer that are passed on besides what is said of its content. */
+  private static final List<String> PASSED = List.of("Retry-After", "WWW-Authenticate");
+
+  private final Exchange exchange;
+  private final ByteBuf body;
+  private final Consumer<ByteBuf> here;
+
+  private ForwardedRun(Exchange exchange, ByteBuf body, Consumer<ByteBuf> here) {
+    this.exchange = exchange;
+    this.body = body;
+    this.here = here;
+  }
+
+  /** What a route asks of one model. */
+  private record Asked(String model, @Nullable String version, boolean runs) {
+    static @Nullable Asked of(Route route) {
+      return switch (route) {
+        case Route.Infer(String model, String version) -> new Asked(model, version, true);
+        case Route.ModelMetadata(String model, String version) -> new Asked(model, version, false);
+        case Route.ModelReady(String model, String version) -> new Asked(model, version, false);
+        case Route.ModelConfiguration(String model, String version) ->
+            new Asked(model, version, false);
+        default -> null;
+      };
+    }
+
+    /** The version as a number, 0 for any, -1 for what is none. */
+    long number() {
+      if (version == null) {
+        return 0;
+      }
+      boolean isOne = version.matches("[1-9][0-9]{0," + (MOST_VERSION_DIGITS - 1) + "}");
+      return isOne ? Long.parseLong(version) : -1;
+    }
+  }
+
+  /**
+   * Gives a request to another host where that is better.
+   *
+   * @param here what to do with the body when this host is to answer after all
+   * @return whether it was, and the body with it
+   */
+  static boolean begin(
+      Hosts hosts, Backend backend, Exchange exchange, Route route, Consumer<ByteBuf> here) {
+    Asked asked = Asked.of(route);
+    if (asked == null || asked.number() < 0 || exchange.headers().contains(ForwardedHeaders.MARK)) {
+      return false;
+    }
+    @Nullable ServedModel model = resolve(backend, asked);
+    if (model != null && !asked.runs) {
+      return false;
+    }
+    Optional<Elsewhere> elsewhere = hosts.elsewhere(asked.model, asked.number(), model);
+    if (elsewhere.isEmpty() || (asked.runs && namesMemoryOfThisHost(backend, exchange))) {
+      return false;
+    }
+    ByteBuf body = exchange.takeBody();
+    new ForwardedRun(exchange, body, here).begin(elsewhere.get());
+    return true;
+  }
+
+  private static @Nullable ServedModel resolve(Backend backend, Asked asked) {
+    try {
+      return backend.catalog().resolve(asked.model, asked.version);
+    } catch (RuntimeException e) {
+      return null; // Told to the client if this host is to answer.
+    }
+  }
+
+  /** Whether inputs or outputs may lie in shared memory, which other hosts do not see. */
+  private static boolean namesMemoryOfThisHost(Backend backend, Exchange exchange) {
+    return backend.sharedMemory().isInUse()
+        && (exchange.compression() != null || InferStart.namesRegion(exchange.body().peek()));
+  }
+
+  private void begin(Elsewhere elsewhere) {
+    HttpMethod method = exchange.isHeadOnly() ? HttpMethod.GET : exchange.method();
+    @Nullable Trip[] trip = new Trip[1];
+    exchange.whenAbandoned(
+        () -> {
+          if (trip[0] != null) {
+            trip[0].cancel();
+          }
+          body.release();
+        });
+    trip[0] =
+        elsewhere.begin(
+            (EventLoop) exchange.loop(), method, exchange.target(), exchange.headers(), body, this);
+  }
+
+  @Override
+  public void answered(Forward.Answer answer) {
+    body.release();
+    exchange.answer(response(answer));
+  }
+
+  @Override
+  public void here() {
+    exchange.whenAbandoned(() -> {});
+    here.accept(body);
+  }
+
+  @Override
+  public void failed(StatusException error) {
+    body.release();
+    exchange.answer(error);
+  }
+
+  private Response response(Forward.Answer answer) {
+    HttpHeaders headers = answer.headers();
+    List<String> fields = new ArrayList<>();
+    for (String name : PASSED) {
+      pass(headers, name, fields);
+    }
+    pass(headers, "traceparent", fields);
+    String type = headers.get(HttpHeaderNames.CONTENT_TYPE, "");
+    Content content = type.startsWith(Content.BINARY.mediaType()) ? Content.BINARY : Content.JSON;
+    long stallMicros = number(headers, STALL);
+    return new Response(
+        HttpResponseStatus.valueOf(answer.status().code()), // Its reason may be of any length.
+        Response.newBody(exchange.allocator()),
+        answer.body(),
+        content,
+        (int) number(headers, InferenceHeader.NAME),
+        stallMicros < 0 ? -1 : stallMicros * 1000,
+        fields,
+        false);
+  }
+
+  private static void pass(HttpHeaders headers, String name, List<String> fields) {
+    String value = headers.get(name);
+    if (value != null && value.length() <= LONGEST_VALUE) {
+      fields.add(name + ": " + value);
+    }
+  }
+
+  /** A field's number; -1 where there is none. */
+  private static long number(HttpHeaders headers, CharSequence name) {
+    String value = headers.get(name);
+    return value != null && value.matches("[0-9]{1,9}") ? Long.parseLong(value) : -1;
+  }
+}

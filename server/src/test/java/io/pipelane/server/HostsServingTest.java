@@ -1,0 +1,229 @@
+package io.pipelane.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.process.Signals;
+import io.pipelane.modelstore.ChildJvm;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.server.cli.Pipelane;
+import io.pipelane.server.hosts.Etcd;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Three servers in processes of their own that find each other in etcd; skipped without it. */
+@Timeout(120)
+class HostsServingTest {
+  private static final int HOSTS = 3;
+  private static final int CLIENTS = 8;
+  private static final int WIDTH = 32;
+  private static final long LIMIT_NANOS = 60_000_000_000L;
+  private static final String INPUT =
+      "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
+          .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
+
+  @TempDir private Path folder = Path.of("");
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final List<Process> processes = new ArrayList<>();
+  private final List<String> urls = new ArrayList<>();
+  private final long start = System.nanoTime();
+  private @Nullable Etcd etcd;
+
+  @BeforeAll
+  static void needEtcd() throws InterruptedException {
+    Etcd.assumeInstalled();
+  }
+
+  /** Model m0 is on hosts 0 and 2, m1 on 0 and 1, m2 on 1 and 2. */
+  @BeforeEach
+  void startHosts() throws Exception {
+    Etcd started = Etcd.start(Files.createDirectory(folder.resolve("etcd")));
+    etcd = started;
+    int[][] having = {{0, 2}, {0, 1}, {1, 2}};
+    for (int model = 0; model < having.length; model++) {
+      for (int host : having[model]) {
+        Path file = folder.resolve("models-%d/m%d/1/model.onnx".formatted(host, model));
+        TestModels.write(TestModels.chain(4, WIDTH, model), file);
+      }
+    }
+    for (int host = 0; host < HOSTS; host++) {
+      processes.add(startHost(host, started.url()));
+    }
+    for (int host = 0; host < HOSTS; host++) {
+      Path log = log(host);
+      awaitTrue("host " + log + " listens", () -> address(log).isPresent());
+      urls.add(address(log).orElseThrow());
+    }
+    for (String url : urls) {
+      for (int model = 0; model < having.length; model++) {
+        String name = "m" + model;
+        awaitTrue(url + " answers for " + name, () -> infer(url, name).statusCode() == 200);
+      }
+      awaitTrue(url + " knows the others", () -> metric(url, "pipelane_hosts") == HOSTS - 1);
+    }
+  }
+
+  private Path log(int host) {
+    return folder.resolve("host-" + host + ".log");
+  }
+
+  private Process startHost(int host, URI registry) throws IOException {
+    List<String> arguments =
+        List.of(
+            "serve",
+            "--repository.path=" + folder.resolve("models-" + host),
+            "--repository.cache=" + folder.resolve("cache"),
+            "--server.http-port=0",
+            "--server.grpc-port=-1",
+            "--device.memory=16MiB",
+            "--device.lanes=1",
+            "--hosts.etcd=" + registry,
+            "--hosts.lease=2s",
+            "--hosts.announce-every=50ms");
+    return ChildJvm.program(
+            "exec \"$@\"", List.of(), List.of("-Xmx256m"), Pipelane.class, arguments)
+        .redirectErrorStream(true)
+        .redirectOutput(log(host).toFile())
+        .start();
+  }
+
+  private static Optional<String> address(Path log) throws IOException {
+    return Files.readAllLines(log).stream()
+        .filter(line -> line.startsWith("Listening on "))
+        .map(line -> line.substring("Listening on ".length()))
+        .findFirst();
+  }
+
+  @AfterEach
+  void endHosts() throws Exception {
+    for (Process process : processes) {
+      process.destroyForcibly().waitFor();
+    }
+    if (etcd != null) {
+      etcd.close();
+    }
+    http.close();
+  }
+
+  @Test
+  void hostKilledUnderLoad_everyRequestIsAnsweredAndRightly() throws Exception {
+    Map<String, String> expected = new ConcurrentHashMap<>();
+    for (String model : List.of("m0", "m1", "m2")) {
+      expected.put(model, infer(urls.getFirst(), model).body());
+      assertEquals(expected.get(model), infer(urls.get(1), model).body());
+    }
+    assertEquals(404, infer(urls.getFirst(), "unknown").statusCode());
+    AtomicBoolean ending = new AtomicBoolean();
+    AtomicInteger answered = new AtomicInteger();
+    List<Future<Integer>> clients = new ArrayList<>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int client = 0; client < CLIENTS; client++) {
+        int number = client;
+        clients.add(
+            threads.submit(
+                () -> {
+                  int asked = 0;
+                  for (; !ending.get(); asked++) {
+                    String model = "m" + (asked + number) % 3;
+                    HttpResponse<String> answer = infer(urls.get(number % 2), model);
+                    assertEquals(200, answer.statusCode(), answer::body);
+                    assertEquals(expected.get(model), answer.body());
+                    answered.incrementAndGet();
+                  }
+                  return asked;
+                }));
+      }
+      awaitTrue(
+          "the third host answers some",
+          () -> forwardedTo(urls.get(2), "answered") > 100 || ended(clients));
+      Signals.send("KILL", processes.get(2).pid());
+      int before = answered.get();
+      awaitTrue(
+          "the others go on without it",
+          () ->
+              (answered.get() > before + 500
+                      && metric(urls.getFirst(), "pipelane_hosts") == 1
+                      && metric(urls.get(1), "pipelane_hosts") == 1)
+                  || ended(clients));
+      ending.set(true);
+      for (Future<Integer> client : clients) {
+        assertTrue(client.get() > 0);
+      }
+    }
+    System.out.printf(
+        "%d answers, %.0f requests lost with the host and asked again%n",
+        answered.get(), forwardedTo(urls.get(2), "lost"));
+    assertFalse(processes.get(2).isAlive());
+  }
+
+  private static boolean ended(List<Future<Integer>> clients) {
+    return clients.stream().anyMatch(Future::isDone);
+  }
+
+  /** Requests that the first two hosts have given to a third. */
+  private double forwardedTo(String url, String outcome) throws Exception {
+    String name =
+        "pipelane_forwarded_requests_total{host=\"%s\",outcome=\"%s\"}"
+            .formatted(URI.create(url).getAuthority(), outcome);
+    return metric(urls.getFirst(), name) + metric(urls.get(1), name);
+  }
+
+  private double metric(String url, String name) throws Exception {
+    String text = get(url + "/metrics").body();
+    Matcher line = Pattern.compile("(?m)^" + Pattern.quote(name) + " (\\S+)$").matcher(text);
+    return line.find() ? Double.parseDouble(line.group(1)) : 0;
+  }
+
+  private HttpResponse<String> get(String url) throws Exception {
+    return http.send(HttpRequest.newBuilder(URI.create(url)).build(), BodyHandlers.ofString());
+  }
+
+  private HttpResponse<String> infer(String url, String model) throws Exception {
+    return http.send(
+        HttpRequest.newBuilder(URI.create(url + "/v2/models/" + model + "/infer"))
+            .POST(BodyPublishers.ofString(INPUT))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private void awaitTrue(String what, Condition condition) throws Exception {
+    while (!condition.holds()) {
+      assertTrue(System.nanoTime() - start < LIMIT_NANOS, what + ", in time");
+      LockSupport.parkNanos(20_000_000);
+    }
+  }
+
+  /** Something that comes true. */
+  private interface Condition {
+    boolean holds() throws Exception;
+  }
+}

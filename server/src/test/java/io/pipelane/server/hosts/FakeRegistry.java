@@ -1,0 +1,97 @@
+package io.pipelane.server.hosts;
+
+import io.netty.handler.ssl.SslContext;
+import io.pipelane.server.net.Tls;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** A registry that says what the test says. */
+public final class FakeRegistry implements HostRegistry {
+  private static final Duration LONG = Duration.ofMinutes(1);
+
+  private @Nullable Listener listener;
+  private @Nullable Supplier<String> word;
+  private boolean closed;
+
+  /** A host that hears of others by this registry. */
+  public Hosts hosts() {
+    return hosts(LONG, Tls.client(Optional.empty(), Optional.empty()));
+  }
+
+  /**
+   * The same.
+   *
+   * @param answerTimeout how long others may take to answer
+   * @param tls for those that are spoken to by TLS
+   */
+  public Hosts hosts(Duration answerTimeout, SslContext tls) {
+    HostSettings settings =
+        new HostSettings(
+            List.of(),
+            Optional.empty(),
+            "/test/",
+            LONG,
+            LONG,
+            Duration.ofMillis(1),
+            Duration.ofSeconds(10),
+            answerTimeout,
+            64,
+            tls,
+            tls);
+    return new Hosts(settings, _ -> this, System::nanoTime);
+  }
+
+  @Override
+  public void start(Supplier<String> said, Listener told) {
+    word = said;
+    listener = told;
+    told.reached(true);
+  }
+
+  private Listener listener() {
+    if (listener == null) {
+      throw new IllegalStateException("nobody listens");
+    }
+    return listener;
+  }
+
+  /** What the host says of itself. */
+  public String word() {
+    if (word == null) {
+      throw new IllegalStateException("nobody speaks");
+    }
+    return word.get();
+  }
+
+  /** A host says that it has a model, and needs so long before it begins to run it. */
+  public void has(URI url, String model, long version, boolean keepsState, Duration before) {
+    Announcement announcement =
+        new Announcement(
+            HostAddress.of(url),
+            "first",
+            false,
+            1,
+            before.toNanos() / 1000,
+            0,
+            List.of(new OfferedModel(model, version, keepsState, 0)));
+    listener().said(HostAddress.of(url).toString(), announcement.write());
+  }
+
+  /** A host has gone. */
+  public void gone(URI url) {
+    listener().gone(HostAddress.of(url).toString());
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+  }
+
+  public boolean isClosed() {
+    return closed;
+  }
+}

@@ -1,0 +1,99 @@
+package io.pipelane.server.hosts;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.server.hosts.RemoteHost.Given;
+import io.pipelane.server.hosts.RemoteHost.Outcome;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class HostViewTest {
+  private final HostCounters counters = new HostCounters();
+  private final HostView view = new HostView("own:80", "1", this::resolve, counters);
+  private final AtomicInteger cut = new AtomicInteger();
+  private final AtomicInteger resolved = new AtomicInteger();
+
+  private static String word(String name, String instance) {
+    return new Announcement(new HostAddress(name, 80, false), instance, false, 1, 0, 0, List.of())
+        .write();
+  }
+
+  private InetSocketAddress resolve(HostAddress address) {
+    resolved.incrementAndGet();
+    return resolved.get() == 1
+        ? InetSocketAddress.createUnresolved(address.host(), address.port())
+        : new InetSocketAddress(address.port());
+  }
+
+  private List<String> names() {
+    return view.hosts().stream().map(RemoteHost::toString).sorted().toList();
+  }
+
+  private RemoteHost only() {
+    return view.hosts().iterator().next();
+  }
+
+  @Test
+  void itself_isNotAmongTheOthers() {
+    view.all(Map.of("own:80", word("own", "1"), "a:80", word("a", "1")));
+    view.said("own:80", word("own", "another"));
+    assertEquals(List.of("a:80"), names());
+  }
+
+  @Test
+  void whoHasGone_isCutOff_andWhoIsNotHeardOfAnyMore_isNot() {
+    view.said("a:80", word("a", "1"));
+    Given given = only().give(cut::incrementAndGet);
+    view.all(Map.of());
+    assertEquals(List.of(), names());
+    assertEquals(0, cut.get());
+    given.end(Outcome.ANSWERED);
+
+    view.said("b:80", word("b", "1"));
+    RemoteHost lost = only();
+    Given ended = lost.give(cut::incrementAndGet);
+    ended.end(Outcome.ANSWERED);
+    Given under = lost.give(cut::incrementAndGet);
+    view.gone("b:80");
+    view.gone("b:80");
+    assertEquals(1, cut.get());
+    under.end(Outcome.LOST);
+    assertEquals(0, lost.underWay());
+    Map<String, Long> counted = counters.read().getOrDefault("b:80", Map.of());
+    assertEquals(1, counted.get("lost"));
+    assertEquals(1, counted.get("answered"));
+  }
+
+  @Test
+  void hostThatSaysNonsense_isLeftAsideUntilItDoesNot() {
+    view.said("a:80", word("a", "1"));
+    view.said("a:80", "nonsense");
+    assertEquals(List.of(), names());
+    view.said("a:80", word("a", "1"));
+    assertEquals(List.of("a:80"), names());
+  }
+
+  @Test
+  void names_areLookedUpOnce_andAgainOnceUnknownOrStartedAnew() {
+    view.said("a:80", word("a", "1"));
+    assertTrue(only().socket().isUnresolved());
+    view.said("a:80", word("a", "1"));
+    view.said("a:80", word("a", "1"));
+    assertEquals(2, resolved.get());
+    view.said("a:80", word("a", "2"));
+    assertEquals(3, resolved.get());
+  }
+
+  @Test
+  void hostThatSpeaksAgain_staysTheSame() {
+    view.said("a:80", word("a", "1"));
+    RemoteHost before = only();
+    view.all(Map.of("a:80", word("a", "1")));
+    view.said("a:80", word("a", "2"));
+    assertTrue(before == only());
+  }
+}

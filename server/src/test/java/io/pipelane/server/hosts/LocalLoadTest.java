@@ -1,0 +1,86 @@
+package io.pipelane.server.hosts;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class LocalLoadTest {
+  private static final InferenceRequest REQUEST =
+      new InferenceRequest(new ModelVersion("m", 1), List.of(), List.of());
+
+  private final List<ResultHandler> running = new ArrayList<>();
+  private @Nullable StatusException refusal;
+  private final InferenceService devices =
+      (_, handler) -> {
+        if (refusal != null) {
+          throw refusal;
+        }
+        running.add(handler);
+        return InferenceService.Ticket.ENDED;
+      };
+  private final LocalLoad load = new LocalLoad(devices, _ -> 100, 2);
+
+  private void submit(InferenceRequest request) {
+    InferenceService.Ticket _ = load.submit(request, new Nothing());
+  }
+
+  private static InferenceTimings took(long executeNanos, long stallNanos) {
+    return new InferenceTimings(0, stallNanos, executeNanos);
+  }
+
+  @Test
+  void wait_isNothingWhileALaneIsFree_thenWhatAllLanesHaveToDo() {
+    submit(REQUEST);
+    running.removeFirst().completed(took(1_300, 300));
+    assertEquals(1_000, load.runNanos());
+    submit(REQUEST);
+    assertEquals(0, load.waitNanos());
+    submit(REQUEST);
+    assertEquals((1_100 + 1_100) / 2, load.waitNanos());
+    submit(REQUEST);
+    assertEquals((1_100 + 1_100 + 1_100) / 2, load.waitNanos());
+    running.removeFirst().failed(new StatusException(Status.CANCELLED, "gone"));
+    running.removeFirst().completed(took(1_000, 0));
+    assertEquals(0, load.waitNanos());
+    running.removeFirst().completed(took(1_000, 0));
+    assertEquals(0, load.waitNanos());
+  }
+
+  @Test
+  void whatIsRefusedOrOffline_countsNothing() {
+    submit(REQUEST.offline());
+    submit(REQUEST.offline());
+    refusal = new StatusException(Status.UNAVAILABLE, "full");
+    assertThrows(StatusException.class, () -> submit(REQUEST));
+    assertThrows(StatusException.class, () -> submit(REQUEST));
+    assertEquals(0, load.waitNanos());
+  }
+
+  /** Nobody wants the results. */
+  private static final class Nothing implements ResultHandler {
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      return MemorySegment.NULL;
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {}
+
+    @Override
+    public void failed(StatusException error) {}
+  }
+}

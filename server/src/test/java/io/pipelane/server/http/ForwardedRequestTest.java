@@ -1,0 +1,459 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.server.hosts.BareHost;
+import io.pipelane.server.hosts.BareHost.Received;
+import io.pipelane.server.hosts.FakeRegistry;
+import io.pipelane.server.hosts.Hosts;
+import io.pipelane.server.hosts.LocalLoad;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Tls;
+import io.pipelane.server.net.Transport;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpClient.Version;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A server that forwards to hosts which answer what the test says. */
+@Timeout(60)
+class ForwardedRequestTest {
+  private static final String OK = "{\"answer\":\"elsewhere\"}";
+  private static final String ECHO =
+      "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[1,2,3,4]}]}";
+
+  private final FakeRegistry registry = new FakeRegistry();
+  private final BareHost first = host();
+  private final BareHost second = host();
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final FakeCatalog catalog = FakeCatalog.usual();
+  private volatile long stallNanos;
+  private Hosts hosts = registry.hosts();
+  private HttpServer server = start(Transport.AUTO);
+
+  private static BareHost host() {
+    try {
+      return new BareHost();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private HttpServer start(Transport transport) {
+    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> stallNanos, 1);
+    HttpServer started =
+        HttpServer.start(
+            new HttpSettings(
+                "127.0.0.1",
+                0,
+                transport,
+                1,
+                1 << 24,
+                64,
+                Duration.ofSeconds(30),
+                Optional.empty()),
+            Backends.of(catalog, load),
+            Optional.of(hosts),
+            new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
+    hosts.start(URI.create(started.url()), started.transport(), catalog, load);
+    return started;
+  }
+
+  private void restart(Hosts other, Transport transport) {
+    server.close();
+    hosts = other;
+    server = start(transport);
+  }
+
+  @AfterEach
+  void end() {
+    client.close();
+    server.close();
+    hosts.close();
+    first.close();
+    second.close();
+    assertTrue(registry.isClosed());
+  }
+
+  /** Both hosts have a model that this one has not; the first one is asked first. */
+  private void bothHave(String model, boolean keepsState) {
+    registry.has(first.url(), model, 1, keepsState, Duration.ZERO);
+    registry.has(second.url(), model, 1, keepsState, Duration.ofMillis(5));
+  }
+
+  private HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(URI.create(server.url() + path)).version(Version.HTTP_1_1);
+  }
+
+  private HttpRequest.Builder infer(String model, String body) {
+    return request("/v2/models/" + model + "/infer").POST(BodyPublishers.ofString(body));
+  }
+
+  private HttpResponse<String> ask(HttpRequest.Builder request) throws Exception {
+    return client.send(request.build(), BodyHandlers.ofString(StandardCharsets.ISO_8859_1));
+  }
+
+  private HttpResponse<String> ask(String model) throws Exception {
+    return ask(infer(model, "{}"));
+  }
+
+  private long counted(BareHost host, String outcome) {
+    return counted(host.url(), outcome);
+  }
+
+  private long counted(URI host, String outcome) {
+    return hosts
+        .counts()
+        .forwarded()
+        .getOrDefault(host.getAuthority(), Map.of())
+        .getOrDefault(outcome, 0L);
+  }
+
+  @ParameterizedTest
+  @EnumSource(Transport.class)
+  void request_goesAsItCame_andTheAnswerComesBackAsItWas(Transport transport) throws Exception {
+    try {
+      restart(registry.hosts(), transport.resolve());
+    } catch (StatusException e) {
+      Assumptions.abort(String.valueOf(e.getMessage()));
+    }
+    bothHave("far", false);
+    first.then(
+        "200 OK",
+        "{}\0\1\2\3",
+        "Content-Type: application/octet-stream",
+        "Inference-Header-Content-Length: 2",
+        "Pipelane-Stall-Us: 1500");
+    HttpResponse<String> answer =
+        ask(
+            infer("far", "{\"a\":1}\u00ff\u0000")
+                .header("Authorization", "Bearer secret")
+                .header("X-API-Key", "key")
+                .header("traceparent", "00-1-2-00")
+                .header("Inference-Header-Content-Length", "7"));
+    assertEquals(200, answer.statusCode());
+    assertEquals("{}\0\1\2\3", answer.body());
+    assertEquals("2", answer.headers().firstValue("Inference-Header-Content-Length").orElse(""));
+    assertEquals("1500", answer.headers().firstValue("Pipelane-Stall-Us").orElse(""));
+    Received received = first.received.getFirst();
+    assertEquals("POST /v2/models/far/infer HTTP/1.1", received.line());
+    assertEquals("Bearer secret", received.fields().get("authorization"));
+    assertEquals("key", received.fields().get("x-api-key"));
+    assertEquals("00-1-2-00", received.fields().get("traceparent"));
+    assertEquals("7", received.fields().get("inference-header-content-length"));
+    assertEquals(first.url().getAuthority(), received.fields().get("host"));
+    assertEquals(
+        URI.create(server.url()).getAuthority(), received.fields().get("pipelane-forwarded"));
+    assertNull(received.fields().get("upgrade"));
+    assertEquals("{\"a\":1}\u00c3\u00bf\u0000", received.body());
+    assertEquals(1, counted(first, "answered"));
+  }
+
+  @Test
+  void answerThatComesByteByByte_isTheSame() throws Exception {
+    bothHave("far", false);
+    String text = BareHost.text("200 OK", OK, "Content-Type: application/json");
+    first.then(
+        socket -> {
+          for (byte b : text.getBytes(StandardCharsets.ISO_8859_1)) {
+            socket.getOutputStream().write(b);
+            socket.getOutputStream().flush();
+          }
+        });
+    assertEquals(OK, ask("far").body());
+  }
+
+  @Test
+  void largeBodies_goBothWays_andConnectionsAreKept() throws Exception {
+    bothHave("far", false);
+    for (int i = 0; i < 3; i++) {
+      String large = "0123456789abcdef".repeat(1 << (11 + 3 * i));
+      first.then("200 OK", large);
+      assertEquals(large, ask(infer("far", large)).body());
+      assertEquals(large, first.received.get(i).body());
+    }
+    assertEquals(1, first.connections.get());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"400 Bad Request", "401 U", "413 T", "429 T", "500 I", "501 N", "507 I"})
+  void errors_arePassedOn(String status) throws Exception {
+    bothHave("far", false);
+    first.then(status, "{\"error\":\"so\"}", "Retry-After: 7", "Connection: close");
+    HttpResponse<String> answer = ask("far");
+    assertEquals(status.substring(0, 3), Integer.toString(answer.statusCode()));
+    assertEquals("{\"error\":\"so\"}", answer.body());
+    assertEquals("7", answer.headers().firstValue("Retry-After").orElse(""));
+    assertEquals(0, second.received.size());
+  }
+
+  @Test
+  void fieldsOfAnyLength_doNoHarm() throws Exception {
+    bothHave("far", false);
+    String much = "much ".repeat(1_000);
+    first.then("418 " + much, OK, "Retry-After: " + much, "Inference-Header-Content-Length: 1e9");
+    HttpResponse<String> answer = ask("far");
+    assertEquals(418, answer.statusCode());
+    assertEquals(OK, answer.body());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"503 Service Unavailable", "404 Not Found"})
+  void refusal_isTakenToAnotherHost_andPassedOnWhenNobodyDoesBetter(String status)
+      throws Exception {
+    bothHave("far", false);
+    first.then(status, "{\"error\":\"one\"}");
+    second.then("200 OK", OK);
+    assertEquals(OK, ask("far").body());
+    first.then(status, "{\"error\":\"two\"}");
+    second.then(status, "{\"error\":\"three\"}", "Retry-After: 3");
+    HttpResponse<String> answer = ask("far");
+    assertEquals("{\"error\":\"three\"}", answer.body());
+    assertEquals("3", answer.headers().firstValue("Retry-After").orElse(""));
+    assertEquals(2, counted(first, "refused"));
+    assertEquals(0, hosts.counts().suspect());
+  }
+
+  @Test
+  void answerThatBreaksOffAnywhere_comesFromAnotherHost() throws Exception {
+    String text = BareHost.text("200 OK", "{\"half\":1}", "Content-Type: application/json");
+    for (int end = 0; end < text.length(); end += 7) {
+      try (BareHost breaking = new BareHost()) {
+        registry.has(breaking.url(), "far", 1, false, Duration.ZERO);
+        registry.has(second.url(), "far", 1, false, Duration.ofMillis(5));
+        breaking.then(BareHost.breakingOff(text, end));
+        second.then("200 OK", OK);
+        assertEquals(OK, ask("far").body());
+        assertEquals(1, counted(breaking, "lost"));
+        registry.gone(breaking.url());
+      }
+    }
+  }
+
+  @Test
+  void hostThatCannotBeReached_isSuspect_andNobodyElseMeans503() throws Exception {
+    URI nobody;
+    try (ServerSocket socket = new ServerSocket(0)) {
+      nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
+    }
+    registry.has(nobody, "far", 1, false, Duration.ZERO);
+    for (int i = 0; i < 2; i++) {
+      HttpResponse<String> answer = ask("far");
+      assertEquals(503, answer.statusCode());
+      assertEquals("1", answer.headers().firstValue("Retry-After").orElse(""));
+    }
+    assertEquals(1, hosts.counts().suspect());
+    assertEquals(1, counted(nobody, "lost"));
+    registry.has(second.url(), "far", 1, false, Duration.ofMillis(5));
+    second.then("200 OK", OK);
+    assertEquals(OK, ask("far").body());
+  }
+
+  @Test
+  void keptConnectionThatTheOtherSideHasClosed_isNoReasonToSuspectIt() throws Exception {
+    bothHave("far", false);
+    first.then("200 OK", OK);
+    assertEquals(OK, ask("far").body());
+    first.then(BareHost.breakingOff("", 0)).then("200 OK", OK);
+    assertEquals(OK, ask("far").body());
+    assertEquals(2, first.connections.get());
+    assertEquals(0, hosts.counts().suspect());
+    assertEquals(2, counted(first, "answered"));
+  }
+
+  @Test
+  void hostThatGoesWhileItIsWaitedFor_isLeft() throws Exception {
+    bothHave("far", false);
+    CountDownLatch asked = new CountDownLatch(1);
+    CountDownLatch closed = new CountDownLatch(1);
+    first.then(BareHost.silent(asked, closed));
+    second.then("200 OK", OK);
+    CompletableFuture<HttpResponse<String>> answer =
+        client.sendAsync(infer("far", "{}").build(), BodyHandlers.ofString());
+    asked.await();
+    registry.gone(first.url());
+    assertEquals(OK, answer.get().body());
+    closed.await();
+  }
+
+  @Test
+  void clientThatGoes_hasItsRequestGivenUpElsewhere() throws Exception {
+    bothHave("far", false);
+    CountDownLatch asked = new CountDownLatch(1);
+    CountDownLatch closed = new CountDownLatch(1);
+    first.then(BareHost.silent(asked, closed));
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.address().getPort())) {
+      socket
+          .getOutputStream()
+          .write(
+              "POST /v2/models/far/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
+                  .getBytes(StandardCharsets.US_ASCII));
+      asked.await();
+    }
+    closed.await();
+    assertEquals(1, counted(first, "cancelled"));
+    assertEquals(0, second.received.size());
+  }
+
+  @Test
+  void hostThatIsTooSlow_isNotAskedTwice() throws Exception {
+    restart(
+        registry.hosts(Duration.ofMillis(50), Tls.client(Optional.empty(), Optional.empty())),
+        Transport.AUTO);
+    bothHave("far", false);
+    CountDownLatch closed = new CountDownLatch(1);
+    first.then(BareHost.silent(new CountDownLatch(1), closed));
+    HttpResponse<String> answer = ask("far");
+    assertEquals(503, answer.statusCode());
+    assertTrue(answer.body().contains("has not answered in time"), answer::body);
+    closed.await();
+    assertEquals(1, counted(first, "late"));
+    assertEquals(0, second.received.size());
+  }
+
+  @Test
+  void forwardedRequest_staysHere() throws Exception {
+    bothHave("far", false);
+    HttpResponse<String> answer = ask(infer("far", "{}").header("Pipelane-Forwarded", "a:80"));
+    assertEquals(404, answer.statusCode());
+    assertEquals(0, first.received.size() + second.received.size());
+  }
+
+  @Test
+  void modelThatIsHere_isAskedElsewhereWhileThatIsSooner() throws Exception {
+    registry.has(first.url(), "echo", 2, false, Duration.ZERO);
+    String here = ask(infer("echo", ECHO)).body();
+    assertTrue(here.contains("\"y_x\""), here);
+    stallNanos = 1_000_000_000;
+    first.then("200 OK", OK).then("503 Service Unavailable", "{}");
+    assertEquals(OK, ask(infer("echo", ECHO)).body());
+    assertEquals(here, ask(infer("echo", ECHO)).body(), "answered here after all");
+    first.close();
+    assertEquals(here, ask(infer("echo", ECHO)).body());
+    assertEquals(here, ask(infer("echo", ECHO)).body());
+    assertEquals(2, first.received.size());
+    assertEquals(1, hosts.counts().suspect());
+  }
+
+  @Test
+  void otherVersionElsewhere_isNotWhatThisHostWouldAnswerWith() throws Exception {
+    stallNanos = 1_000_000_000;
+    registry.has(first.url(), "echo", 3, false, Duration.ZERO);
+    assertTrue(ask(infer("echo", ECHO)).body().contains("y_x"));
+    assertEquals(0, first.received.size());
+    first.then("200 OK", OK);
+    HttpRequest.Builder named =
+        request("/v2/models/echo/versions/3/infer").POST(BodyPublishers.ofString(ECHO));
+    assertEquals(OK, ask(named).body());
+  }
+
+  @Test
+  void stepOfASequence_isNotSentTwice() throws Exception {
+    registry.has(first.url(), "far", 1, true, Duration.ZERO);
+    first.then(BareHost.breakingOff("", 0));
+    HttpResponse<String> answer = ask("far");
+    assertEquals(503, answer.statusCode());
+    assertTrue(answer.body().contains("begin the sequence anew"), answer::body);
+    assertEquals(1, first.received.size());
+  }
+
+  @Test
+  void bodyThatIsCompressed_orInChunks_goesOnAsItIs() throws Exception {
+    bothHave("far", false);
+    ByteArrayOutputStream compressed = new ByteArrayOutputStream();
+    try (GZIPOutputStream gzip = new GZIPOutputStream(compressed)) {
+      gzip.write("{}".getBytes(StandardCharsets.US_ASCII));
+    }
+    first.then("200 OK", OK).then("200 OK", OK.repeat(1000));
+    HttpRequest.Builder zipped =
+        request("/v2/models/far/infer")
+            .POST(BodyPublishers.ofByteArray(compressed.toByteArray()))
+            .header("Content-Encoding", "gzip");
+    assertEquals(OK, ask(zipped).body());
+    assertEquals("gzip", first.received.getFirst().fields().get("content-encoding"));
+    assertEquals(
+        compressed.toString(StandardCharsets.ISO_8859_1), first.received.getFirst().body());
+    HttpRequest.Builder chunked =
+        request("/v2/models/far/infer")
+            .POST(BodyPublishers.fromPublisher(BodyPublishers.ofString("{\"a\":2}")))
+            .header("Accept-Encoding", "gzip");
+    HttpResponse<String> answer = ask(chunked);
+    assertEquals("gzip", answer.headers().firstValue("Content-Encoding").orElse(""));
+    assertNull(first.received.get(1).fields().get("accept-encoding"));
+    assertNull(first.received.get(1).fields().get("transfer-encoding"));
+    assertEquals("{\"a\":2}", first.received.get(1).body());
+  }
+
+  @Test
+  void clientOfHttp2_isServedTheSame() throws Exception {
+    bothHave("far", false);
+    first.then("200 OK", OK).then("200 OK", OK);
+    try (HttpClient modern = HttpClient.newBuilder().version(Version.HTTP_2).build()) {
+      for (int i = 0; i < 2; i++) {
+        HttpRequest asking =
+            HttpRequest.newBuilder(URI.create(server.url() + "/v2/models/far/infer"))
+                .POST(BodyPublishers.ofString("{}"))
+                .build();
+        assertEquals(OK, modern.send(asking, BodyHandlers.ofString()).body());
+      }
+    }
+  }
+
+  @Test
+  void whatIsSaidOfAModel_isAskedWhereItIs_andManagementNever() throws Exception {
+    bothHave("far", false);
+    first.then("200 OK", OK).then("200 OK", "").then("200 OK", OK);
+    assertEquals(OK, ask(request("/v2/models/far")).body());
+    assertEquals(200, ask(request("/v2/models/far/versions/1/ready")).statusCode());
+    assertEquals("", ask(request("/v2/models/far").method("HEAD", BodyPublishers.noBody())).body());
+    assertEquals(
+        List.of(
+            "GET /v2/models/far HTTP/1.1",
+            "GET /v2/models/far/versions/1/ready HTTP/1.1",
+            "GET /v2/models/far HTTP/1.1"),
+        first.received.stream().map(Received::line).toList());
+    assertEquals(
+        404,
+        ask(request("/v2/repository/models/far/unload").POST(BodyPublishers.noBody()))
+            .statusCode());
+    assertEquals(404, ask(request("/v2/models/far/stats")).statusCode());
+    assertEquals(3, first.received.size());
+  }
+
+  @Test
+  void hostThatLeaves_saysSo() {
+    assertTrue(registry.word().contains("\"echo\",2"), registry::word);
+    hosts.leave();
+    assertTrue(registry.word().contains("\"leaving\":true"), registry::word);
+    assertTrue(registry.word().contains("\"models\":[]"), registry::word);
+  }
+}
