@@ -10,10 +10,11 @@ public record SwitchingConfig(
         Grouping grouping,
     @Key(
             about =
-                "Whether embedding tables are read where they lie in host memory instead of being"
-                    + " copied, by a GPU over its link; read when models are imported",
-            standard = "true")
-        boolean readInPlace,
+                "Who reads embedding tables where they lie in host memory instead of copying them:"
+                    + " processors, GPUs too, or nobody; on a GPU they stay pinned in the host tier"
+                    + " and variants have captures of their own. Read when models are imported",
+            standard = "processor")
+        ReadInPlace readInPlace,
     @Key(
             about =
                 "Whether models that differ in their weights alone share sessions and addresses",
@@ -25,6 +26,13 @@ public record SwitchingConfig(
                     + " while those are idle",
             standard = "true")
         boolean borrowLinks) {
+
+  /** Which devices read tables in host memory. */
+  public enum ReadInPlace {
+    PROCESSOR,
+    ALL,
+    NONE
+  }
 
   /** What decides which weights are moved by one copy. */
   public enum Grouping {

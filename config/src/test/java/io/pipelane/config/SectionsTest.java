@@ -501,18 +501,20 @@ class SectionsTest {
   @Test
   void switching_defaults() {
     assertEquals(
-        new SwitchingConfig(SwitchingConfig.Grouping.OPTIMAL, true, true, true),
+        new SwitchingConfig(
+            SwitchingConfig.Grouping.OPTIMAL, SwitchingConfig.ReadInPlace.PROCESSOR, true, true),
         DEFAULTS.switching());
   }
 
   @Test
   void switching_everyValueChanged() {
     assertEquals(
-        new SwitchingConfig(SwitchingConfig.Grouping.WHOLE, false, false, false),
+        new SwitchingConfig(
+            SwitchingConfig.Grouping.WHOLE, SwitchingConfig.ReadInPlace.NONE, false, false),
         changed(
                 Map.of(
                     "switching.grouping", "whole",
-                    "switching.read-in-place", "false",
+                    "switching.read-in-place", "none",
                     "switching.share-structures", "false",
                     "switching.borrow-links", "false"))
             .switching());

@@ -6,6 +6,7 @@ import io.pipelane.config.RepositoryConfig;
 import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.SwitchingConfig.ReadInPlace;
 import io.pipelane.config.TracingConfig;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
@@ -372,13 +373,14 @@ public final class PipelaneServer implements AutoCloseable {
               new CutSettings(
                   settings.leastSegmentForCpu().bytes(),
                   settings.segmentsForCpu(),
-                  config.switching().readInPlace() && !config.workers().usesProcesses(false),
+                  config.switching().readInPlace() != ReadInPlace.NONE
+                      && !config.workers().usesProcesses(false),
                   settings.longestSegmentForCpu());
           case GPU ->
               new CutSettings(
                   settings.leastSegmentForGpu().bytes(),
                   settings.segmentsForGpu(),
-                  config.switching().readInPlace(),
+                  config.switching().readInPlace() == ReadInPlace.ALL,
                   settings.longestSegmentForGpu());
         };
     return new ImportSettings(

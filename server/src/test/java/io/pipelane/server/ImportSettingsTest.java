@@ -14,16 +14,20 @@ class ImportSettingsTest {
   void readInPlace_onTheProcessor_unlessItIsOffOrModelsRunInProcesses() {
     ImportTarget processor = ImportTarget.processor();
     assertEquals(true, readsInPlace(processor, Map.of()));
-    assertEquals(false, readsInPlace(processor, Map.of("switching.read-in-place", "false")));
+    assertEquals(false, readsInPlace(processor, Map.of("switching.read-in-place", "none")));
     assertEquals(false, readsInPlace(processor, Map.of("workers.isolation", "process")));
   }
 
   @Test
-  void readInPlace_onAGpu_unlessItIsOff() {
+  void readInPlace_onAGpu_whereItIsWanted() {
     ImportTarget gpu = ImportTarget.cuda(0, true, "some GPU");
-    assertEquals(true, readsInPlace(gpu, Map.of()));
-    assertEquals(true, readsInPlace(gpu, Map.of("workers.isolation", "process")));
-    assertEquals(false, readsInPlace(gpu, Map.of("switching.read-in-place", "false")));
+    assertEquals(false, readsInPlace(gpu, Map.of()));
+    Map<String, String> all = Map.of("switching.read-in-place", "all");
+    assertEquals(true, readsInPlace(gpu, all));
+    assertEquals(true, readsInPlace(ImportTarget.processor(), all));
+    Map<String, String> processes =
+        Map.of("switching.read-in-place", "all", "workers.isolation", "process");
+    assertEquals(true, readsInPlace(gpu, processes));
   }
 
   private static boolean readsInPlace(ImportTarget target, Map<String, String> values) {

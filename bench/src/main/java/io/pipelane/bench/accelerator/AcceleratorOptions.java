@@ -2,10 +2,12 @@ package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.ConfigLoader;
 import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.SwitchingConfig.ReadInPlace;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtLibrary;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +39,12 @@ public final class AcceleratorOptions {
       description = "Tokens a row, for models of text (${DEFAULT-VALUE}).")
   private int sequence = 128;
 
+  @Option(
+      names = "--read-in-place",
+      paramLabel = "WHO",
+      description = "Who reads tables in host memory: processor, all or none (${DEFAULT-VALUE}).")
+  private ReadInPlace readInPlace = ReadInPlace.PROCESSOR;
+
   /** Options of requests with eight rows, unless they say otherwise. */
   public AcceleratorOptions() {
     this(8);
@@ -50,6 +58,15 @@ public final class AcceleratorOptions {
   /** The device. */
   public DeviceSelection device() {
     return DeviceSelection.parse(device);
+  }
+
+  /** Whether the device reads tables in host memory. */
+  public boolean readsInPlace() {
+    return switch (readInPlace) {
+      case PROCESSOR -> device() instanceof DeviceSelection.Cpu;
+      case ALL -> true;
+      case NONE -> false;
+    };
   }
 
   /** The size of its pages; null for what is usual there. */
@@ -81,6 +98,7 @@ public final class AcceleratorOptions {
   public Map<String, String> serverSettings(Path work) {
     Map<String, String> settings = new HashMap<>();
     settings.put("device.kind", device);
+    settings.put("switching.read-in-place", readInPlace.name().toLowerCase(Locale.ROOT));
     if (pageSize != null) {
       settings.put("device.page-size", pageSize);
     }

@@ -13,7 +13,7 @@ enum Lever {
   RESIDENCY("nothing stays", "residency.policy", "nothing-stays"),
   IDLE_PREFETCH("no idle prefetch", "residency.idle-prefetch", "false"),
   PREFETCH("no prefetch at all", "residency.prefetch", "false"),
-  READING_IN_PLACE("nothing read in place", "switching.read-in-place", "false"),
+  READING_IN_PLACE("nothing read in place", "switching.read-in-place", "none"),
   SHARING("no shared structures", "switching.share-structures", "false");
 
   private final String label;

@@ -81,9 +81,6 @@ public final class SwitchCommand implements Callable<Integer> {
       description = "Parts that a model is cut into, at most (${DEFAULT-VALUE}).")
   private int segments = CutSettings.DEFAULT.maximumSegments();
 
-  @Option(names = "--all-streamed", description = "Nothing is read in place from host memory.")
-  private boolean allStreamed;
-
   @Option(
       names = "--part",
       split = ",",
@@ -157,7 +154,10 @@ public final class SwitchCommand implements Callable<Integer> {
 
   private CutSettings cuts() {
     return new CutSettings(
-        CutSettings.DEFAULT.minimumSegmentBytes(), segments, !allStreamed, CutSettings.UNLIMITED);
+        CutSettings.DEFAULT.minimumSegmentBytes(),
+        segments,
+        accelerated.readsInPlace(),
+        CutSettings.UNLIMITED);
   }
 
   private List<String> arguments() {

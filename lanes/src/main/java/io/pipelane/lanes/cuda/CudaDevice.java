@@ -160,7 +160,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
       throw new StatusException(
           Status.UNIMPLEMENTED,
           name()
-              + " does not read host memory at its own addresses; set switching.read-in-place to false");
+              + " does not read host memory at its own addresses; set switching.read-in-place to processor");
     }
     long pageBytes = pages.lent().pageBytes();
     long slots = bytes <= 0 ? 0 : (bytes - 1) / pageBytes + 1;

@@ -70,7 +70,7 @@ final class HeldTables {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY,
           ("%s of weights are to be read in place, and host-tier.memory of %s has %s of other models'"
-                  + " already; raise it, or set switching.read-in-place to false")
+                  + " already; raise it, or set switching.read-in-place to processor")
               .formatted(
                   new ByteSize(byteSize), new ByteSize(capacityBytes), new ByteSize(heldBytes)));
     }

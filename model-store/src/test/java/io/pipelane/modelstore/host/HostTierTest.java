@@ -235,7 +235,7 @@ class HostTierTest {
               + size
               + " has "
               + size
-              + " of other models' already; raise it, or set switching.read-in-place to false",
+              + " of other models' already; raise it, or set switching.read-in-place to processor",
           error.getMessage());
       first.close();
       tier.inPlace(second).close();
