@@ -60,7 +60,7 @@ class GpuReadingInPlaceTest {
     DeviceMemory memory = new DeviceMemory(device.persistent());
     SessionFactory sessions =
         inWorkers
-            ? TestDevices.workers(device, 1, 0, Duration.ofSeconds(30))
+            ? TestDevices.workers(device, 2, 0, Duration.ofSeconds(30))
             : new CudaSessionFactory(
                 TestDevices.library(), device, memory, ExecutionSettings.DEFAULT);
     SwitcherSettings settings =

@@ -1,13 +1,17 @@
 package io.pipelane.bench.multigpu;
 
+import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.measure.Timing;
-import io.pipelane.bench.model.BenchCase;
+import io.pipelane.bench.model.AskedModel;
+import io.pipelane.bench.model.AskedModels;
 import io.pipelane.bench.model.ModelCopies;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.DeviceSelection;
+import io.pipelane.demo.protocol.Tensor;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -48,7 +52,7 @@ public final class MultiGpuCommand implements Callable<Integer> {
   @Option(
       names = "--case",
       paramLabel = "NAME",
-      description = "The beginning of the name of the model's case (${DEFAULT-VALUE}).")
+      description = "The model, or the beginning of a case (${DEFAULT-VALUE}).")
   private String caseName = "ppocr-cls";
 
   @Option(
@@ -80,17 +84,13 @@ public final class MultiGpuCommand implements Callable<Integer> {
           "--models is from two a device to 1000, --load above 0 and below 1");
     }
     Path work = options.work();
-    Path demo = work.resolve("multi-gpu-demo");
-    BenchCase asked =
-        BenchCase.all(demo).stream()
-            .filter(each -> each.name().startsWith(caseName))
-            .findFirst()
-            .orElseThrow(() -> new IllegalArgumentException("there is no case " + caseName));
-    BenchCase.write(demo, List.of(asked));
+    AskedModel asked = new AskedModels(work, new AcceleratorOptions(1), null).find(caseName);
     Path repository = work.resolve("multi-gpu-" + asked.model() + "-" + models);
     List<String> names = ModelCopies.write(repository, asked.file(), asked.model(), models);
     Map<String, String> settings = settings(Files.size(asked.file()), devices);
-    LocalPipelane.calibrate(work, settings);
+    if (DeviceSelection.parse(device) instanceof DeviceSelection.Cpu) {
+      LocalPipelane.calibrate(work, settings);
+    }
     Results results =
         new Results(MultiGpuColumns.TITLE, MultiGpuColumns.ALL, MultiGpuColumns.NOTES);
     double perSecond = load * devices * 1e3 / aloneMillis(repository, settings, asked, names);
@@ -123,12 +123,13 @@ public final class MultiGpuCommand implements Callable<Integer> {
 
   /** What a run takes, without a stall. */
   private double aloneMillis(
-      Path repository, Map<String, String> settings, BenchCase asked, List<String> names)
+      Path repository, Map<String, String> settings, AskedModel asked, List<String> names)
       throws Exception {
     Map<String, String> all = new HashMap<>(settings);
     all.putAll(Way.STATIC.settings());
     try (LocalPipelane server = LocalPipelane.start(repository, options.work(), all)) {
-      return Timing.medianMillis(server.caller(names.getFirst(), asked.inputs()), ALONE);
+      return Timing.medianMillis(
+          server.caller(names.getFirst(), server.inputs(asked, names.getFirst())), ALONE);
     }
   }
 
@@ -137,7 +138,7 @@ public final class MultiGpuCommand implements Callable<Integer> {
       boolean withLoss,
       int round,
       double perSecond,
-      BenchCase asked,
+      AskedModel asked,
       List<String> names,
       Path repository,
       Map<String, String> settings,
@@ -146,7 +147,8 @@ public final class MultiGpuCommand implements Callable<Integer> {
     Map<String, String> all = new HashMap<>(settings);
     all.putAll(way.settings());
     try (LocalPipelane server = LocalPipelane.start(repository, options.work(), all)) {
-      SpreadLoad spread = new SpreadLoad(server, names, asked.inputs(), perSecond);
+      List<Tensor> inputs = server.inputs(asked, names.getFirst());
+      SpreadLoad spread = new SpreadLoad(server, names, inputs, perSecond);
       spread.warmUp(options.warmup(), seed + round);
       if (withLoss) {
         spread.measureLoss(
@@ -158,7 +160,7 @@ public final class MultiGpuCommand implements Callable<Integer> {
     }
   }
 
-  private Map<String, String> settings(long modelBytes, int devices) {
+  private Map<String, String> settings(long modelBytes, int devices) throws IOException {
     long pagesOfOne = Math.ceilDiv(modelBytes, PAGE_BYTES) + 1; // Weights may be repacked.
     long pages = Math.max(2, models / (2 * devices)) * pagesOfOne;
     Map<String, String> settings = new HashMap<>();
@@ -170,6 +172,9 @@ public final class MultiGpuCommand implements Callable<Integer> {
       settings.put("link.bandwidth", link);
     } else {
       settings.put("device.memory", Long.toString(models * modelBytes / (2L * devices)));
+      settings.put("workers.isolation", "thread");
+      Path libraries = AcceleratorOptions.library(options.work()).resolveSibling("");
+      settings.put("runtime.library", libraries.toAbsolutePath().toString());
     }
     settings.put("switching.share-structures", "false");
     settings.put("queue.max-requests", "1000000");
