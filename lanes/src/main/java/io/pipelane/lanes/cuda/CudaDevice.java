@@ -21,6 +21,7 @@ import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -36,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  * copy stream with a thread of its own. Safe for any thread where {@link Device}'s parts are.
  */
 public final class CudaDevice implements SharedDevice, SessionDevice {
+  private static final System.Logger LOG = System.getLogger(CudaDevice.class.getName());
   private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
 
   private final Releases releases;
@@ -187,9 +189,14 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     if (!(lender instanceof CudaDevice other) || other == this || !context.canRead(other.context)) {
       return false;
     }
-    context.allowReading(other.context);
-    copies.borrow(other.lentLink());
-    return true;
+    try {
+      context.allowReading(other.context);
+      copies.borrow(other.lentLink());
+      return true;
+    } catch (CudaException e) {
+      LOG.log(Level.WARNING, name() + " cannot borrow the link of " + other.name(), e);
+      return false;
+    }
   }
 
   @Override

@@ -52,6 +52,7 @@ final class WorkerTables {
   synchronized long address(HostMemory.Shared shared, long byteSize) {
     Table known = tables.get(shared.number());
     if (known == null) {
+      tidy(); // Other devices may have been the last to hold what this one was told of.
       known = open(shared, byteSize);
       tables.put(shared.number(), known);
     }

@@ -95,8 +95,11 @@ final class HeldTables {
     Table table = tables.get(file);
     if (table != null && --table.holders == 0) {
       tables.remove(file);
-      table.loaded.close();
-      account(heldBytes - table.bytes);
+      try {
+        table.loaded.close();
+      } finally {
+        account(heldBytes - table.bytes);
+      }
     }
   }
 

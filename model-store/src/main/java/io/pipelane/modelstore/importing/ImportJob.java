@@ -35,6 +35,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 
@@ -163,7 +164,7 @@ final class ImportJob {
       Set<String> keep;
       String reason;
       try {
-        GatedGraph gated = GateCutter.cut(optimized, weights, cuts, target.graph(), shapes);
+        GatedGraph gated = cut(optimized, weights, shapes);
         ModelFile.write(gated.model(), folder.resolve(GATED));
         long checksum = WeightsFile.write(gated, weights, optimized, folder.resolve(WEIGHTS));
         WeightsFile.writeInPlace(gated, weights, optimized, inPlaceFile());
@@ -212,6 +213,19 @@ final class ImportJob {
           "%d of %d weights stay in the session: %s"
               .formatted(keep.size(), weights.size(), reason));
       selection = selection.keeping(keep);
+    }
+  }
+
+  /** By bytes and by time; by bytes alone where a gate cannot stand where time wants it. */
+  private GatedGraph cut(
+      ModelFile optimized, Map<String, TensorProto> weights, ValueShapes shapes) {
+    try {
+      return GateCutter.cut(optimized, weights, cuts, target.graph(), shapes);
+    } catch (StatusException | IllegalStateException | NoSuchElementException e) {
+      CutSettings byBytes = cuts.withLongestSegment(CutSettings.UNLIMITED);
+      GatedGraph gated = GateCutter.cut(optimized, weights, byBytes, target.graph(), shapes);
+      notes.add("not cut by time: " + e.getMessage());
+      return gated;
     }
   }
 

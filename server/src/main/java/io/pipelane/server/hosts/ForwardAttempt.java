@@ -55,7 +55,16 @@ final class ForwardAttempt {
   }
 
   private void connect() {
-    forwarder.connect(request.loop(), host).addListener((ChannelFuture done) -> connected(done));
+    forwarder.connect(request.loop(), host).addListener((ChannelFuture done) -> told(done));
+  }
+
+  /** Without a descriptor for a socket, Netty tells it on a thread of its own. */
+  private void told(ChannelFuture done) {
+    if (request.loop().inEventLoop()) {
+      connected(done);
+    } else {
+      onLoop(() -> connected(done));
+    }
   }
 
   private void connected(ChannelFuture done) {
@@ -127,8 +136,12 @@ final class ForwardAttempt {
 
   /** The host has gone; on any thread. */
   private void hostGone() {
+    onLoop(() -> fail(channel == null && !onKept ? Failure.UNREACHED : Failure.BROKEN));
+  }
+
+  private void onLoop(Runnable action) {
     try {
-      request.loop().execute(() -> fail(Failure.BROKEN));
+      request.loop().execute(action);
     } catch (RejectedExecutionException e) {
       // The loop has ended, and the request with it.
     }

@@ -78,7 +78,16 @@ final class Forwarder {
 
   /** A kept connection; null where there is none. On the loop. */
   @Nullable Channel takeKept(EventLoop loop, HostAddress host) {
-    Deque<Channel> kept = kept(loop, host);
+    Map<HostAddress, Deque<Channel>> all = idle.getOrDefault(loop, Map.of());
+    @Nullable Deque<Channel> kept = all.get(host);
+    @Nullable Channel taken = kept == null ? null : lastActive(kept);
+    if (kept != null && kept.isEmpty()) {
+      all.remove(host);
+    }
+    return taken;
+  }
+
+  private static @Nullable Channel lastActive(Deque<Channel> kept) {
     for (Channel channel = kept.pollLast(); channel != null; channel = kept.pollLast()) {
       if (channel.isActive()) {
         return channel;
@@ -89,17 +98,18 @@ final class Forwarder {
 
   /** Keeps a connection whose answer has come whole. On its loop. */
   void keep(Channel channel, HostAddress host) {
-    kept(channel.eventLoop(), host).addLast(channel);
+    idle.computeIfAbsent(channel.eventLoop(), _ -> new HashMap<>())
+        .computeIfAbsent(host, _ -> new ArrayDeque<>())
+        .addLast(channel);
   }
 
   /** A connection that was kept has ended. On its loop. */
   void forget(Channel channel, HostAddress host) {
-    kept(channel.eventLoop(), host).remove(channel);
-  }
-
-  private Deque<Channel> kept(EventLoop loop, HostAddress host) {
-    return idle.computeIfAbsent(loop, _ -> new HashMap<>())
-        .computeIfAbsent(host, _ -> new ArrayDeque<>());
+    Map<HostAddress, Deque<Channel>> all = idle.getOrDefault(channel.eventLoop(), Map.of());
+    @Nullable Deque<Channel> kept = all.get(host);
+    if (kept != null && kept.remove(channel) && kept.isEmpty()) {
+      all.remove(host);
+    }
   }
 
   /** Begins a connection, whose handler is a {@link ForwardConnection}. */

@@ -11,6 +11,7 @@ import java.net.URI;
 record HostAddress(String host, int port, boolean secure) {
   private static final int HTTP_PORT = 80;
   private static final int HTTPS_PORT = 443;
+  private static final int LARGEST_PORT = 65_535;
 
   /**
    * The address that a URL names; its path does not count.
@@ -24,7 +25,15 @@ record HostAddress(String host, int port, boolean secure) {
     }
     String host = url.getHost().replaceAll("^\\[|\\]$", "");
     int port = url.getPort() < 0 ? (secure ? HTTPS_PORT : HTTP_PORT) : url.getPort();
+    if (port < 1 || port > LARGEST_PORT) {
+      throw new IllegalArgumentException("\"" + url + "\" has no port from 1 to " + LARGEST_PORT);
+    }
     return new HostAddress(host, port, secure);
+  }
+
+  /** Where it is before its name has been looked up. */
+  InetSocketAddress unresolved() {
+    return InetSocketAddress.createUnresolved(host, port);
   }
 
   /** Where to connect to; unresolved if the name is not known. Blocks for a name. */

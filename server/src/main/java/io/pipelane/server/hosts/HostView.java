@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,7 @@ final class HostView implements HostRegistry.Listener {
   private final String own;
   private final String ownInstance;
   private final Function<HostAddress, InetSocketAddress> resolver;
+  private final Executor lookups;
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
   private final Set<String> complainedOf = new HashSet<>();
@@ -32,16 +34,19 @@ final class HostView implements HostRegistry.Listener {
    *
    * @param own this host's name, which is left out
    * @param ownInstance what tells this start of it from another process that takes its name
-   * @param resolver looks names up; may block
+   * @param resolver looks names up; may block, and throws nothing
+   * @param lookups has it done
    */
   HostView(
       String own,
       String ownInstance,
       Function<HostAddress, InetSocketAddress> resolver,
+      Executor lookups,
       HostCounters counters) {
     this.own = own;
     this.ownInstance = ownInstance;
     this.resolver = resolver;
+    this.lookups = lookups;
     this.counters = counters;
   }
 
@@ -71,12 +76,21 @@ final class HostView implements HostRegistry.Listener {
     } else {
       RemoteHost known = hosts.get(host);
       if (known != null && known.address.equals(announcement.address())) {
-        known.says(announcement, resolver);
+        known.says(announcement);
+        lookUp(known);
       } else if (hosts.size() < MOST_HOSTS) {
-        InetSocketAddress socket = resolver.apply(announcement.address());
-        hosts.put(host, new RemoteHost(announcement, socket, counters));
+        RemoteHost found = new RemoteHost(announcement, counters);
+        hosts.put(host, found);
+        lookUp(found);
         LOG.log(Level.INFO, "host {0} is there", host);
       }
+    }
+  }
+
+  /** Elsewhere, as a lookup may take longer than this host's lease. */
+  private void lookUp(RemoteHost host) {
+    if (host.beginLookingUp()) {
+      lookups.execute(() -> host.foundAt(resolver.apply(host.address)));
     }
   }
 

@@ -71,7 +71,8 @@ public final class Hosts implements AutoCloseable {
     new SecureRandom().nextBytes(random);
     String instance = HexFormat.of().formatHex(random);
     LocalWord word = new LocalWord(address, instance, catalog, load);
-    HostView view = new HostView(name, instance, HostAddress::resolve, counters);
+    HostView view =
+        new HostView(name, instance, HostAddress::resolve, Thread::startVirtualThread, counters);
     Forwarder forwarder =
         new Forwarder(
             new Forwarder.Settings(
@@ -152,7 +153,12 @@ public final class Hosts implements AutoCloseable {
   }
 
   boolean mayAsk(RemoteHost host) {
-    return !host.isSuspect(nanoClock.getAsLong()) && host.underWay() < settings.connections();
+    return host.isThere() && !host.isSuspect(nanoClock.getAsLong()) && !isFull(host);
+  }
+
+  /** Whether a host has as many requests of ours as it may. */
+  boolean isFull(RemoteHost host) {
+    return host.underWay() >= settings.connections();
   }
 
   /** Keeps requests away from a host that could not be reached, for as long as a lease. */

@@ -9,8 +9,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,15 +47,14 @@ final class RemoteHost {
   private volatile Word word;
   private volatile long suspectUntilNanos;
   private volatile boolean suspect;
+  private final AtomicBoolean lookingUp = new AtomicBoolean();
+  private volatile boolean movedPerhaps;
+  private volatile boolean gone;
 
-  /**
-   * A host that has said something.
-   *
-   * @param socket its address as it is connected to
-   */
-  RemoteHost(Announcement announcement, InetSocketAddress socket, HostCounters counters) {
+  /** A host that has said something; where it is connected to has to be looked up. */
+  RemoteHost(Announcement announcement, HostCounters counters) {
     this.address = announcement.address();
-    this.socket = socket;
+    this.socket = address.unresolved();
     this.counters = counters;
     this.word = heard(announcement);
   }
@@ -69,19 +68,32 @@ final class RemoteHost {
   }
 
   /**
-   * Takes what it says now. One that has been started anew is no longer suspect.
-   *
-   * @param resolver asked where it is now, if it has been started anew or was nowhere; may block
+   * Takes what it says now. One that has been started anew is no longer suspect, and may be
+   * somewhere else.
    */
-  void says(Announcement announcement, Function<HostAddress, InetSocketAddress> resolver) {
-    boolean anew = !announcement.instance().equals(word.announcement.instance());
-    if (anew || socket.isUnresolved()) {
-      socket = resolver.apply(address);
-    }
-    if (anew) {
+  void says(Announcement announcement) {
+    if (!announcement.instance().equals(word.announcement.instance())) {
       suspect = false;
+      movedPerhaps = true;
     }
     word = heard(announcement);
+  }
+
+  /** Whether somebody has to look up where it is, who then says so; one at a time. */
+  boolean beginLookingUp() {
+    return (movedPerhaps || socket.isUnresolved()) && lookingUp.compareAndSet(false, true);
+  }
+
+  /** Where it is. */
+  void foundAt(InetSocketAddress found) {
+    movedPerhaps = false;
+    socket = found;
+    lookingUp.set(false);
+  }
+
+  /** Whether it is known where it is, and it has not gone. */
+  boolean isThere() {
+    return !gone && !socket.isUnresolved();
   }
 
   /** Where it is connected to. */
@@ -148,6 +160,7 @@ final class RemoteHost {
 
   /** It has gone for good. */
   void gone() {
+    gone = true;
     watchers.forEach(Runnable::run);
   }
 
@@ -162,6 +175,9 @@ final class RemoteHost {
       since.incrementAndGet();
       underWay.incrementAndGet();
       watchers.add(whenGone);
+      if (gone) {
+        whenGone.run();
+      }
     }
 
     /** It has ended; called once. */

@@ -59,6 +59,11 @@ public final class Trip implements Forward.Receiver {
         attempt = hosts.send(host, request, this);
         return;
       }
+      if (once && hosts.isFull(host)) { // Its sequences are nowhere else.
+        attempt = null;
+        end(host + " has as many requests of this one as hosts.connections allows");
+        return;
+      }
     }
     attempt = null;
     Answer last = refusal;

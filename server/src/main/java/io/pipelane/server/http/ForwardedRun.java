@@ -15,6 +15,7 @@ import io.pipelane.server.hosts.Hosts.Elsewhere;
 import io.pipelane.server.hosts.Trip;
 import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.CodecThreads;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -104,7 +105,18 @@ final class ForwardedRun implements Trip.End {
   /** Whether inputs or outputs may lie in shared memory, which other hosts do not see. */
   private static boolean namesMemoryOfThisHost(Backend backend, Exchange exchange) {
     return backend.sharedMemory().isInUse()
-        && (exchange.compression() != null || InferStart.namesRegion(exchange.body().peek()));
+        && (exchange.compression() != null || mayNameRegion(exchange));
+  }
+
+  private static boolean mayNameRegion(Exchange exchange) {
+    ByteBuf body = exchange.body().peek();
+    try {
+      int json = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
+      return json > CodecThreads.LARGEST_ON_LOOP
+          || InferStart.namesRegion(body.slice(body.readerIndex(), json));
+    } catch (StatusException e) {
+      return true; // This host says what is wrong with it.
+    }
   }
 
   private void begin(Elsewhere elsewhere) {
@@ -124,6 +136,7 @@ final class ForwardedRun implements Trip.End {
 
   @Override
   public void answered(Forward.Answer answer) {
+    exchange.whenAbandoned(() -> {}); // It may still be, while the answer is compressed.
     body.release();
     exchange.answer(response(answer));
   }
@@ -136,6 +149,7 @@ final class ForwardedRun implements Trip.End {
 
   @Override
   public void failed(StatusException error) {
+    exchange.whenAbandoned(() -> {});
     body.release();
     exchange.answer(error);
   }

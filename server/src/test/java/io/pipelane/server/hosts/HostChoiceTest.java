@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.server.hosts.HostChoice.Here;
 import io.pipelane.server.hosts.HostChoice.Plan;
 import io.pipelane.server.hosts.RemoteHost.Outcome;
-import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -33,11 +32,7 @@ class HostChoiceTest {
   }
 
   private static RemoteHost heard(Announcement announcement) {
-    return new RemoteHost(announcement, nowhere(announcement.address()), new HostCounters());
-  }
-
-  private static InetSocketAddress nowhere(HostAddress address) {
-    return InetSocketAddress.createUnresolved(address.host(), address.port());
+    return new RemoteHost(announcement, new HostCounters());
   }
 
   private static OfferedModel model(long version, long stallMicros) {
@@ -91,7 +86,7 @@ class HostChoiceTest {
     assertEquals(List.of("first:80", "second:80"), names(plan(NOT_HERE, 0, first, second)));
     RemoteHost.Given given = first.give(() -> {});
     assertEquals(List.of("second:80", "first:80"), names(plan(NOT_HERE, 0, first, second)));
-    first.says(says("first", 0, model(1, 0)), HostChoiceTest::nowhere);
+    first.says(says("first", 0, model(1, 0)));
     assertEquals(List.of("first:80", "second:80"), names(plan(NOT_HERE, 0, first, second)));
     given.end(Outcome.ANSWERED); // Of what counts no more.
     assertEquals(List.of("first:80", "second:80"), names(plan(NOT_HERE, 0, first, second)));
@@ -104,12 +99,10 @@ class HostChoiceTest {
     host.suspectUntil(10);
     assertTrue(plan(NOT_HERE, 0, host).hosts().isEmpty());
     assertTrue(plan(NOT_HERE, 0, host).known());
-    host.says(says("host", 0, model(1, 0)), HostChoiceTest::nowhere);
+    host.says(says("host", 0, model(1, 0)));
     assertTrue(host.isSuspect(9));
     assertFalse(host.isSuspect(10));
-    host.says(
-        new Announcement(address("host"), "2", false, 2, 0, 0, List.of(model(1, 0))),
-        HostChoiceTest::nowhere);
+    host.says(new Announcement(address("host"), "2", false, 2, 0, 0, List.of(model(1, 0))));
     assertFalse(host.isSuspect(9));
   }
 

@@ -1,11 +1,13 @@
 package io.pipelane.server.hosts;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.server.hosts.RemoteHost.Given;
 import io.pipelane.server.hosts.RemoteHost.Outcome;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -13,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 class HostViewTest {
   private final HostCounters counters = new HostCounters();
-  private final HostView view = new HostView("own:80", "1", this::resolve, counters);
+  private final HostView view = new HostView("own:80", "1", this::resolve, Runnable::run, counters);
   private final AtomicInteger cut = new AtomicInteger();
   private final AtomicInteger resolved = new AtomicInteger();
 
@@ -42,6 +44,31 @@ class HostViewTest {
     view.all(Map.of("own:80", word("own", "1"), "a:80", word("a", "1")));
     view.said("own:80", word("own", "another"));
     assertEquals(List.of("a:80"), names());
+  }
+
+  @Test
+  void hostThatIsStillLookedUp_isNotAsked_andNobodyWaitsForThat() {
+    List<Runnable> lookups = new ArrayList<>();
+    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, counters);
+    slow.said("a:80", word("a", "1"));
+    slow.said("a:80", word("a", "1"));
+    RemoteHost host = slow.hosts().iterator().next();
+    assertFalse(host.isThere());
+    assertEquals(1, lookups.size());
+    resolved.incrementAndGet(); // The next lookup finds it.
+    lookups.getFirst().run();
+    assertTrue(host.isThere());
+    slow.gone("a:80");
+    assertFalse(host.isThere());
+    host.give(cut::incrementAndGet).end(Outcome.LOST);
+    assertEquals(1, cut.get());
+  }
+
+  @Test
+  void hostWithAPortThatCannotBe_isLeftAside_andTheOthersAreHeard() {
+    String bad = word("b", "1").replace("b:80", "b:80000");
+    view.all(Map.of("a:80", word("a", "1"), "b:80", bad, "c:80", word("c", "1")));
+    assertEquals(List.of("a:80", "c:80"), names());
   }
 
   @Test
