@@ -67,7 +67,8 @@ public record ServerConfig(
             min = "0s",
             max = "1h")
         Duration drainTimeout) {
-  private static final int LARGEST_PORT = 65535;
+  /** Of TCP. */
+  public static final int LARGEST_PORT = 65_535;
 
   /** Where gRPC is listened for; 0 for a free port, -1 for none. */
   public int effectiveGrpcPort() {

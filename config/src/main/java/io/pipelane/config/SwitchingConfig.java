@@ -31,7 +31,15 @@ public record SwitchingConfig(
   public enum ReadInPlace {
     PROCESSOR,
     ALL,
-    NONE
+    NONE;
+
+    public boolean byProcessors() {
+      return this != NONE;
+    }
+
+    public boolean byGpus() {
+      return this == ALL;
+    }
   }
 
   /** What decides which weights are moved by one copy. */

@@ -17,7 +17,6 @@ import java.util.stream.Collectors;
  * @param magnitude the amount that a range compares; unused where no range is declared
  */
 record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> magnitude) {
-  private static final int LARGEST_PORT = 65_535;
   private static final ValueType<Integer> WHOLE_NUMBER =
       new ValueType<>("a whole number", Integer::valueOf, Integer::longValue);
   private static final ValueType<ByteSize> SIZE =
@@ -103,8 +102,9 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
     if (!text.matches("https?://.*") || address.getHost() == null) {
       throw new IllegalArgumentException("not a URL of HTTP");
     }
-    if (address.getPort() == 0 || address.getPort() > LARGEST_PORT) {
-      throw new IllegalArgumentException("a port that is not from 1 to " + LARGEST_PORT);
+    if (address.getPort() == 0 || address.getPort() > ServerConfig.LARGEST_PORT) {
+      throw new IllegalArgumentException(
+          "a port that is not from 1 to " + ServerConfig.LARGEST_PORT);
     }
     return address;
   }

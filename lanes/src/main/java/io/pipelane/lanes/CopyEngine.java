@@ -17,6 +17,11 @@ public interface CopyEngine {
   DeviceEvent copy(
       WeightSource source, long sourceOffset, AddressRange range, long rangeOffset, long bytes);
 
+  /** A copy's first bytes, which its device's own link carries before borrowed ones carry any. */
+  default long aloneBytes() {
+    return Long.MAX_VALUE;
+  }
+
   /** Bytes that have come in over other devices' links, see {@link Device#borrowLink}. */
   default long borrowedBytes() {
     return 0;

@@ -6,7 +6,6 @@ import io.pipelane.config.RepositoryConfig;
 import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.SwitchingConfig.ReadInPlace;
 import io.pipelane.config.TracingConfig;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
@@ -373,14 +372,14 @@ public final class PipelaneServer implements AutoCloseable {
               new CutSettings(
                   settings.leastSegmentForCpu().bytes(),
                   settings.segmentsForCpu(),
-                  config.switching().readInPlace() != ReadInPlace.NONE
+                  config.switching().readInPlace().byProcessors()
                       && !config.workers().usesProcesses(false),
                   settings.longestSegmentForCpu());
           case GPU ->
               new CutSettings(
                   settings.leastSegmentForGpu().bytes(),
                   settings.segmentsForGpu(),
-                  config.switching().readInPlace() == ReadInPlace.ALL,
+                  config.switching().readInPlace().byGpus(),
                   settings.longestSegmentForGpu());
         };
     return new ImportSettings(

@@ -29,7 +29,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +45,6 @@ class HostsServingTest {
   private static final int HOSTS = 3;
   private static final int CLIENTS = 8;
   private static final int WIDTH = 32;
-  private static final long LIMIT_NANOS = 60_000_000_000L;
   private static final String INPUT =
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
           .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
@@ -55,7 +53,7 @@ class HostsServingTest {
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<Process> processes = new ArrayList<>();
   private final List<String> urls = new ArrayList<>();
-  private final long start = System.nanoTime();
+  private final Patience patience = Patience.begin();
   private @Nullable Etcd etcd;
 
   @BeforeAll
@@ -80,15 +78,17 @@ class HostsServingTest {
     }
     for (int host = 0; host < HOSTS; host++) {
       Path log = log(host);
-      awaitTrue("host " + log + " listens", () -> address(log).isPresent());
+      patience.awaitTrue("host " + log + " listens", () -> address(log).isPresent());
       urls.add(address(log).orElseThrow());
     }
     for (String url : urls) {
       for (int model = 0; model < having.length; model++) {
         String name = "m" + model;
-        awaitTrue(url + " answers for " + name, () -> infer(url, name).statusCode() == 200);
+        patience.awaitTrue(
+            url + " answers for " + name, () -> infer(url, name).statusCode() == 200);
       }
-      awaitTrue(url + " knows the others", () -> metric(url, "pipelane_hosts") == HOSTS - 1);
+      patience.awaitTrue(
+          url + " knows the others", () -> metric(url, "pipelane_hosts") == HOSTS - 1);
     }
   }
 
@@ -162,12 +162,12 @@ class HostsServingTest {
                   return asked;
                 }));
       }
-      awaitTrue(
+      patience.awaitTrue(
           "the third host answers some",
           () -> forwardedTo(urls.get(2), "answered") > 100 || ended(clients));
       Signals.send("KILL", processes.get(2).pid());
       int before = answered.get();
-      awaitTrue(
+      patience.awaitTrue(
           "the others go on without it",
           () ->
               (answered.get() > before + 500
@@ -213,17 +213,5 @@ class HostsServingTest {
             .POST(BodyPublishers.ofString(INPUT))
             .build(),
         BodyHandlers.ofString());
-  }
-
-  private void awaitTrue(String what, Condition condition) throws Exception {
-    while (!condition.holds()) {
-      assertTrue(System.nanoTime() - start < LIMIT_NANOS, what + ", in time");
-      LockSupport.parkNanos(20_000_000);
-    }
-  }
-
-  /** Something that comes true. */
-  private interface Condition {
-    boolean holds() throws Exception;
   }
 }

@@ -24,7 +24,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -36,14 +35,13 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class WorkersServingTest {
   private static final int WIDTH = 32;
-  private static final long LIMIT_NANOS = 60_000_000_000L;
   private static final String INPUT =
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
           .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
 
   @TempDir Path folder;
   private final HttpClient http = HttpClient.newHttpClient();
-  private final long start = System.nanoTime();
+  private final Patience patience = Patience.begin();
   private @Nullable Process process;
   private String url = "";
 
@@ -71,8 +69,9 @@ class WorkersServingTest {
         ChildJvm.program("exec \"$@\"", List.of(), List.of("-Xmx256m"), Pipelane.class, arguments)
             .redirectOutput(log.toFile())
             .start();
-    awaitTrue("it listens", () -> listens(log));
-    awaitTrue("the model is READY", () -> post("v2/models/chain/infer", INPUT).statusCode() == 200);
+    patience.awaitTrue("it listens", () -> listens(log));
+    patience.awaitTrue(
+        "the model is READY", () -> post("v2/models/chain/infer", INPUT).statusCode() == 200);
   }
 
   private boolean listens(Path log) throws IOException {
@@ -95,14 +94,14 @@ class WorkersServingTest {
   @Test
   void workers_killedRecycledAndOrphaned_answersGoOnAndNothingIsLeft() throws Exception {
     String expected = infer();
-    awaitTrue("a standby has the session", () -> !ids("STANDBY", 1).isEmpty());
+    patience.awaitTrue("a standby has the session", () -> !ids("STANDBY", 1).isEmpty());
     Signals.send("KILL", pids().getFirst());
     for (int i = 0; i < 20; i++) {
       assertEquals(expected, infer());
     }
     assertEquals(1, workers().path("lost").asInt());
     assertTrue(workers().path("last_loss").asText().contains("signal 9"), workers().toString());
-    awaitTrue("there is a standby again", () -> !ids("STANDBY", 1).isEmpty());
+    patience.awaitTrue("there is a standby again", () -> !ids("STANDBY", 1).isEmpty());
     int active = ids("ACTIVE", 0).getFirst();
     assertEquals(200, post("v2/workers/" + active + "/recycle", "").statusCode());
     assertFalse(ids("ACTIVE", 0).contains(active));
@@ -111,7 +110,8 @@ class WorkersServingTest {
     assertEquals(404, post("v2/workers/99999999999/recycle", "").statusCode());
     List<Long> workers = pids();
     Signals.send("KILL", server().pid());
-    awaitTrue("the workers end with the server", () -> workers.stream().noneMatch(this::lives));
+    patience.awaitTrue(
+        "the workers end with the server", () -> workers.stream().noneMatch(this::lives));
   }
 
   @Test
@@ -120,7 +120,8 @@ class WorkersServingTest {
     Signals.send("TERM", server().pid());
     assertTrue(server().waitFor(30, TimeUnit.SECONDS));
     assertEquals(0, server().exitValue());
-    awaitTrue("the workers end with the server", () -> workers.stream().noneMatch(this::lives));
+    patience.awaitTrue(
+        "the workers end with the server", () -> workers.stream().noneMatch(this::lives));
   }
 
   private Process server() {
@@ -165,17 +166,5 @@ class WorkersServingTest {
             .POST(BodyPublishers.ofString(body))
             .build(),
         BodyHandlers.ofString());
-  }
-
-  private void awaitTrue(String what, Condition condition) throws Exception {
-    while (!condition.holds()) {
-      assertTrue(System.nanoTime() - start < LIMIT_NANOS, what + ", in time");
-      LockSupport.parkNanos(20_000_000);
-    }
-  }
-
-  /** Something that comes true. */
-  private interface Condition {
-    boolean holds() throws Exception;
   }
 }

@@ -7,6 +7,7 @@ import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtLibrary;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -18,8 +19,8 @@ public final class AcceleratorOptions {
   @Option(
       names = "--device",
       paramLabel = "DEVICE",
-      description = "cpu, cuda or cuda:N (${DEFAULT-VALUE}).")
-  private String device = "cpu";
+      description = "As device.kind is written: cpu, cuda or cuda:N (${DEFAULT-VALUE}).")
+  private String device;
 
   @Option(
       names = "--page-size",
@@ -52,7 +53,17 @@ public final class AcceleratorOptions {
 
   /** Options of requests with so many rows, unless they say otherwise. */
   public AcceleratorOptions(int batch) {
+    this("cpu", batch);
+  }
+
+  private AcceleratorOptions(String device, int batch) {
+    this.device = device;
     this.batch = batch;
+  }
+
+  /** Options of several devices, and of requests with a row, unless they say otherwise. */
+  public static AcceleratorOptions ofSeveral() {
+    return new AcceleratorOptions("cpu:0,1", 1);
   }
 
   /** The device. */
@@ -60,13 +71,30 @@ public final class AcceleratorOptions {
     return DeviceSelection.parse(device);
   }
 
+  /**
+   * The numbers of several devices.
+   *
+   * @throws IllegalArgumentException when there is one, or it is not said which
+   */
+  public List<Integer> ordinals() {
+    List<Integer> ordinals =
+        switch (device()) {
+          case DeviceSelection.Cpu cpu -> cpu.ordinals();
+          case DeviceSelection.Cuda cuda -> cuda.ordinals();
+          case DeviceSelection.Auto _ -> List.of();
+        };
+    if (ordinals.size() < 2) {
+      throw new IllegalArgumentException(
+          "--device names several, such as cpu:0,1 or cuda:0,1: " + device);
+    }
+    return ordinals;
+  }
+
   /** Whether the device reads tables in host memory. */
   public boolean readsInPlace() {
-    return switch (readInPlace) {
-      case PROCESSOR -> device() instanceof DeviceSelection.Cpu;
-      case ALL -> true;
-      case NONE -> false;
-    };
+    return device() instanceof DeviceSelection.Cpu
+        ? readInPlace.byProcessors()
+        : readInPlace.byGpus();
   }
 
   /** The size of its pages; null for what is usual there. */

@@ -42,13 +42,8 @@ final class LinkRounds {
   /** Lets everything be built, captured and compiled that is needed. */
   void warmUp(Duration length) throws Exception {
     double _ = Timing.medianMillis(caller, length);
-    double _ = Timing.medianMillis(this::cold, length);
+    Samples _ = afterEviction(caller, length);
     double _ = Timing.medianMillis(beside, length);
-  }
-
-  private void cold() {
-    devices.evict(model);
-    caller.run();
   }
 
   /** Measures a round. */
@@ -69,13 +64,7 @@ final class LinkRounds {
   }
 
   private Samples afterEviction(Run run, Duration length) throws Exception {
-    Samples samples = new Samples();
-    long end = System.nanoTime() + length.toNanos();
-    do {
-      devices.evict(model);
-      samples.add(Timing.millis(run));
-    } while (System.nanoTime() < end);
-    return samples;
+    return Timing.samples(() -> devices.evict(model), run, length);
   }
 
   private static long moved(DeviceState state) {
@@ -89,7 +78,7 @@ final class LinkRounds {
   /** Measures what the model beside loses while its device's link is lent; with several devices. */
   void measureBeside(Duration length, Results results) throws Exception {
     AtomicBoolean over = new AtomicBoolean();
-    Samples quiet = asked(length);
+    Samples quiet = Timing.samples(() -> {}, beside, length);
     Thread loading =
         Thread.ofPlatform()
             .name("loading")
@@ -101,7 +90,7 @@ final class LinkRounds {
                   }
                 });
     try {
-      Samples lent = asked(length);
+      Samples lent = Timing.samples(() -> {}, beside, length);
       results.add(row, LinksColumns.QUIET_P50, quiet.median());
       results.add(row, LinksColumns.QUIET_P99, quiet.quantile(0.99));
       results.add(row, LinksColumns.LENT_P50, lent.median());
@@ -110,14 +99,5 @@ final class LinkRounds {
       over.set(true);
       ThreadEnd.await(loading);
     }
-  }
-
-  private Samples asked(Duration length) throws Exception {
-    Samples samples = new Samples();
-    long end = System.nanoTime() + length.toNanos();
-    do {
-      samples.add(Timing.millis(beside));
-    } while (System.nanoTime() < end);
-    return samples;
   }
 }

@@ -39,7 +39,7 @@ public final class LinksCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
-  @Mixin private AcceleratorOptions requests = new AcceleratorOptions(1);
+  @Mixin private AcceleratorOptions requests = AcceleratorOptions.ofSeveral();
 
   @Option(
       names = "--repository",
@@ -62,7 +62,7 @@ public final class LinksCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    List<DeviceSelection> selections = selections(requests.device());
+    List<DeviceSelection> selections = selections();
     AskedModels models = new AskedModels(options.work(), requests, folder);
     Results results = new Results(LinksColumns.TITLE, LinksColumns.ALL, LinksColumns.NOTES);
     String runtime = "";
@@ -104,19 +104,12 @@ public final class LinksCommand implements Callable<Integer> {
   }
 
   /** The first device, the first two, and so on. */
-  private static List<DeviceSelection> selections(DeviceSelection all) {
-    List<Integer> ordinals =
-        switch (all) {
-          case DeviceSelection.Cpu cpu -> cpu.ordinals();
-          case DeviceSelection.Cuda cuda -> cuda.ordinals();
-          case DeviceSelection.Auto _ -> List.of();
-        };
-    if (ordinals.size() < 2) {
-      throw new IllegalArgumentException(
-          "--device names several devices, such as cpu:0,1 or cuda:0,1: " + all);
-    }
+  private List<DeviceSelection> selections() {
+    List<Integer> ordinals = requests.ordinals();
     Function<List<Integer>, DeviceSelection> kind =
-        all instanceof DeviceSelection.Cpu ? DeviceSelection.Cpu::new : DeviceSelection.Cuda::new;
+        requests.device() instanceof DeviceSelection.Cpu
+            ? DeviceSelection.Cpu::new
+            : DeviceSelection.Cuda::new;
     List<DeviceSelection> selections = new ArrayList<>();
     for (int count = 1; count <= ordinals.size(); count++) {
       selections.add(kind.apply(ordinals.subList(0, count)));

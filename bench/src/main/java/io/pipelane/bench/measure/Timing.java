@@ -26,12 +26,22 @@ public final class Timing {
 
   /** The median latency in milliseconds of one caller that runs for a while, once at least. */
   public static double medianMillis(Run run, Duration length) throws Exception {
-    List<Double> millis = new ArrayList<>();
+    return samples(() -> {}, run, length).median();
+  }
+
+  /**
+   * Latencies in milliseconds of one caller that runs for a while, once at least.
+   *
+   * @param before done before each run, and not timed
+   */
+  public static Samples samples(Run before, Run run, Duration length) throws Exception {
+    Samples samples = new Samples();
     long end = System.nanoTime() + length.toNanos();
     do {
-      millis.add(millis(run));
+      before.run();
+      samples.add(millis(run));
     } while (System.nanoTime() < end);
-    return Medians.of(millis);
+    return samples;
   }
 
   /**

@@ -15,7 +15,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -42,12 +41,7 @@ public final class MultiGpuCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
-
-  @Option(
-      names = "--device",
-      paramLabel = "DEVICES",
-      description = "As device.kind is written (${DEFAULT-VALUE}).")
-  private String device = "cpu:0,1";
+  @Mixin private AcceleratorOptions requests = AcceleratorOptions.ofSeveral();
 
   @Option(
       names = "--case",
@@ -78,17 +72,17 @@ public final class MultiGpuCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    int devices = devices();
+    int devices = requests.ordinals().size();
     if (models < 2 * devices || models > 1_000 || !(load > 0 && load < 1)) {
       throw new IllegalArgumentException(
           "--models is from two a device to 1000, --load above 0 and below 1");
     }
     Path work = options.work();
-    AskedModel asked = new AskedModels(work, new AcceleratorOptions(1), null).find(caseName);
+    AskedModel asked = new AskedModels(work, requests, null).find(caseName);
     Path repository = work.resolve("multi-gpu-" + asked.model() + "-" + models);
     List<String> names = ModelCopies.write(repository, asked.file(), asked.model(), models);
     Map<String, String> settings = settings(Files.size(asked.file()), devices);
-    if (DeviceSelection.parse(device) instanceof DeviceSelection.Cpu) {
+    if (requests.device() instanceof DeviceSelection.Cpu) {
       LocalPipelane.calibrate(work, settings);
     }
     Results results =
@@ -111,7 +105,7 @@ public final class MultiGpuCommand implements Callable<Integer> {
         runtime,
         Map.of(
             "devices",
-            device,
+            requests.device().toString(),
             "link",
             link,
             "models",
@@ -163,35 +157,19 @@ public final class MultiGpuCommand implements Callable<Integer> {
   private Map<String, String> settings(long modelBytes, int devices) throws IOException {
     long pagesOfOne = Math.ceilDiv(modelBytes, PAGE_BYTES) + 1; // Weights may be repacked.
     long pages = Math.max(2, models / (2 * devices)) * pagesOfOne;
-    Map<String, String> settings = new HashMap<>();
-    settings.put("device.kind", device);
+    Map<String, String> settings = requests.serverSettings(options.work());
     settings.put("device.lanes", "1");
-    if (DeviceSelection.parse(device) instanceof DeviceSelection.Cpu) {
+    if (requests.device() instanceof DeviceSelection.Cpu) {
       settings.put("device.page-size", Long.toString(PAGE_BYTES));
       settings.put("device.memory", Long.toString(pages * PAGE_BYTES));
       settings.put("link.bandwidth", link);
     } else {
       settings.put("device.memory", Long.toString(models * modelBytes / (2L * devices)));
       settings.put("workers.isolation", "thread");
-      Path libraries = AcceleratorOptions.library(options.work()).resolveSibling("");
-      settings.put("runtime.library", libraries.toAbsolutePath().toString());
     }
     settings.put("switching.share-structures", "false");
     settings.put("queue.max-requests", "1000000");
     settings.put("queue.max-bytes", "64GiB");
     return settings;
-  }
-
-  private int devices() {
-    List<?> chosen =
-        switch (DeviceSelection.parse(device)) {
-          case DeviceSelection.Cpu cpu -> cpu.names();
-          case DeviceSelection.Cuda cuda -> cuda.ordinals();
-          case DeviceSelection.Auto _ -> new ArrayList<>();
-        };
-    if (chosen.size() < 2) {
-      throw new IllegalArgumentException("--device names several, such as cpu:0,1: " + device);
-    }
-    return chosen.size();
   }
 }

@@ -1,7 +1,6 @@
 package io.pipelane.lanes.cpu;
 
 import io.pipelane.modelstore.WeightSource;
-import java.lang.foreign.MemorySegment;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -45,21 +44,13 @@ final class CopyInPieces {
       long piece = Math.min(PIECE_BYTES, bytes - at);
       Throwable reason = null;
       try {
-        copy(at, piece);
+        range.fill(source, sourceOffset + at, rangeOffset + at, piece);
         link.pace(sinceNanos, piece, ended);
       } catch (Throwable e) {
         reason = e;
       }
       done(borrowed ? piece : 0, reason);
       at = ended.getAsBoolean() ? -1 : take();
-    }
-  }
-
-  private void copy(long at, long piece) {
-    for (long done = 0; done < piece; ) {
-      MemorySegment target = range.content(rangeOffset + at + done, piece - done);
-      source.read(sourceOffset + at + done, target);
-      done += target.byteSize();
     }
   }
 

@@ -5,6 +5,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
 import io.pipelane.lanes.completion.Completion;
+import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -190,8 +191,17 @@ final class CpuAddressRange implements AddressRange {
     slots.unpin(offset, bytes);
   }
 
+  /** Reads a stretch of a source into a pinned one of this range, page by page. */
+  void fill(WeightSource source, long sourceOffset, long offset, long bytes) {
+    for (long done = 0; done < bytes; ) {
+      MemorySegment target = content(offset + done, bytes - done);
+      source.read(sourceOffset + done, target);
+      done += target.byteSize();
+    }
+  }
+
   /** The memory behind a place, as far as its page reaches; the place is pinned. */
-  synchronized MemorySegment content(long offset, long bytes) {
+  private synchronized MemorySegment content(long offset, long bytes) {
     Page page = Objects.requireNonNull(slots.at(slots.firstSlot(offset)), "no page to write to");
     long inPage = offset % pageBytes;
     return pages.content(page).asSlice(inPage, Math.min(bytes, pageBytes - inPage));

@@ -8,7 +8,6 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.modelstore.WeightSource;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -36,6 +35,9 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
 
   /** Copies look for the end of the engine this often. */
   private static final long PIECE_BYTES = 8L << 20;
+
+  /** Smaller copies are not worth sharing. */
+  private static final long LEAST_SHARED_BYTES = 2 * CopyInPieces.PIECE_BYTES;
 
   private record Copy(
       WeightSource source,
@@ -111,7 +113,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
 
   private void carryOut(Copy copy) {
     Throwable failure;
-    if (lenders.isEmpty() || copy.bytes < 2 * CopyInPieces.PIECE_BYTES) {
+    if (lenders.isEmpty() || copy.bytes < LEAST_SHARED_BYTES) {
       failure = carryAlone(copy);
     } else {
       failure = carryTogether(copy);
@@ -121,11 +123,9 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
 
   private @Nullable Throwable carryAlone(Copy copy) {
     try {
-      for (long done = 0; done < copy.bytes && !closed; ) {
+      for (long done = 0; done < copy.bytes && !closed; done += PIECE_BYTES) {
         long piece = Math.min(PIECE_BYTES, copy.bytes - done);
-        MemorySegment target = copy.range.content(copy.rangeOffset + done, piece);
-        copy.source.read(copy.sourceOffset + done, target);
-        done += target.byteSize();
+        copy.range.fill(copy.source, copy.sourceOffset + done, copy.rangeOffset + done, piece);
       }
       throttle.pace(copy.enqueuedAtNanos, copy.bytes, () -> closed);
       return null;
@@ -170,6 +170,11 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
    */
   boolean borrow(CpuCopyEngine lender) {
     return lender != this && lender.throttle.isLimited() && lenders.add(lender);
+  }
+
+  @Override
+  public long aloneBytes() {
+    return LEAST_SHARED_BYTES;
   }
 
   @Override

@@ -136,6 +136,11 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
   }
 
   @Override
+  public long aloneBytes() {
+    return InFlight.LEAST_BYTES;
+  }
+
+  @Override
   public long borrowedBytes() {
     return borrowedBytes.sum();
   }

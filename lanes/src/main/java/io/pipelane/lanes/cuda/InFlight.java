@@ -23,7 +23,10 @@ final class InFlight {
   private static final long MOST_BYTES = 16L << 20;
   private static final int GROWTH_DIVISOR = 4;
   private static final int PIECES = 2;
-  private static final long LEAST_BYTES = PIECES * FIRST_PIECE_BYTES;
+
+  /** What is enqueued at once when nothing is in flight. */
+  static final long LEAST_BYTES = PIECES * FIRST_PIECE_BYTES;
+
   private static final long TAKING_TURNS_BYTES = 3 * LentLink.PIECE_BYTES;
 
   private record Piece(int mark, long bytes) {}

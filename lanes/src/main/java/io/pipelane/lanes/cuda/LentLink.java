@@ -21,9 +21,9 @@ import java.util.function.BooleanSupplier;
 final class LentLink implements AutoCloseable {
   /*
    * Whoever has the lock enqueues on `arriving`, numbers buffers and looks at them: after closing
-   * there is nothing to look at. A buffer is free when its word
-   * in `emptied` has come to its number: the receiver's stream writes it behind the fetch. So nobody
-   * waits for anybody; a buffer that is not free, or a lock that is taken, is a link that is busy.
+   * there is nothing to look at. A buffer is free when its word in `emptied` has come to its number:
+   * the receiver's stream writes it behind the fetch. So nobody waits for anybody; a buffer that is
+   * not free, or a lock that is taken, is a link that is busy.
    */
 
   /**

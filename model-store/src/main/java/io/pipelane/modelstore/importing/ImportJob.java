@@ -223,6 +223,9 @@ final class ImportJob {
       return GateCutter.cut(optimized, weights, cuts, target.graph(), shapes);
     } catch (StatusException | IllegalStateException | NoSuchElementException e) {
       CutSettings byBytes = cuts.withLongestSegment(CutSettings.UNLIMITED);
+      if (byBytes.equals(cuts)) {
+        throw e;
+      }
       GatedGraph gated = GateCutter.cut(optimized, weights, byBytes, target.graph(), shapes);
       notes.add("not cut by time: " + e.getMessage());
       return gated;

@@ -50,14 +50,6 @@ final class DeviceGrouping {
     };
   }
 
-  /** A copy's first bytes, which borrowed links do not carry: what a device's own takes at once. */
-  static long aloneBytes(GraphTarget graph) {
-    return switch (graph) {
-      case PROCESSOR -> 1 << 20;
-      case GPU -> 4 << 20;
-    };
-  }
-
   /** What transfers to a device cost that has been measured. */
   static PipelineCosts costs(GraphTarget graph, Calibration measured) {
     return switch (graph) {

@@ -59,7 +59,7 @@ final class LinkSharing {
     Optional<PipelineCosts> alone = costsAlone(device, graph, measured);
     return others.isEmpty()
         ? alone
-        : alone.map(costs -> costs.beside(others, DeviceGrouping.aloneBytes(graph)));
+        : alone.map(costs -> costs.beside(others, device.device().copies().aloneBytes()));
   }
 
   private static Optional<PipelineCosts> costsAlone(

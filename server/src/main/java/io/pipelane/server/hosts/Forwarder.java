@@ -115,7 +115,7 @@ final class Forwarder {
   /** Begins a connection, whose handler is a {@link ForwardConnection}. */
   ChannelFuture connect(EventLoop loop, RemoteHost host) {
     return new Bootstrap()
-        .disableResolver() // The registry's thread has looked the name up, which blocks.
+        .disableResolver() // The name has been looked up elsewhere, which blocks.
         .group(loop)
         .channel(settings.transport.clientChannel())
         .option(ChannelOption.TCP_NODELAY, true)

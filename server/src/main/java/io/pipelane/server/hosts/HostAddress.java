@@ -1,5 +1,6 @@
 package io.pipelane.server.hosts;
 
+import io.pipelane.config.ServerConfig;
 import java.net.InetSocketAddress;
 import java.net.URI;
 
@@ -11,7 +12,6 @@ import java.net.URI;
 record HostAddress(String host, int port, boolean secure) {
   private static final int HTTP_PORT = 80;
   private static final int HTTPS_PORT = 443;
-  private static final int LARGEST_PORT = 65_535;
 
   /**
    * The address that a URL names; its path does not count.
@@ -25,8 +25,9 @@ record HostAddress(String host, int port, boolean secure) {
     }
     String host = url.getHost().replaceAll("^\\[|\\]$", "");
     int port = url.getPort() < 0 ? (secure ? HTTPS_PORT : HTTP_PORT) : url.getPort();
-    if (port < 1 || port > LARGEST_PORT) {
-      throw new IllegalArgumentException("\"" + url + "\" has no port from 1 to " + LARGEST_PORT);
+    if (port < 1 || port > ServerConfig.LARGEST_PORT) {
+      throw new IllegalArgumentException(
+          "\"" + url + "\" has no port from 1 to " + ServerConfig.LARGEST_PORT);
     }
     return new HostAddress(host, port, secure);
   }

@@ -12,7 +12,10 @@ import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What is known of the other hosts. Written by the registry's thread, read by any. */
+/**
+ * What is known of the other hosts. Written by the registry's thread, but for where a host is,
+ * which its lookup tells; read by any.
+ */
 final class HostView implements HostRegistry.Listener {
   private static final System.Logger LOG = System.getLogger(HostView.class.getName());
 

@@ -42,12 +42,12 @@ final class RemoteHost {
   final HostAddress address;
   private final HostCounters counters;
   private final AtomicInteger underWay = new AtomicInteger();
+  private final AtomicBoolean lookingUp = new AtomicBoolean();
   private final Set<Runnable> watchers = ConcurrentHashMap.newKeySet();
   private volatile InetSocketAddress socket;
   private volatile Word word;
   private volatile long suspectUntilNanos;
   private volatile boolean suspect;
-  private final AtomicBoolean lookingUp = new AtomicBoolean();
   private volatile boolean movedPerhaps;
   private volatile boolean gone;
 
