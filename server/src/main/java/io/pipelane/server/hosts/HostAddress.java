@@ -1,6 +1,7 @@
 package io.pipelane.server.hosts;
 
 import io.pipelane.config.ServerConfig;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 
@@ -32,9 +33,13 @@ record HostAddress(String host, int port, boolean secure) {
     return new HostAddress(host, port, secure);
   }
 
-  /** Where it is before its name has been looked up. */
-  InetSocketAddress unresolved() {
-    return InetSocketAddress.createUnresolved(host, port);
+  /** Where it is as far as that is known without a lookup: an address in numbers needs none. */
+  InetSocketAddress withoutLookup() {
+    try {
+      return new InetSocketAddress(InetAddress.ofLiteral(host), port);
+    } catch (IllegalArgumentException e) {
+      return InetSocketAddress.createUnresolved(host, port);
+    }
   }
 
   /** Where to connect to; unresolved if the name is not known. Blocks for a name. */

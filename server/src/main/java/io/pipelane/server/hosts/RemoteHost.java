@@ -51,10 +51,10 @@ final class RemoteHost {
   private volatile boolean movedPerhaps;
   private volatile boolean gone;
 
-  /** A host that has said something; where it is connected to has to be looked up. */
+  /** A host that has said something; a name has to be looked up before it is connected to. */
   RemoteHost(Announcement announcement, HostCounters counters) {
     this.address = announcement.address();
-    this.socket = address.unresolved();
+    this.socket = address.withoutLookup();
     this.counters = counters;
     this.word = heard(announcement);
   }

@@ -65,6 +65,19 @@ class HostViewTest {
   }
 
   @Test
+  void hostWithAnAddressInNumbers_isAskedAtOnce() {
+    List<Runnable> lookups = new ArrayList<>();
+    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, counters);
+    for (String address : List.of("10.0.0.5", "fd00::5")) {
+      String name = new HostAddress(address, 80, false).toString();
+      slow.said(name, word(address, "1"));
+      assertTrue(slow.hosts().iterator().next().isThere());
+      slow.gone(name);
+    }
+    assertEquals(List.of(), lookups);
+  }
+
+  @Test
   void hostWithAPortThatCannotBe_isLeftAside_andTheOthersAreHeard() {
     String bad = word("b", "1").replace("b:80", "b:80000");
     view.all(Map.of("a:80", word("a", "1"), "b:80", bad, "c:80", word("c", "1")));
