@@ -22,18 +22,24 @@ import java.util.stream.Collectors;
  *
  * @param target what computes: constants that shapes are computed from stay on the host
  * @param minimumBytes numbers from this size on are streamed
+ * @param minimumVectorBytes the same for vectors, which are biases and scales: there are many of
+ *     them, and each input costs every run something
  * @param minimumIntegerBytes the same for 32-bit and 64-bit integers and booleans, which are mostly
  *     shapes, axes and indices while they are small
  * @param keep names that stay whatever their size, because an operator insists on a constant
  */
 public record WeightSelection(
-    GraphTarget target, long minimumBytes, long minimumIntegerBytes, Set<String> keep) {
+    GraphTarget target,
+    long minimumBytes,
+    long minimumVectorBytes,
+    long minimumIntegerBytes,
+    Set<String> keep) {
   public static final WeightSelection DEFAULT =
-      new WeightSelection(GraphTarget.PROCESSOR, 1 << 10, 16 << 10, Set.of());
+      new WeightSelection(GraphTarget.PROCESSOR, 1 << 10, 16 << 10, 16 << 10, Set.of());
 
   /** Numbers of every size: what differs between versions of one structure. */
   public static final WeightSelection SHARED_STRUCTURE =
-      new WeightSelection(GraphTarget.GPU, 1, 16 << 10, Set.of());
+      new WeightSelection(GraphTarget.GPU, 1, 1, 16 << 10, Set.of());
 
   private static final Map<Integer, TensorType> STREAMABLE =
       Arrays.stream(TensorType.values())
@@ -48,7 +54,8 @@ public record WeightSelection(
   public WeightSelection keeping(Set<String> more) {
     Set<String> names = new HashSet<>(keep);
     names.addAll(more);
-    return new WeightSelection(target, minimumBytes, minimumIntegerBytes, names);
+    return new WeightSelection(
+        target, minimumBytes, minimumVectorBytes, minimumIntegerBytes, names);
   }
 
   /**
@@ -75,8 +82,18 @@ public record WeightSelection(
     if (type == null) {
       return false;
     }
-    long minimum = isIndexLike(type) ? minimumIntegerBytes : minimumBytes;
-    return TensorContent.byteSize(tensor) >= minimum;
+    return TensorContent.byteSize(tensor) >= minimumBytes(tensor, type);
+  }
+
+  private long minimumBytes(TensorProto tensor, TensorType type) {
+    if (isIndexLike(type)) {
+      return minimumIntegerBytes;
+    }
+    return isVector(tensor) ? minimumVectorBytes : minimumBytes;
+  }
+
+  private static boolean isVector(TensorProto tensor) {
+    return tensor.getDimsList().stream().filter(dimension -> dimension != 1).count() <= 1;
   }
 
   private Set<String> staying(GraphProto graph) {

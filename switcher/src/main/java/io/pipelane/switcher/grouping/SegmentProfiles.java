@@ -39,8 +39,9 @@ public final class SegmentProfiles {
   }
 
   /**
-   * Whether a run that ends now is worth being {@link #observed}: one a millisecond is, as more
-   * would cost short runs much and tell little. Only one of several callers is told so.
+   * Whether a run that ends now is worth being {@link #observed}: one a millisecond is, later one
+   * in twenty, as more would cost short runs much and tell little. Only one of several callers is
+   * told so.
    */
   public boolean isDue(String structure, long nowNanos) {
     return running(structure).isDue(nowNanos);

@@ -32,14 +32,17 @@ final class Stalls {
 
   /** Has a model's curve follow its profile, where there is another one than before. */
   void refresh(Residency residency, Holdings holdings) {
+    Optional<PipelineCosts> costs = settings.costs();
+    if (costs.isEmpty()) {
+      return;
+    }
     Plan plan = residency.model.plan();
     SegmentProfile profile = settings.profiles().of(plan.structureHash()).orElse(null);
     if (profile == null || profile.equals(residency.curveOf)) {
       return;
     }
-    Optional<PipelineCosts> costs = settings.costs();
     Optional<List<Long>> segmentNanos = profile.usual().map(ShapeTimes::segmentNanos);
-    if (costs.isEmpty() || segmentNanos.isEmpty()) {
+    if (segmentNanos.isEmpty()) {
       return;
     }
     residency.curveOf = profile;
