@@ -27,6 +27,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       InferCommand.class,
       DevicesCommand.class,
       WorkersCommand.class,
+      HostsCommand.class,
       LoadCommand.class,
       UnloadCommand.class,
       UploadCommand.class,

@@ -13,6 +13,7 @@ import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.net.Transport;
 import java.net.URI;
 import java.security.SecureRandom;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -184,6 +185,22 @@ public final class Hosts implements AutoCloseable {
     int suspects = (int) now.view.hosts().stream().filter(host -> host.isSuspect(clock)).count();
     return new HostCounts(
         true, now.view.isInReach(), now.view.hosts().size(), suspects, counters.read());
+  }
+
+  /** What is known of the others. */
+  public HostsOverview overview() {
+    Started now = started;
+    if (now == null) {
+      return HostsOverview.ALONE;
+    }
+    long clock = nanoClock.getAsLong();
+    return new HostsOverview(
+        now.name,
+        now.view.isInReach(),
+        now.view.hosts().stream()
+            .map(host -> host.overview(clock))
+            .sorted(Comparator.comparing(HostsOverview.Other::name))
+            .toList());
   }
 
   /** Takes back what it has announced; blocks for some seconds at most. */

@@ -153,6 +153,30 @@ final class RemoteHost {
     return new Given(word.since, whenGone);
   }
 
+  /** What is known of it. */
+  HostsOverview.Other overview(long nowNanos) {
+    Announcement said = word.announcement;
+    return new HostsOverview.Other(
+        address.toString(),
+        state(said, nowNanos),
+        said.lanes(),
+        said.waitMicros(),
+        underWay(),
+        said.models().stream()
+            .map(each -> new HostsOverview.Model(each.name(), each.version(), each.stallMicros()))
+            .toList());
+  }
+
+  private HostsOverview.State state(Announcement said, long nowNanos) {
+    if (said.leaving()) {
+      return HostsOverview.State.LEAVING;
+    }
+    if (isSuspect(nowNanos)) {
+      return HostsOverview.State.SUSPECT;
+    }
+    return isThere() ? HostsOverview.State.READY : HostsOverview.State.UNKNOWN;
+  }
+
   @Override
   public String toString() {
     return address.toString();

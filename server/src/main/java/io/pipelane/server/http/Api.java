@@ -18,6 +18,7 @@ import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.hosts.Hosts;
+import io.pipelane.server.hosts.HostsOverview;
 import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
@@ -292,6 +293,10 @@ final class Api {
       case Route.Workers _ -> {
         WorkersOverview workers = service.workers();
         answer(exchange, target -> Answers.workers(target, workers));
+      }
+      case Route.OtherHosts _ -> {
+        HostsOverview overview = hosts == null ? HostsOverview.ALONE : hosts.overview();
+        answer(exchange, target -> Answers.hosts(target, overview));
       }
       case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
       case Route.JobList _, Route.ShowJob _, Route.SubmitJob _, Route.RemoveJob _ ->

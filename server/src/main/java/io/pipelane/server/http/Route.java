@@ -45,6 +45,9 @@ sealed interface Route {
 
   record Recycle(int worker) implements Route {}
 
+  /** Other hosts that models are shared with. */
+  record OtherHosts() implements Route {}
+
   record ModelConfiguration(String model, @Nullable String version) implements Route {}
 
   /** The whole server's state. */
@@ -94,7 +97,7 @@ sealed interface Route {
       case Infer(String model, String _) -> Demand.of(Role.INFER, model);
       case Statistics(String model, String _) -> Demand.of(Role.OBSERVE, model);
       case Metrics _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
-      case State _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
+      case State _, Events _, Workers _, OtherHosts _ -> Demand.of(Role.OBSERVE, "");
       case JobList _, ShowJob _ -> new Demand(Set.of(Role.INFER, Role.OBSERVE), Demand.ALL_MODELS);
       case SubmitJob _, RemoveJob _ -> Demand.of(Role.INFER, Demand.ALL_MODELS);
       case Index _, LogSettings _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
@@ -184,6 +187,7 @@ sealed interface Route {
           ModelReady _,
           ModelConfiguration _,
           Workers _,
+          OtherHosts _,
           Statistics _,
           Metrics _,
           State _,
@@ -236,6 +240,7 @@ sealed interface Route {
       case "models" -> model(rest);
       case "repository" -> repository(rest);
       case "workers" -> workers(rest);
+      case "hosts" -> rest.isEmpty() ? new OtherHosts() : null;
       case "pipelane" -> own(rest);
       case "jobs" -> jobs(rest);
       case "trace" -> rest.equals(List.of("setting")) ? new TraceSettings(null) : null;

@@ -8,6 +8,7 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.ProductVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.hosts.HostsOverview;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Stream;
@@ -191,6 +192,38 @@ public final class Answers {
       json.writeNumberField("memory_bytes", worker.memoryBytes());
       json.writeStringField("device", worker.device());
       json.writeNumberField("device_bytes", worker.deviceBytes());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+
+  /** The hosts that share models with this one. */
+  public static void hosts(ByteBuf target, HostsOverview hosts) {
+    Json.write(target, json -> writeHosts(json, hosts));
+  }
+
+  private static void writeHosts(JsonGenerator json, HostsOverview hosts) throws IOException {
+    json.writeStartObject();
+    json.writeStringField("own", hosts.own());
+    json.writeBooleanField("registry_reached", hosts.registryReached());
+    json.writeArrayFieldStart("hosts");
+    for (HostsOverview.Other host : hosts.others()) {
+      json.writeStartObject();
+      json.writeStringField("name", host.name());
+      json.writeStringField("state", host.state().name());
+      json.writeNumberField("lanes", host.lanes());
+      json.writeNumberField("wait_us", host.waitMicros());
+      json.writeNumberField("under_way", host.underWay());
+      json.writeArrayFieldStart("models");
+      for (HostsOverview.Model model : host.models()) {
+        json.writeStartObject();
+        json.writeStringField("name", model.name());
+        json.writeNumberField("version", model.version());
+        json.writeNumberField("stall_us", model.stallMicros());
+        json.writeEndObject();
+      }
+      json.writeEndArray();
       json.writeEndObject();
     }
     json.writeEndArray();

@@ -84,6 +84,27 @@ class ClientCommandsTest {
   }
 
   @Test
+  void hosts_listsTheOthersAndTheirModels() {
+    answers.put("GET /v2/hosts", "{\"own\":\"\",\"registry_reached\":false,\"hosts\":[]}");
+    Outcome alone = run("hosts");
+    assertEquals(0, alone.exitCode(), alone::err);
+    assertTrue(alone.out().contains("shares models with no other host"), alone::out);
+    answers.put(
+        "GET /v2/hosts",
+        """
+        {"own":"a:8000","registry_reached":false,"hosts":[
+         {"name":"b:8000","state":"SUSPECT","lanes":2,"wait_us":1536,"under_way":1,
+          "models":[{"name":"encoder","version":2,"stall_us":24576}]}]}
+        """);
+    Outcome outcome = run("hosts", "--models");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    List<String> lines = outcome.out().lines().toList();
+    assertEquals("Asked a:8000, which does not reach etcd at present", lines.getFirst());
+    assertTrue(lines.get(2).matches("b:8000 +SUSPECT +1 +2 +1.536 +1"), outcome::out);
+    assertTrue(lines.getLast().matches("b:8000 +encoder +2 +24.576"), outcome::out);
+  }
+
+  @Test
   void models_listsStatesAndSignatures() {
     answers.put(
         "POST /v2/repository/index",

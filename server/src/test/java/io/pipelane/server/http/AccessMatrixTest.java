@@ -46,6 +46,7 @@ class AccessMatrixTest {
           "GET, /v2/pipelane/state, observe",
           "GET, /v2/pipelane/events, observe",
           "GET, /v2/workers, observe",
+          "GET, /v2/hosts, observe",
           "POST, /v2/repository/index, manage observe",
           "POST, /v2/repository/models/echo/load, manage",
           "POST, /v2/repository/models/echo/unload, manage",

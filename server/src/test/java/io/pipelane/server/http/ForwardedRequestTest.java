@@ -450,6 +450,24 @@ class ForwardedRequestTest {
   }
 
   @Test
+  void others_areListedWithWhatIsKnownOfThem() throws Exception {
+    URI nobody;
+    try (ServerSocket socket = new ServerSocket(0)) {
+      nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
+    }
+    registry.has(nobody, "far", 3, false, Duration.ofMillis(2));
+    String known = ask(request("/v2/hosts")).body();
+    assertTrue(known.contains("\"name\":\"" + nobody.getAuthority() + "\""), known);
+    assertTrue(known.contains("\"state\":\"READY\""), known);
+    assertTrue(known.contains("\"wait_us\":2000"), known);
+    assertTrue(known.contains("{\"name\":\"far\",\"version\":3,\"stall_us\":0}"), known);
+    assertEquals(503, ask("far").statusCode());
+    assertTrue(ask(request("/v2/hosts")).body().contains("\"state\":\"SUSPECT\""));
+    registry.gone(nobody);
+    assertTrue(ask(request("/v2/hosts")).body().contains("\"hosts\":[]"));
+  }
+
+  @Test
   void hostThatLeaves_saysSo() {
     assertTrue(registry.word().contains("\"echo\",2"), registry::word);
     hosts.leave();

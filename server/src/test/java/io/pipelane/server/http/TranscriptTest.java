@@ -25,6 +25,7 @@ class TranscriptTest {
           "config",
           "error",
           "health",
+          "hosts",
           "index",
           "infer",
           "jobs",
