@@ -30,6 +30,7 @@ class ProfilerTest {
             OptionalDouble.empty(),
             OptionalDouble.empty(),
             OptionalDouble.empty(),
+            OptionalDouble.empty(),
             OptionalLong.empty(),
             OptionalLong.empty());
     SharingSettings settings =

@@ -86,6 +86,10 @@ final class SharingMetrics {
         "pipelane_host_memory_pressure",
         "Of the time, some task waited for memory",
         DeviceSample::memoryPressure);
+    sample(
+        "pipelane_host_memory_taken",
+        "Of the host's memory, or of its control group's",
+        DeviceSample::hostMemory);
     sample("pipelane_device_watts", "Power drawn", DeviceSample::watts);
     sample("pipelane_device_celsius", "Temperature", DeviceSample::celsius);
     sample(

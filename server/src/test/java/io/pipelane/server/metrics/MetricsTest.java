@@ -45,6 +45,7 @@ class MetricsTest {
           OptionalDouble.empty(),
           OptionalDouble.empty(),
           OptionalDouble.empty(),
+          OptionalDouble.empty(),
           OptionalLong.empty(),
           OptionalLong.empty());
   private static final Pattern METRIC = Pattern.compile("\\b(nv_inference|pipelane)_[a-z_]+");

@@ -75,6 +75,7 @@ public final class Sharing implements AutoCloseable {
             case CLOCK -> config.clock();
             case MEMORY -> config.memory();
             case MEMORY_PRESSURE -> config.memoryPressure();
+            case HOST_MEMORY -> config.hostMemory();
             case ATTAINMENT -> config.attainment();
           });
     }
@@ -140,6 +141,7 @@ public final class Sharing implements AutoCloseable {
     }
     put(readings, SharingMetric.MEMORY, sample.memory());
     put(readings, SharingMetric.MEMORY_PRESSURE, sample.memoryPressure());
+    put(readings, SharingMetric.HOST_MEMORY, sample.hostMemory());
     put(readings, SharingMetric.ATTAINMENT, attainment.update(objectives.get(), now));
     return readings;
   }
