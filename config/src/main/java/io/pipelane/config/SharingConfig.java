@@ -61,6 +61,12 @@ public record SharingConfig(
         Thresholds memoryPressure,
     @Key(
             about =
+                "The same of the host's memory, or of the limit of a control group that the server"
+                    + " is in; what merely caches files is not taken",
+            standard = "95/97/99")
+        Thresholds hostMemory,
+    @Key(
+            about =
                 "The same of the online requests of the last seconds that had an objective and met"
                     + " it; it falls",
             standard = "98/95/80")

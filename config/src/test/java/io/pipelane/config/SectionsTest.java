@@ -604,6 +604,7 @@ class SectionsTest {
             new Thresholds(60, 50, 40),
             new Thresholds(95, 97, 99),
             new Thresholds(5, 10, 40),
+            new Thresholds(95, 97, 99),
             new Thresholds(98, 95, 80)),
         DEFAULTS.sharing());
   }
@@ -623,6 +624,7 @@ class SectionsTest {
             Thresholds.OFF,
             new Thresholds(50, 60, 70),
             new Thresholds(1, 2, 3),
+            new Thresholds(4, 5, 6),
             new Thresholds(99, 98, 97)),
         changed(
                 Map.ofEntries(
@@ -637,6 +639,7 @@ class SectionsTest {
                     entry("sharing.clock", "off"),
                     entry("sharing.memory", "50/60/70"),
                     entry("sharing.memory-pressure", "1/2/3"),
+                    entry("sharing.host-memory", "4/5/6"),
                     entry("sharing.attainment", "99/98/97")))
             .sharing());
   }

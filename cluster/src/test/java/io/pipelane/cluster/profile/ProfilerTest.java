@@ -30,6 +30,7 @@ class ProfilerTest {
             OptionalDouble.empty(),
             OptionalDouble.empty(),
             OptionalDouble.empty(),
+            OptionalDouble.empty(),
             OptionalLong.empty(),
             OptionalLong.empty());
     SharingSettings settings =
@@ -43,7 +44,8 @@ class ProfilerTest {
           seen.overlimitEntries(),
           seen.source(),
           sample,
-          seen.counts());
+          seen.counts(),
+          seen.slowdowns());
     }
   }
 

@@ -11,6 +11,7 @@ import java.util.OptionalLong;
  * @param clock of the highest, that of multiprocessors or cores
  * @param memory of the device's memory, what is taken
  * @param memoryPressure of the time, that in which some task of the host waited for memory
+ * @param hostMemory of the host's memory, what is taken
  * @param watts that it draws
  * @param celsius its temperature
  * @param eccErrors memory errors that were not corrected, since the driver was loaded
@@ -22,6 +23,7 @@ public record DeviceSample(
     OptionalDouble clock,
     OptionalDouble memory,
     OptionalDouble memoryPressure,
+    OptionalDouble hostMemory,
     OptionalDouble watts,
     OptionalDouble celsius,
     OptionalLong eccErrors,
@@ -35,11 +37,18 @@ public record DeviceSample(
           OptionalDouble.empty(),
           OptionalDouble.empty(),
           OptionalDouble.empty(),
+          OptionalDouble.empty(),
           OptionalLong.empty(),
           OptionalLong.empty());
 
   private static final long GPU_IDLE = 1;
   private static final double BUSY = 0.5;
+
+  /** The same device, with what its host tells of its memory. */
+  DeviceSample onHost(OptionalDouble pressure, OptionalDouble taken) {
+    return new DeviceSample(
+        utilization, activity, clock, memory, pressure, taken, watts, celsius, eccErrors, slowedBy);
+  }
 
   /** Whether it has so much to do that its clock says something of its health. */
   public boolean isBusy() {

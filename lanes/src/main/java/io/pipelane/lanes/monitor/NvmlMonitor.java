@@ -81,6 +81,7 @@ public final class NvmlMonitor implements DeviceMonitor {
         clock(),
         memory(),
         OptionalDouble.empty(),
+        OptionalDouble.empty(),
         watts(),
         celsius(),
         eccErrors(),

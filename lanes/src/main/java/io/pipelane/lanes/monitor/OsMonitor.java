@@ -1,20 +1,11 @@
 package io.pipelane.lanes.monitor;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** The processor as Linux tells of it: /proc and, where there is one, its frequency. */
 public final class OsMonitor implements DeviceMonitor {
-  private static final Pattern MEMORY = Pattern.compile("(MemTotal|MemAvailable):\\s+(\\d+) kB");
-  private static final Pattern PRESSURE = Pattern.compile("some avg10=([0-9.]+)");
-  private static final double PERCENT = 100;
-
-  private final Path root;
+  private final SystemFiles files;
   private CpuTimes latest;
 
   /** Jiffies of all cores since the start of the machine. */
@@ -41,24 +32,24 @@ public final class OsMonitor implements DeviceMonitor {
     }
   }
 
-  private OsMonitor(Path root) {
-    this.root = root;
-    this.latest = CpuTimes.parse(read("proc/stat"));
+  private OsMonitor(SystemFiles files) {
+    this.files = files;
+    this.latest = CpuTimes.parse(files.read("proc/stat"));
   }
 
   /** Looks at this machine. */
   public static OsMonitor open() {
-    return new OsMonitor(Path.of("/"));
+    return new OsMonitor(SystemFiles.ofThisMachine());
   }
 
   /** Looks at a copy of the files, for tests. */
-  static OsMonitor of(Path root) {
-    return new OsMonitor(root);
+  static OsMonitor of(SystemFiles files) {
+    return new OsMonitor(files);
   }
 
   @Override
   public DeviceSample sample() {
-    CpuTimes now = CpuTimes.parse(read("proc/stat"));
+    CpuTimes now = CpuTimes.parse(files.read("proc/stat"));
     OptionalDouble busy = now.since(latest);
     if (busy.isPresent()) {
       latest = now;
@@ -67,53 +58,23 @@ public final class OsMonitor implements DeviceMonitor {
         busy,
         busy,
         clock(),
-        memory(read("proc/meminfo")),
-        pressure(read("proc/pressure/memory")),
+        HostMemory.ofMachine(files.read("proc/meminfo")),
+        OptionalDouble.empty(),
+        OptionalDouble.empty(),
         OptionalDouble.empty(),
         OptionalDouble.empty(),
         OptionalLong.empty(),
         OptionalLong.empty());
   }
 
-  static OptionalDouble memory(String meminfo) {
-    double total = 0;
-    double available = 0;
-    Matcher line = MEMORY.matcher(meminfo);
-    while (line.find()) {
-      double value = Double.parseDouble(line.group(2));
-      if (line.group(1).equals("MemTotal")) {
-        total = value;
-      } else {
-        available = value;
-      }
-    }
-    return total == 0 ? OptionalDouble.empty() : OptionalDouble.of(1 - available / total);
-  }
-
-  static OptionalDouble pressure(String text) {
-    Matcher some = PRESSURE.matcher(text);
-    return some.find()
-        ? OptionalDouble.of(Double.parseDouble(some.group(1)) / PERCENT)
-        : OptionalDouble.empty();
-  }
-
   private OptionalDouble clock() {
     String folder = "sys/devices/system/cpu/cpu0/cpufreq/";
-    String now = read(folder + "scaling_cur_freq").strip();
-    String highest = read(folder + "cpuinfo_max_freq").strip();
+    String now = files.read(folder + "scaling_cur_freq").strip();
+    String highest = files.read(folder + "cpuinfo_max_freq").strip();
     return now.isEmpty() || highest.isEmpty()
         ? OptionalDouble.empty()
         : OptionalDouble.of(
             Math.min(1, Double.parseDouble(now) / Math.max(1, Double.parseDouble(highest))));
-  }
-
-  /** Empty where there is no such file. */
-  private String read(String file) {
-    try {
-      return Files.readString(root.resolve(file));
-    } catch (IOException e) {
-      return "";
-    }
   }
 
   @Override

@@ -23,23 +23,21 @@ class OsMonitorTest {
   @Test
   void sample_recordedFiles_tellsSharesSinceTheLookBefore() throws IOException {
     write("proc/stat", "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1 2 3 4\n");
-    OsMonitor monitor = OsMonitor.of(root);
+    OsMonitor monitor = OsMonitor.of(new SystemFiles(root));
     write("proc/stat", "cpu  130 0 110 750 110 0 0 0 0 0\ncpu0 1 2 3 4\n");
     write("proc/meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  250 kB\n");
-    write("proc/pressure/memory", "some avg10=12.50 avg60=1.00 avg300=0.00 total=5\nfull avg10=1");
     write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000\n");
     write("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3200000\n");
     DeviceSample sample = monitor.sample();
     assertEquals(OptionalDouble.of(0.4), sample.utilization());
     assertEquals(OptionalDouble.of(0.75), sample.memory());
-    assertEquals(OptionalDouble.of(0.125), sample.memoryPressure());
     assertEquals(OptionalDouble.of(0.75), sample.clock());
   }
 
   @Test
   void sample_noSuchFiles_isUnknown() throws IOException {
     write("proc/stat", "");
-    assertEquals(DeviceSample.UNKNOWN, OsMonitor.of(root).sample());
+    assertEquals(DeviceSample.UNKNOWN, OsMonitor.of(new SystemFiles(root)).sample());
   }
 
   @Test

@@ -2,6 +2,8 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.monitor.DeviceMonitor;
+import io.pipelane.lanes.monitor.HostMemory;
+import io.pipelane.lanes.monitor.HostMemoryMonitor;
 import io.pipelane.lanes.monitor.NvmlMonitor;
 import io.pipelane.lanes.monitor.OsMonitor;
 import java.lang.System.Logger.Level;
@@ -13,10 +15,33 @@ final class DeviceMonitors {
   private static final System.Logger LOG = System.getLogger(DeviceMonitors.class.getName());
   private static final Pattern GPU = Pattern.compile("cuda:(\\d{1,4})\\b.*");
 
+  private static final HostMemory HOST = host();
+
   private DeviceMonitors() {}
 
-  /** One that sees nothing where a GPU has no NVML; the server runs without. */
+  private static HostMemory host() {
+    HostMemory host = HostMemory.ofThisMachine();
+    if (host.pressure().isEmpty()) {
+      LOG.log(
+          Level.INFO,
+          "the host does not tell its memory pressure (/proc/pressure/memory), offline work does"
+              + " not heed it");
+    }
+    if (host.taken().isEmpty()) {
+      LOG.log(
+          Level.INFO,
+          "the host does not tell how much memory is taken (/proc/meminfo), offline work does not"
+              + " heed it");
+    }
+    return host;
+  }
+
+  /** One that sees nothing but the host where a GPU has no NVML; the server runs without. */
   static DeviceMonitor of(String deviceName) {
+    return new HostMemoryMonitor(ofDevice(deviceName), HOST);
+  }
+
+  private static DeviceMonitor ofDevice(String deviceName) {
     Matcher gpu = GPU.matcher(deviceName);
     if (!gpu.matches()) {
       return OsMonitor.open();

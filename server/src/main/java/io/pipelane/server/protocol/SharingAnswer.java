@@ -32,6 +32,7 @@ final class SharingAnswer {
     write(json, "clock", sample.clock());
     write(json, "memory", sample.memory());
     write(json, "memory_pressure", sample.memoryPressure());
+    write(json, "host_memory", sample.hostMemory());
     write(json, "watts", sample.watts());
     write(json, "celsius", sample.celsius());
     json.writeEndObject();

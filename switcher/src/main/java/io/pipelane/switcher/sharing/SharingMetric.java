@@ -12,6 +12,8 @@ public enum SharingMetric {
   MEMORY("memory", false),
   /** Of the time, that in which some task waited for memory. */
   MEMORY_PRESSURE("memory-pressure", false),
+  /** Of the host's memory, what is taken. */
+  HOST_MEMORY("host-memory", false),
   /** Of the online requests with an objective, those that met it; less is worse. */
   ATTAINMENT("attainment", true);
 

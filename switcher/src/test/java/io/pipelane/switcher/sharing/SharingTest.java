@@ -1,6 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
@@ -55,6 +56,22 @@ class SharingTest {
         OptionalDouble.empty(),
         OptionalDouble.empty(),
         OptionalDouble.empty(),
+        OptionalDouble.empty(),
+        OptionalLong.empty(),
+        OptionalLong.empty());
+  }
+
+  private static DeviceSample host(double pressure, double taken) {
+    DeviceSample device = sample(0.2, 1, 0.5);
+    return new DeviceSample(
+        device.utilization(),
+        device.activity(),
+        device.clock(),
+        device.memory(),
+        OptionalDouble.of(pressure),
+        OptionalDouble.of(taken),
+        OptionalDouble.empty(),
+        OptionalDouble.empty(),
         OptionalLong.empty(),
         OptionalLong.empty());
   }
@@ -76,6 +93,35 @@ class SharingTest {
     assertEquals(SharingState.UNHEALTHY, look());
     assertEquals(SharingState.HEALTHY, look());
     assertEquals(1, sharing.overview().overlimitEntries());
+  }
+
+  @Test
+  void look_hostWaitsForMemory_takesNoNewOfflineWorkThenStopsIt() {
+    sample = host(0.02, 0.5);
+    assertEquals(SharingState.HEALTHY, look());
+    sample = host(0.15, 0.5);
+    assertEquals(SharingState.UNHEALTHY, look());
+    assertFalse(sharing.gate().mayBegin());
+    assertEquals(0, sharing.gate().waitNanos(1, 0), "what runs goes on");
+    sample = host(0.45, 0.5);
+    assertEquals(SharingState.OVERLIMIT, look());
+    assertEquals(OfflineGate.UNTIL_TOLD, sharing.gate().waitNanos(1, 0));
+    sample = host(0.02, 0.5);
+    assertEquals(SharingState.OVERLIMIT, look(), "for a period at least");
+    now.addAndGet(SECOND);
+    assertEquals(SharingState.UNHEALTHY, look());
+    assertEquals(SharingState.HEALTHY, look());
+    assertTrue(sharing.gate().mayBegin());
+  }
+
+  @Test
+  void look_hostMemoryFillsUp_takesNoNewOfflineWorkThenStopsIt() {
+    sample = host(0, 0.98);
+    assertEquals(SharingState.UNHEALTHY, look());
+    sample = host(0, 0.96);
+    assertEquals(SharingState.UNHEALTHY, look(), "not healthy before 95 %");
+    sample = host(0, 0.99);
+    assertEquals(SharingState.OVERLIMIT, look());
   }
 
   @Test
