@@ -35,7 +35,12 @@ public record WorkersConfig(
             max = "24h")
         Duration startTimeout,
     @Key(about = "Java heap of each process", standard = "128MiB", min = "16MiB", max = "64GiB")
-        ByteSize heap) {
+        ByteSize heap,
+    @Key(
+            about =
+                "Whether a page of device memory that had one tenant's weights is zeroed before another tenant's model has it",
+            standard = "false")
+        boolean zeroPages) {
 
   /** The processes that stand by, chosen where it is not said. */
   public int chosenStandbys() {

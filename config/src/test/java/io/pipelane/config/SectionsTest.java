@@ -301,7 +301,8 @@ class SectionsTest {
             Optional.empty(),
             Duration.ofSeconds(30),
             Duration.ofSeconds(60),
-            size("128MiB")),
+            size("128MiB"),
+            false),
         DEFAULTS.workers());
   }
 
@@ -314,7 +315,8 @@ class SectionsTest {
             Optional.of(3),
             Duration.ofMillis(500),
             Duration.ofSeconds(5),
-            size("64MiB")),
+            size("64MiB"),
+            true),
         changed(
                 Map.of(
                     "workers.isolation", "process",
@@ -322,7 +324,8 @@ class SectionsTest {
                     "workers.standbys", "3",
                     "workers.hang-timeout", "500ms",
                     "workers.start-timeout", "5s",
-                    "workers.heap", "64MiB"))
+                    "workers.heap", "64MiB",
+                    "workers.zero-pages", "true"))
             .workers());
   }
 

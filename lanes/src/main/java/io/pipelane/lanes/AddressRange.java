@@ -30,6 +30,16 @@ public interface AddressRange extends AutoCloseable {
   void map(int slot, Page page);
 
   /**
+   * The same, but the page's content is gone: all of it is zero before a copy into the slot begins,
+   * and before {@link #settled} of the slot happens. A page that is taken away before that may have
+   * kept it.
+   *
+   * @throws IllegalStateException as {@link #map}
+   * @throws StatusException as {@link #map}
+   */
+  void mapZeroed(int slot, Page page);
+
+  /**
    * Takes the page from under a slot; touching the slot is a fault until the next {@link #map}.
    *
    * @return the page that was there

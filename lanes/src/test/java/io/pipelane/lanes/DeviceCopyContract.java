@@ -34,6 +34,50 @@ public abstract class DeviceCopyContract extends DevicePageContract {
   }
 
   @Test
+  void map_ofAPageThatHadContent_keepsIt() {
+    BytesSource former = BytesSource.random(pageBytes, 4);
+    AddressRange range = device.reserve(pageBytes);
+    range.map(0, pageWith(former));
+    range.settled(1).await();
+    assertArrayEquals(former.bytes(), read(range, 0, pageBytes));
+  }
+
+  @Test
+  void mapZeroed_ofAPageThatHadContent_leavesZeroesWhereNoCopyGoes() {
+    AddressRange range = device.reserve(2L * pageBytes);
+    Page page = pageWith(BytesSource.random(pageBytes, 4));
+    assertThrows(IndexOutOfBoundsException.class, () -> range.mapZeroed(2, page));
+    range.mapZeroed(1, page);
+    range.settled(2).await();
+    assertArrayEquals(new byte[pageBytes], read(range, pageBytes, pageBytes));
+    assertThrows(IllegalStateException.class, () -> range.mapZeroed(1, page));
+    range.unmap(1);
+    range.mapZeroed(0, page);
+    BytesSource source = BytesSource.random(100, 5);
+    device.copies().copy(source, 0, range, 50, 100).await();
+    byte[] expected = new byte[pageBytes];
+    System.arraycopy(source.bytes(), 0, expected, 50, 100);
+    assertArrayEquals(expected, read(range, 0, pageBytes));
+  }
+
+  @Test
+  void mapZeroed_underTheSlotWhereThePageWas_zeroesIt() {
+    AddressRange range = mapped(1);
+    BytesSource former = BytesSource.random(pageBytes, 6);
+    device.copies().copy(former, 0, range, 0, pageBytes).await();
+    range.mapZeroed(0, range.unmap(0));
+    range.settled(1).await();
+    assertArrayEquals(new byte[pageBytes], read(range, 0, pageBytes));
+  }
+
+  /** A page that lies nowhere. */
+  private Page pageWith(BytesSource content) {
+    AddressRange elsewhere = mapped(1);
+    device.copies().copy(content, 0, elsewhere, 0, content.byteSize()).await();
+    return elsewhere.unmap(0);
+  }
+
+  @Test
   void copy_manyTimes_completesInTheOrderGiven() throws InterruptedException {
     AddressRange range = mapped(1);
     HeldSource held = HeldSource.holding(1);

@@ -118,6 +118,12 @@ final class FailingDevice implements Device {
     }
 
     @Override
+    public void mapZeroed(int slot, PagePool.Page page) {
+      step("map");
+      range.mapZeroed(slot, page);
+    }
+
+    @Override
     public PagePool.Page unmap(int slot) {
       return range.unmap(slot);
     }

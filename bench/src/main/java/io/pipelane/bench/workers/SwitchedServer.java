@@ -9,6 +9,7 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.switcher.memory.Ledger;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -58,6 +59,20 @@ final class SwitchedServer implements AutoCloseable {
 
   void evict(BenchCase benchCase) {
     server.devices().evict(version(benchCase));
+  }
+
+  /** Who holds what of its one device's memory for weights. */
+  Ledger ledger() {
+    return server.devices().memory().values().iterator().next().weights();
+  }
+
+  /** What each of the copies moves that bring a model in. */
+  List<Long> groupBytes(BenchCase benchCase) {
+    return ledger().entries().stream()
+        .filter(entry -> entry.model().equals(version(benchCase)))
+        .map(Ledger.Entry::groupBytes)
+        .findFirst()
+        .orElseThrow(() -> new IllegalStateException("the model is not in service"));
   }
 
   WorkersOverview workers() {

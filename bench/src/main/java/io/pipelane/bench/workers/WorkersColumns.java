@@ -38,7 +38,8 @@ final class WorkersColumns {
           "allocation: the rest: the session, mapping, and in a new process code that is not compiled yet",
           "own process: 1 where the two models ran in different ones (isolation, PipeSwitch table 2)",
           "processes' own MB: memory of all worker processes that no file and no other process shares",
-          "a copy each: plain ONNX Runtime sessions of both models, once for each of three workers");
+          "a copy each: plain ONNX Runtime sessions of both models, once for each of three workers",
+          "memory opened: a worker maps the pages of the second model's groups, one group after another; the device's exported memory was opened when the worker started, as Pipelane does it, or is opened anew for each group and gets addresses of its own (PipeSwitch §6.3, no IPC optimization). The processor's memory (memfd), whatever the device; the messages that would carry handles are not in it");
 
   private WorkersColumns() {}
 }

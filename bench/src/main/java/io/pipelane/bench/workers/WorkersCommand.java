@@ -35,6 +35,7 @@ import picocli.CommandLine.Spec;
 public final class WorkersCommand implements Callable<Integer> {
   private static final String STOP_AND_START = "stop and start";
   private static final String COPY_EACH = "a copy each (memory alone)";
+  private static final int UNCOUNTED_IMPORTS = 4;
   private static final int WARM_RUNS = 9;
   private static final int WORKERS = 3;
   private static final double MEGA = 1e6;
@@ -72,11 +73,16 @@ public final class WorkersCommand implements Callable<Integer> {
     own(repository, next, "another");
     Results results = new Results(WorkersColumns.TITLE, WorkersColumns.ALL, WorkersColumns.NOTES);
     stopAndStart(work, repository, next, results);
+    List<Long> groups = List.of();
+    long pageBytes = 0;
     for (Way way : ways) {
       try (SwitchedServer server = SwitchedServer.start(repository, work, device, way.settings())) {
         measure(way, server, before, next, results);
+        groups = server.groupBytes(next);
+        pageBytes = server.ledger().pageBytes();
       }
     }
+    importHandles(groups, pageBytes, results);
     results.add(
         COPY_EACH,
         WorkersColumns.MEMORY,
@@ -128,6 +134,25 @@ public final class WorkersCommand implements Callable<Integer> {
           name,
           WorkersColumns.MEMORY,
           overview.workers().stream().mapToLong(WorkersOverview.Entry::memoryBytes).sum() / MEGA);
+    }
+  }
+
+  /**
+   * In turn, so that drift of the machine hits both alike; the first times load and compile code.
+   */
+  private void importHandles(List<Long> groups, long pageBytes, Results results) throws Exception {
+    String times = " of %d groups (mapping alone)".formatted(groups.size());
+    String once = "memory opened once for all" + times;
+    String perGroup = "memory opened for each" + times;
+    try (HandleImports imports = new HandleImports(groups, pageBytes)) {
+      for (int i = 0; i < UNCOUNTED_IMPORTS; i++) {
+        imports.openedOnceMillis();
+        imports.openedPerGroupMillis();
+      }
+      for (int round = 0; round < options.rounds(); round++) {
+        results.add(once, WorkersColumns.ALLOCATION, imports.openedOnceMillis());
+        results.add(perGroup, WorkersColumns.ALLOCATION, imports.openedPerGroupMillis());
+      }
     }
   }
 

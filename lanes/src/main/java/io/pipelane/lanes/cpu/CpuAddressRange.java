@@ -75,10 +75,23 @@ final class CpuAddressRange implements AddressRange {
   }
 
   @Override
-  public synchronized void map(int slot, Page page) {
+  public void map(int slot, Page page) {
+    map(slot, page, false);
+  }
+
+  /** Zeroes at once, so that the content is gone before the page can be read here. */
+  @Override
+  public void mapZeroed(int slot, Page page) {
+    map(slot, page, true);
+  }
+
+  private synchronized void map(int slot, Page page, boolean zeroed) {
     requireOpen();
     slots.requireFree(slot, page);
     pages.populate(page);
+    if (zeroed) {
+      pages.content(page).fill((byte) 0);
+    }
     if (published != null) {
       published.put(slot, page);
     } else if (!scratch) {

@@ -5,8 +5,8 @@ import io.pipelane.modelstore.WeightSource;
 
 /** What the copy thread is asked to do, in the order of asking. */
 sealed interface Command {
-  /** Something else is to lie under a slot: a page's handle, or nothing (0). */
-  record Plan(SlotMappings mappings, int slot, long handle) implements Command {}
+  /** Something else is to lie under a slot: a page's handle, zeroed or not, or nothing (0). */
+  record Plan(SlotMappings mappings, int slot, long handle, boolean zeroed) implements Command {}
 
   /** Weights are to be brought in, into a stretch of a range whose slots are pinned. */
   record Copy(

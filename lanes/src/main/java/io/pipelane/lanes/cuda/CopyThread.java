@@ -86,7 +86,7 @@ final class CopyThread implements Runnable {
       switch (command) {
         case null -> settleSome(unsettled.iterator().next());
         case Command.Plan plan -> {
-          plan.mappings().plan(plan.slot(), plan.handle());
+          plan.mappings().plan(plan.slot(), plan.handle(), plan.zeroed());
           note(plan.mappings());
         }
         case Command.Copy copy -> carryOut(copy);

@@ -58,7 +58,7 @@ final class CudaAddressRange implements AddressRange {
     this.byteSize = slots * pageBytes;
     this.address = memory.reserve(byteSize, pageBytes);
     this.slots = new PageSlots(pages.lent(), slots);
-    this.mappings = new SlotMappings(memory, address, pageBytes, slots);
+    this.mappings = new SlotMappings(memory, engine::zero, address, pageBytes, slots);
   }
 
   @Override
@@ -77,10 +77,19 @@ final class CudaAddressRange implements AddressRange {
   }
 
   @Override
-  public synchronized void map(int slot, Page page) {
+  public void map(int slot, Page page) {
+    map(slot, page, false);
+  }
+
+  @Override
+  public void mapZeroed(int slot, Page page) {
+    map(slot, page, true);
+  }
+
+  private synchronized void map(int slot, Page page, boolean zeroed) {
     requireOpen();
     slots.requireFree(slot, page);
-    engine.plan(mappings, slot, pages.handle(page));
+    engine.plan(mappings, slot, pages.handle(page), zeroed);
     if (published != null) {
       published.put(slot, page);
     }
@@ -91,7 +100,7 @@ final class CudaAddressRange implements AddressRange {
   public synchronized Page unmap(int slot) {
     requireOpen();
     slots.requireIdle(slot);
-    engine.plan(mappings, slot, 0);
+    engine.plan(mappings, slot, 0, false);
     if (published != null) {
       published.remove(slot);
     }

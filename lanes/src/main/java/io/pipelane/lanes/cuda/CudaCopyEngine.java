@@ -33,6 +33,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
   private static final long SPIN_NANOS = 20_000;
 
   private final CudaStream stream;
+  private final CudaStream zeroing;
   private final StagingBuffers staging;
   private final MarkPool marks;
   private final StreamProgress progress;
@@ -58,6 +59,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     HandOver<Issued> issued = new HandOver<>(SPIN_NANOS);
     try (Releases undo = new Releases()) {
       stream = undo.add(CudaStream.open(context));
+      zeroing = undo.add(CudaStream.open(context));
       progress = undo.add(new StreamProgress(stream));
       staging = undo.add(new StagingBuffers(stream, progress));
       marks = undo.add(new MarkPool(context));
@@ -145,9 +147,22 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     return borrowedBytes.sum();
   }
 
-  /** Lets something else lie under a slot, before any copy that is given later. */
-  void plan(SlotMappings mappings, int slot, long handle) {
-    give(new Command.Plan(mappings, slot, handle));
+  /**
+   * Lets something else lie under a slot, before any copy that is given later.
+   *
+   * @param zeroed whether what lies there is to be zero then
+   */
+  void plan(SlotMappings mappings, int slot, long handle, boolean zeroed) {
+    give(new Command.Plan(mappings, slot, handle, zeroed));
+  }
+
+  /**
+   * Zeroes device memory, on the copy thread. On a stream of its own: so it is awaited without the
+   * copies that are on their way, and whatever link the next ones take, they come later.
+   */
+  void zero(long address, long bytes) {
+    zeroing.fill(address, (byte) 0, bytes);
+    zeroing.synchronize();
   }
 
   /** Happens once everything planned for a range's first slots is carried out. */
@@ -201,6 +216,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     ThreadEnd.await(completing);
     try (Releases releases = new Releases()) {
       releases.add(stream);
+      releases.add(zeroing);
       releases.add(copyThread, CopyThread::close);
       releases.add(staging);
       releases.add(marks);

@@ -38,7 +38,7 @@ final class CudaWorkerRange implements MappedRange {
     this.slots = slots.count();
     this.table = SlotTable.entries(slotTable, slots);
     this.address = memory.reserve(slots.count() * pageBytes, pageBytes);
-    this.mappings = new SlotMappings(forReading, address, pageBytes, slots.count());
+    this.mappings = SlotMappings.forReading(forReading, address, pageBytes, slots.count());
   }
 
   @Override

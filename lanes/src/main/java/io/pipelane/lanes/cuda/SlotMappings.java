@@ -1,6 +1,7 @@
 package io.pipelane.lanes.cuda;
 
 import io.pipelane.lanes.cuda.driver.Mappings;
+import java.util.BitSet;
 
 /**
  * What lies under the slots of one range and what should: brings the one to the other, where and
@@ -11,30 +12,65 @@ final class SlotMappings {
    * `planned` is what the range's owner has asked for in the commands carried out so far, `actual`
    * what the driver has done; each is a handle of memory, 0 for none. That they may differ lets
    * unmapping wait until nobody is in a hurry, and costs nothing when a page comes back to its slot.
+   *
+   * A slot in `unzeroed` is not settled before what is planned for it has been zeroed, also where
+   * that lies there already: so nothing but zeroes is ever settled, whatever fails on the way.
    */
 
   private static final int LONGEST_RUN = 8;
 
+  /** Zeroes mapped memory; it is done when this returns. */
+  @FunctionalInterface
+  interface Zeroing {
+    void zero(long address, long bytes);
+  }
+
   private final Mappings memory;
+  private final Zeroing zeroing;
   private final long address;
   private final long pageBytes;
   private final long[] planned;
   private final long[] actual;
+  private final BitSet unzeroed = new BitSet();
   private int unsettled;
 
-  SlotMappings(Mappings memory, long address, long pageBytes, int slots) {
+  SlotMappings(Mappings memory, Zeroing zeroing, long address, long pageBytes, int slots) {
     this.memory = memory;
+    this.zeroing = zeroing;
     this.address = address;
     this.pageBytes = pageBytes;
     this.planned = new long[slots];
     this.actual = new long[slots];
   }
 
+  /** Mappings of memory that is for reading only. */
+  static SlotMappings forReading(Mappings memory, long address, long pageBytes, int slots) {
+    Zeroing refused =
+        (at, bytes) -> {
+          throw new IllegalStateException("memory for reading cannot be zeroed");
+        };
+    return new SlotMappings(memory, refused, address, pageBytes, slots);
+  }
+
   /** Notes what should lie under a slot: a page's handle, or 0. */
   void plan(int slot, long handle) {
-    unsettled -= planned[slot] == actual[slot] ? 0 : 1;
+    plan(slot, handle, false);
+  }
+
+  /**
+   * The same.
+   *
+   * @param zeroed whether the page is to be zeroed before it is settled
+   */
+  void plan(int slot, long handle, boolean zeroed) {
+    unsettled -= isSettled(slot) ? 0 : 1;
     planned[slot] = handle;
-    unsettled += planned[slot] == actual[slot] ? 0 : 1;
+    unzeroed.set(slot, zeroed);
+    unsettled += isSettled(slot) ? 0 : 1;
+  }
+
+  private boolean isSettled(int slot) {
+    return planned[slot] == actual[slot] && !unzeroed.get(slot);
   }
 
   boolean isSettled() {
@@ -52,7 +88,7 @@ final class SlotMappings {
     }
     int slot = first;
     while (slot < end) {
-      if (planned[slot] == actual[slot]) {
+      if (isSettled(slot)) {
         slot++;
       } else if (planned[slot] == 0) {
         unmap(slot++);
@@ -71,7 +107,7 @@ final class SlotMappings {
   void settleSome() {
     int unwanted = -1;
     for (int slot = 0; slot < planned.length; slot++) {
-      if (planned[slot] != actual[slot]) {
+      if (!isSettled(slot)) {
         if (planned[slot] != 0) {
           mapRun(slot, Math.min(planned.length, slot + LONGEST_RUN));
           return;
@@ -96,7 +132,7 @@ final class SlotMappings {
   private int mapRun(int first, int end) {
     int slot = first;
     try {
-      while (slot < end && planned[slot] != 0 && planned[slot] != actual[slot]) {
+      while (slot < end && planned[slot] != 0 && !isSettled(slot)) {
         if (actual[slot] != 0) {
           unmap(slot);
         }
@@ -104,15 +140,25 @@ final class SlotMappings {
         slot++;
       }
       memory.allowAccess(addressOf(first), (slot - first) * pageBytes);
+      zero(first, slot);
     } catch (RuntimeException e) {
       undo(first, slot, e);
       throw e;
     }
     for (int i = first; i < slot; i++) {
       actual[i] = planned[i];
+      unzeroed.clear(i);
       unsettled--;
     }
     return slot;
+  }
+
+  private void zero(int first, int end) {
+    for (int slot = unzeroed.nextSetBit(first);
+        slot >= 0 && slot < end;
+        slot = unzeroed.nextSetBit(slot + 1)) {
+      zeroing.zero(addressOf(slot), pageBytes);
+    }
   }
 
   private void undo(int first, int end, RuntimeException reason) {

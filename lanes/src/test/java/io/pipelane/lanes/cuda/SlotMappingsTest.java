@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.cuda.driver.Mappings;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -19,7 +20,7 @@ class SlotMappingsTest {
   private static final int SLOTS = 6;
 
   private final FakeDriver driver = new FakeDriver();
-  private final SlotMappings mappings = new SlotMappings(driver, BASE, PAGE, SLOTS);
+  private final SlotMappings mappings = new SlotMappings(driver, driver::zero, BASE, PAGE, SLOTS);
 
   @Test
   void settle_ofAdjacentSlots_allowsAccessOnce() {
@@ -56,6 +57,51 @@ class SlotMappingsTest {
     driver.takeCalls();
     mappings.settle(2, 3);
     assertEquals(List.of("unmap 2", "map 2 6", "allow 2+1"), driver.takeCalls());
+  }
+
+  @Test
+  void settle_ofZeroedPages_zeroesThemOnceTheyCanBeWritten() {
+    mappings.plan(0, 5, false);
+    mappings.plan(1, 6, true);
+    mappings.settle();
+    assertEquals(List.of("map 0 5", "map 1 6", "allow 0+2", "zero 1"), driver.takeCalls());
+    mappings.settle();
+    assertEquals(List.of(), driver.takeCalls());
+  }
+
+  @Test
+  void plan_ofThePageThatWasThereZeroed_isNotSettledBefore() {
+    mappings.plan(2, 5);
+    mappings.settle();
+    driver.takeCalls();
+    mappings.plan(2, 0);
+    mappings.plan(2, 5, true);
+    assertFalse(mappings.isSettled());
+    mappings.settleSome();
+    assertEquals(List.of("unmap 2", "map 2 5", "allow 2+1", "zero 2"), driver.takeCalls());
+    assertTrue(mappings.isSettled());
+  }
+
+  @Test
+  void plan_ofNothingBeforeAPageWasZeroed_leavesNothingToDo() {
+    mappings.plan(2, 5, true);
+    mappings.plan(2, 0);
+    assertTrue(mappings.isSettled());
+    mappings.settle();
+    assertEquals(List.of(), driver.takeCalls());
+  }
+
+  @Test
+  void settle_zeroingFails_isDoneAgain() {
+    mappings.plan(0, 5, true);
+    mappings.plan(1, 6);
+    driver.failAfter(3);
+    assertThrows(IllegalStateException.class, mappings::settle);
+    assertEquals(Map.of(), driver.mapped);
+    driver.takeCalls();
+    mappings.settle();
+    assertEquals(List.of("map 0 5", "map 1 6", "allow 0+2", "zero 0"), driver.takeCalls());
+    assertTrue(mappings.isSettled());
   }
 
   @Test
@@ -107,17 +153,20 @@ class SlotMappingsTest {
           mappings.settle(slot, end);
           for (int i = slot; i < end; i++) {
             assertEquals(planned[i], driver.mapped.getOrDefault(i, 0L), "seed " + seed);
+            assertFalse(driver.unzeroed.get(i), "seed " + seed);
           }
         }
         case 1 -> mappings.settleSome();
         default -> {
           planned[slot] = random.nextInt(3);
-          mappings.plan(slot, planned[slot]);
+          boolean zeroed = planned[slot] != 0 && random.nextInt(4) == 0;
+          mappings.plan(slot, planned[slot], zeroed);
+          driver.unzeroed.set(slot, zeroed);
         }
       }
       boolean settled = true;
       for (int i = 0; i < SLOTS; i++) {
-        settled &= planned[i] == driver.mapped.getOrDefault(i, 0L);
+        settled &= planned[i] == driver.mapped.getOrDefault(i, 0L) && !driver.unzeroed.get(i);
       }
       assertEquals(settled, mappings.isSettled(), "seed " + seed);
     }
@@ -126,6 +175,7 @@ class SlotMappingsTest {
   /** A driver that knows what is mapped where, and refuses what the real one would. */
   private static final class FakeDriver implements Mappings {
     final Map<Integer, Long> mapped = new TreeMap<>();
+    final BitSet unzeroed = new BitSet();
     private final List<String> calls = new ArrayList<>();
     private int callsUntilFailure = Integer.MAX_VALUE;
 
@@ -161,6 +211,14 @@ class SlotMappingsTest {
       assertEquals(PAGE, bytes);
       assertTrue(mapped.remove(slot(address)) != null);
       calls.add("unmap " + slot(address));
+    }
+
+    void zero(long address, long bytes) {
+      count();
+      assertEquals(PAGE, bytes);
+      assertTrue(mapped.containsKey(slot(address)));
+      unzeroed.clear(slot(address));
+      calls.add("zero " + slot(address));
     }
 
     private void count() {

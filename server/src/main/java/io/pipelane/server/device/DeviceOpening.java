@@ -232,7 +232,11 @@ public final class DeviceOpening {
         DeviceGrouping.of(config.switching().grouping(), graph, costs, profiles),
         profiles,
         new ResidencySettings(
-            config.residency(), profiles, costs, config.sharing().offlineMemoryPercent() / PERCENT),
+            config.residency(),
+            profiles,
+            costs,
+            config.sharing().offlineMemoryPercent() / PERCENT,
+            config.workers().zeroPages()),
         config.scheduling(),
         new SharingSettings(config.sharing(), DeviceMonitors.of(name)));
   }

@@ -232,7 +232,10 @@ final class FetchAhead {
     Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
     try {
       DeviceEvent arrived =
-          staged.fetch(page, addresses -> copies.copy(source, offset, addresses, 0, bytes));
+          staged.fetch(
+              page,
+              addresses -> memory.tenants.map(addresses, 0, page, residency),
+              addresses -> copies.copy(source, offset, addresses, 0, bytes));
       memory.add(residency, page);
       return arrived;
     } catch (RuntimeException | Error e) {

@@ -106,7 +106,7 @@ public final class MemoryDaemon implements AutoCloseable {
         new Holdings(Policies.of(config.policy(), nanoClock.getAsLong()), config.halfLife());
     this.stalls = new Stalls(grouping, pages.pageBytes(), residency);
     this.staged = new StagedPage(device);
-    this.memory = new WeightMemory(pages, capacityBytes, holdings, staged);
+    this.memory = new WeightMemory(pages, capacityBytes, holdings, staged, residency.zeroPages());
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
     this.transfers = new Transfers(copies, memory, hostWeights, grouping, this::signal);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);

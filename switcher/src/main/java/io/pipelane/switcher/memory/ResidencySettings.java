@@ -7,24 +7,27 @@ import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.util.Optional;
 
 /**
- * How it is decided which weights stay on a device.
+ * How it is decided which weights stay on a device, and what becomes of the pages of others.
  *
  * @param profiles how long segments compute
  * @param costs of transfers, if the link was measured; without them, and for models without a
  *     profile, a missing byte costs the same whatever the model
  * @param offlineShare of the memory for weights, what offline runs may hold together; above 0, at
  *     most 1
+ * @param zeroPages whether a page that had one tenant's weights is zeroed before another's model
+ *     has it
  */
 public record ResidencySettings(
     ResidencyConfig config,
     SegmentProfiles profiles,
     Optional<PipelineCosts> costs,
-    double offlineShare) {
+    double offlineShare,
+    boolean zeroPages) {
 
-  /** Settings that let offline work hold everything. */
+  /** Settings that let offline work hold everything, and lend pages as they are. */
   public ResidencySettings(
       ResidencyConfig config, SegmentProfiles profiles, Optional<PipelineCosts> costs) {
-    this(config, profiles, costs, 1);
+    this(config, profiles, costs, 1, false);
   }
 
   /**

@@ -29,12 +29,18 @@ final class StagedPage implements AutoCloseable {
     DeviceEvent to(AddressRange addresses);
   }
 
+  /** Puts a page under the addresses' only slot. */
+  @FunctionalInterface
+  interface Mapping {
+    void into(AddressRange addresses);
+  }
+
   /** Sends for a page's content; nothing else may be on its way. */
-  DeviceEvent fetch(Page fetched, Copy copy) {
+  DeviceEvent fetch(Page fetched, Mapping mapping, Copy copy) {
     clear();
     AddressRange there = range == null ? device.reserve(pageBytes) : range;
     range = there;
-    there.map(0, fetched);
+    mapping.into(there);
     page = fetched;
     arrived = Completion.DONE;
     arrived = copy.to(there);

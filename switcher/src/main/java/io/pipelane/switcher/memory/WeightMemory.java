@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class WeightMemory {
   final Map<ModelVersion, Residency> residencies = new TreeMap<>();
   final Counters counters = new Counters();
+  final PageTenants tenants;
 
   /** Copies that runs wait for. */
   final AtomicInteger copiesUnderWay = new AtomicInteger();
@@ -40,8 +41,11 @@ final class WeightMemory {
    * Memory that nobody has a part of.
    *
    * @param staged where a page may lie on its way
+   * @param zeroing whether a page is zeroed that is lent to another tenant's model
    */
-  WeightMemory(PagePool pages, long capacityBytes, Holdings holdings, StagedPage staged) {
+  WeightMemory(
+      PagePool pages, long capacityBytes, Holdings holdings, StagedPage staged, boolean zeroing) {
+    this.tenants = new PageTenants(zeroing, pages.total());
     this.pages = pages;
     this.capacityBytes = capacityBytes;
     this.holdings = holdings;
@@ -126,7 +130,7 @@ final class WeightMemory {
     while (residentBytes(residency) < end) {
       Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
       try {
-        residency.range().addresses.map(residency.pages.size(), page);
+        tenants.map(residency.range().addresses, residency.pages.size(), page, residency);
       } catch (RuntimeException e) {
         pages.giveBack(page);
         throw e;
@@ -144,11 +148,14 @@ final class WeightMemory {
   /** Takes the last pages of a model. */
   void takeBack(Residency residency, int count) {
     staged.clear();
+    boolean arrived = !residency.fetchFailed && !residency.hasFailed();
     for (int i = 0; i < count; i++) {
       if (residency.isMounted()) {
         residency.range().addresses.unmap(residency.pages.size() - 1);
       }
-      pages.giveBack(residency.pages.removeLast());
+      Page page = residency.pages.removeLast();
+      pages.giveBack(page);
+      tenants.left(page, residency, arrived);
       counters.pagesEvicted++;
       counters.offlinePagesEvicted += residency.holding.isOffline() ? 1 : 0;
     }

@@ -31,6 +31,9 @@ import org.jspecify.annotations.Nullable;
 final class FakeDevice implements Device {
   static final int PAGE_BYTES = 64;
 
+  /** What a page is full of that is given back. */
+  static final byte GARBAGE = 0x55;
+
   private final byte[] memory;
   private final int totalPages;
   private final BitSet lent = new BitSet();
@@ -224,10 +227,13 @@ final class FakeDevice implements Device {
       synchronized (FakeDevice.this) {
         require(lent.get(page.index()), "page " + page.index() + " is not lent");
         lent.clear(page.index());
-        Arrays.fill(
-            memory, page.index() * PAGE_BYTES, (page.index() + 1) * PAGE_BYTES, (byte) 0x55);
+        fill(page, GARBAGE);
       }
     }
+  }
+
+  private void fill(PagePool.Page page, byte value) {
+    Arrays.fill(memory, page.index() * PAGE_BYTES, (page.index() + 1) * PAGE_BYTES, value);
   }
 
   /** An address range; its content is read by offset. */
@@ -302,6 +308,14 @@ final class FakeDevice implements Device {
           throw new StatusException(Status.INSUFFICIENT_MEMORY, "no mappings are left");
         }
         slots[slot] = page;
+      }
+    }
+
+    @Override
+    public void mapZeroed(int slot, PagePool.Page page) {
+      synchronized (FakeDevice.this) {
+        map(slot, page);
+        fill(page, (byte) 0);
       }
     }
 

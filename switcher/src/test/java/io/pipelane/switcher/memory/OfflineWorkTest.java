@@ -17,7 +17,7 @@ class OfflineWorkTest extends DaemonTest {
   @Override
   ResidencySettings residency() {
     ResidencySettings all = ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
-    return new ResidencySettings(all.config(), all.profiles(), all.costs(), 0.4);
+    return new ResidencySettings(all.config(), all.profiles(), all.costs(), 0.4, false);
   }
 
   private Future<Lease> offline(ImportedModel model) {

@@ -1,0 +1,55 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.PagePool.Page;
+import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whose weights each page had last, so that no tenant's model is lent a page with another's: such
+ * pages are zeroed, where that is wanted. Guarded by the memory daemon's lock.
+ */
+final class PageTenants {
+  /*
+   * A page's tenant is noted when it is taken back, not when it is lent: a page that was on its way
+   * to a model and never got there has its former content, the model's or some of both. Such a page
+   * is `doubtful`, and zeroed whoever gets it next.
+   */
+  private final boolean zeroing;
+  private final @Nullable String[] tenants;
+  private final BitSet doubtful = new BitSet();
+
+  /**
+   * Pages that nobody had yet.
+   *
+   * @param zeroing false lends every page as it is
+   */
+  PageTenants(boolean zeroing, int pages) {
+    this.zeroing = zeroing;
+    this.tenants = new String[pages];
+  }
+
+  /** Puts a page that is lent to a model under a slot. */
+  void map(AddressRange range, int slot, Page page, Residency borrower) {
+    if (zeroing && isAnothers(page, borrower.model.tenant())) {
+      range.mapZeroed(slot, page);
+    } else {
+      range.map(slot, page);
+    }
+  }
+
+  private boolean isAnothers(Page page, String tenant) {
+    String former = tenants[page.index()];
+    return doubtful.get(page.index()) || (former != null && !former.equals(tenant));
+  }
+
+  /**
+   * Notes that a model's page is taken back.
+   *
+   * @param arrived whether everything sent to the model's pages is known to have come
+   */
+  void left(Page page, Residency former, boolean arrived) {
+    tenants[page.index()] = former.model.tenant();
+    doubtful.set(page.index(), !arrived);
+  }
+}
