@@ -7,8 +7,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 
 /**
- * A version that is in service, or on its way in or out, and how many of its requests are under
- * way: one that leaves answers those that it has taken. Safe for any thread.
+ * A version that is in service, or on its way in or out, and how many of its requests and holders
+ * there are: one that leaves answers those that it has taken. Safe for any thread.
  */
 final class InService {
   /*
@@ -24,7 +24,8 @@ final class InService {
   private enum Phase {
     STARTING,
     OPEN,
-    ENDING
+    ENDING,
+    ENDED
   }
 
   void open() {
@@ -35,7 +36,15 @@ final class InService {
     return phase == Phase.OPEN;
   }
 
-  /** Takes no more requests from now on; false when it did not take any before either. */
+  /** Whether it answers its holders. */
+  boolean isThere() {
+    return phase == Phase.OPEN || phase == Phase.ENDING;
+  }
+
+  /**
+   * Takes no more requests from now on, but its holders'; false when it did not take any before
+   * either.
+   */
   synchronized boolean leave() {
     if (phase != Phase.OPEN) {
       return false;
@@ -64,15 +73,31 @@ final class InService {
     }
   }
 
-  private void ended() {
+  /**
+   * Counts a holder until {@link #ended}.
+   *
+   * @return false when it is not open; nobody is counted then
+   */
+  boolean hold() {
+    requests.incrementAndGet();
+    if (!isOpen()) {
+      ended();
+      return false;
+    }
+    return true;
+  }
+
+  /** A request or a holder that was counted has gone. */
+  void ended() {
     requests.decrementAndGet();
   }
 
-  /** Waits until no request is under way, but not longer than so. */
+  /** Waits until no request is under way, but not longer than so; takes none of anybody's then. */
   void awaitNone(Duration longest) {
     long end = System.nanoTime() + longest.toNanos();
     while (requests.get() > 0 && System.nanoTime() - end < 0) {
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
+    phase = Phase.ENDED;
   }
 }

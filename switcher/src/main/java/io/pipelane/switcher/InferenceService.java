@@ -19,6 +19,17 @@ public interface InferenceService {
    */
   Ticket submit(InferenceRequest request, ResultHandler handler);
 
+  /**
+   * Has a version go on answering whoever holds it, though it leaves meanwhile; returns at once, on
+   * any thread. Where versions do not leave there is nothing to do.
+   *
+   * @return to be closed soon: a version that leaves waits for it as for a request
+   * @throws StatusException {@link Status#NOT_FOUND} when the model is not registered
+   */
+  default Hold hold(ModelVersion version) {
+    return this::submit;
+  }
+
   /** The state of a sequence; empty when there is no such sequence. */
   default Optional<SequenceState> sequence(ModelVersion model, String id) {
     return Optional.empty();
@@ -43,6 +54,22 @@ public interface InferenceService {
     return CompletableFuture.failedFuture(
         new StatusException(
             Status.NOT_FOUND, "there are no worker processes; see workers.isolation"));
+  }
+
+  /** A version that answers its holder. Safe for any thread. */
+  @FunctionalInterface
+  interface Hold extends AutoCloseable {
+    /**
+     * As {@link InferenceService#submit}, for the version that is held.
+     *
+     * @throws StatusException the same; {@link Status#NOT_FOUND} when the version has left since it
+     *     would not wait any longer
+     */
+    Ticket submit(InferenceRequest request, ResultHandler handler);
+
+    /** Lets go; what was submitted is answered. A second call does nothing. */
+    @Override
+    default void close() {}
   }
 
   /** A request under way. */

@@ -6,8 +6,8 @@ package io.pipelane.switcher;
  * @param queueNanos from submission to the start of its run
  * @param stallNanos of the run, waiting for weights to arrive
  * @param executeNanos the run, stall included
- * @param batch how many requests were answered by the same run
- * @param place which of them this is, from 0
+ * @param batch how many requests ran together
+ * @param place which of those this is that were answered, from 0: a run answered at all has a first
  */
 public record InferenceTimings(
     long queueNanos, long stallNanos, long executeNanos, int batch, int place) {

@@ -38,8 +38,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -218,8 +220,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /**
    * Takes a model out; blocks until its runs have ended and its memory is back. Online requests
-   * that it has taken are answered first, for ten seconds at most; offline ones that wait are
-   * refused.
+   * that it has taken are answered first, and those of its holders, for ten seconds at most;
+   * offline ones that wait are refused.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
@@ -322,7 +324,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    InService service = inService(request.model());
+    return submit(request, handler, inService(request.model()), InService::isOpen);
+  }
+
+  private Ticket submit(
+      InferenceRequest request,
+      ResultHandler handler,
+      InService service,
+      Predicate<InService> answers) {
     boolean keepsState = sequences.keepsState(request.model());
     if (request.priority() == Priority.OFFLINE) {
       return taken(request, keepsState, handler);
@@ -334,11 +343,46 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return service.count(
         handler,
         told -> {
-          if (!service.isOpen()) { // It has begun to leave; one of its name may have come since.
+          if (!answers.test(
+              service)) { // It has begun to leave; one of its name may have come since.
             throw notRegistered(request.model());
           }
           return taken(request, keepsState, told);
         });
+  }
+
+  @Override
+  public Hold hold(ModelVersion version) {
+    InService service = inService(version);
+    if (!service.hold()) {
+      throw notRegistered(version);
+    }
+    return new HeldVersion(service);
+  }
+
+  /** A version that counts its holder as one of its requests. */
+  private final class HeldVersion implements Hold {
+    private final InService service;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    HeldVersion(InService service) {
+      this.service = service;
+    }
+
+    @Override
+    public Ticket submit(InferenceRequest request, ResultHandler handler) {
+      if (!service.isThere()) {
+        throw notRegistered(request.model());
+      }
+      return Switcher.this.submit(request, handler, service, InService::isThere);
+    }
+
+    @Override
+    public void close() {
+      if (!closed.getAndSet(true)) {
+        service.ended();
+      }
+    }
   }
 
   private InService inService(ModelVersion version) {

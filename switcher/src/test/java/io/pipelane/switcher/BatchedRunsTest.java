@@ -3,6 +3,7 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
@@ -26,6 +27,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -69,11 +72,81 @@ class BatchedRunsTest {
   }
 
   private static Call look(Switcher switcher, ImportedModel model, long index) {
+    Call call = new Call();
+    switcher.submit(lookUp(model, index), call);
+    return call;
+  }
+
+  private static InferenceRequest lookUp(ImportedModel model, long index) {
     MemorySegment data = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, index);
     InputTensor input = new InputTensor("x", TensorType.INT64, Shape.of(1), data);
-    Call call = new Call();
-    switcher.submit(new InferenceRequest(model.version(), List.of(input), List.of("y")), call);
-    return call;
+    return new InferenceRequest(model.version(), List.of(input), List.of("y"));
+  }
+
+  /** Who has no memory for outputs, or takes them and notes the run's times. */
+  private static final class Placed implements ResultHandler {
+    private final boolean hasMemory;
+    final CompletableFuture<InferenceTimings> end = new CompletableFuture<>();
+
+    Placed(boolean hasMemory) {
+      this.hasMemory = hasMemory;
+    }
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      if (!hasMemory) {
+        throw new OutOfMemoryError("so the test says");
+      }
+      return Arena.ofAuto().allocate(byteSize);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      end.complete(timings);
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      end.completeExceptionally(error);
+    }
+  }
+
+  @Test
+  void outputsThatCannotBePlaced_leaveTheRunItsFirstAnswer() throws Exception {
+    try (Device device =
+            CpuDevice.open(
+                new ByteSize(2 * MODEL_BYTES), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+        Switcher switcher = open(device)) {
+      ImportedModel model = TestImports.batched(TestImports.of(lookup(), "lookup", folder));
+      switcher.register(model);
+      ImportedModel other = TestImports.of(TestModels.chain(8, WIDTH, 1), "other", folder);
+      switcher.register(other);
+      for (int i = 0; i < 4; i++) {
+        look(switcher, model, 1).await();
+      }
+      stops = true;
+      Call first = new Call();
+      switcher.submit(Call.request(other.version(), new float[WIDTH]), first);
+      begun.acquireUninterruptibly();
+      List<Placed> placed = new ArrayList<>();
+      for (boolean hasMemory : new boolean[] {false, true, false, true}) {
+        placed.add(new Placed(hasMemory));
+        switcher.submit(lookUp(model, 1), placed.getLast());
+      }
+      goOn.release();
+      first.await();
+      int firstAnswers = 0;
+      for (Placed caller : placed) {
+        if (caller.hasMemory) {
+          InferenceTimings timings = caller.end.join();
+          firstAnswers += timings.batch() > 1 && timings.place() == 0 ? 1 : 0;
+        } else {
+          assertThrows(CompletionException.class, caller.end::join);
+        }
+      }
+      assertTrue(firstAnswers > 0, "some ran together");
+      assertEquals(switcher.queue().batches(), firstAnswers);
+    }
   }
 
   @Test

@@ -179,6 +179,51 @@ abstract class SwitcherContract {
     assertEquals(0, switcher.memory().weights().lentBytes());
   }
 
+  @Test
+  void deregister_versionThatIsHeld_answersItsHoldersUntilTheyLetGo() throws Exception {
+    ImportedModel model = chain("m", 1);
+    switcher.register(model);
+    float[] expected = infer(model, input(1));
+    InferenceService.Hold one = switcher.hold(model.version());
+    InferenceService.Hold other = switcher.hold(model.version());
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      Future<?> gone = threads.submit(() -> switcher.deregister(model.version()));
+      while (isHeld(model.version())) {
+        Thread.onSpinWait();
+      }
+      assertEquals(Status.NOT_FOUND, refused(() -> infer(model, input(1))));
+      one.close();
+      one.close(); // Counts once: the other one is still answered.
+      for (int i = 0; i < 100; i++) {
+        Call call = new Call();
+        other.submit(Call.request(model.version(), input(1)), call);
+        assertArrayEquals(expected, call.await());
+      }
+      assertTrue(!gone.isDone());
+      other.close();
+      gone.get();
+    }
+    switcher.verify();
+    assertEquals(List.of(), switcher.memory().weights().entries());
+    assertEquals(0, switcher.memory().constantBytes());
+    Call late = new Call();
+    assertEquals(
+        Status.NOT_FOUND,
+        refused(() -> other.submit(Call.request(model.version(), input(1)), late)));
+    assertEquals(0, late.answers());
+    switcher.register(model);
+    assertArrayEquals(expected, infer(model, input(1)));
+  }
+
+  private boolean isHeld(ModelVersion version) {
+    try {
+      switcher.hold(version).close();
+      return true;
+    } catch (StatusException e) {
+      return false;
+    }
+  }
+
   /** A request may be refused at once; one that is taken is answered. */
   private void inferOrNotFound(ImportedModel model, float[] expected) {
     Call call;

@@ -296,6 +296,34 @@ class SwitcherGroupTest {
   }
 
   @Test
+  void versionThatIsHeld_leavesNoDeviceUntilItIsLetGo() throws Exception {
+    SwitcherGroup group = group(Routing.ROUND_ROBIN);
+    ImportedModel model = register(group, 1).getFirst();
+    float[] expected = infer(group, model, input(0));
+    InferenceService.Hold held = group.hold(model.version());
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      Future<?> gone = threads.submit(() -> group.deregister(model.version()));
+      while (!group.devices(model.version()).isEmpty()) {
+        Thread.onSpinWait();
+      }
+      assertThrows(StatusException.class, () -> infer(group, model, input(0)));
+      assertThrows(StatusException.class, () -> group.hold(model.version()));
+      for (int i = 0; i < 20; i++) {
+        if (i == 10) {
+          lose("cpu:1");
+        }
+        Call call = new Call();
+        held.submit(Call.request(model.version(), input(0)), call);
+        assertArrayEquals(expected, call.await());
+      }
+      assertFalse(gone.isDone());
+      held.close();
+      gone.get();
+    }
+    assertEquals(0, switcher("cpu:0").memory().weights().lentBytes());
+  }
+
+  @Test
   void allDevicesLost_requestsAreRefusedAndNothingIsUsable() throws Exception {
     SwitcherGroup group = group(Routing.PREDICTED);
     ImportedModel model = register(group, 1).getFirst();

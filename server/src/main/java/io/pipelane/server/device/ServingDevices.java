@@ -135,6 +135,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   }
 
   @Override
+  public Hold hold(ModelVersion version) {
+    return group.hold(version);
+  }
+
+  @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
     return group.sequence(model, id);
   }

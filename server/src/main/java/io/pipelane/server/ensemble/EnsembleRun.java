@@ -36,10 +36,10 @@ final class EnsembleRun implements InferenceService.Ticket {
    * another step lies in a buffer until the run ends. Buffers are given back before the caller is
    * told the end, as no step reads them any more.
    */
+  private final HeldSteps steps;
   private final List<Member> members;
   private final InferenceRequest request;
   private final ResultHandler handler;
-  private final InferenceService models;
   private final InferenceStatistics statistics;
   private final TransferBuffers transfers;
   private final Map<String, InputTensor> tensors = new HashMap<>();
@@ -51,17 +51,21 @@ final class EnsembleRun implements InferenceService.Ticket {
   private int submitted = -1;
   private InferenceService.@Nullable Ticket ticket;
 
+  /**
+   * A run that has not begun.
+   *
+   * @param steps held until the handler is told the end
+   */
   EnsembleRun(
-      EnsemblePlan plan,
+      HeldSteps steps,
       InferenceRequest request,
       ResultHandler handler,
-      InferenceService models,
       InferenceStatistics statistics,
       TransferBuffers transfers) {
-    this.members = plan.neededFor(request.outputs());
+    this.steps = steps;
+    this.members = steps.members();
     this.request = request;
     this.handler = handler;
-    this.models = models;
     this.statistics = statistics;
     this.transfers = transfers;
     request.inputs().forEach(input -> tensors.put(input.name(), input));
@@ -85,10 +89,10 @@ final class EnsembleRun implements InferenceService.Ticket {
       InferenceRequest step = stepRequest(member);
       end.account.decoded(
           OptionalLong.empty(), BatchRows.of(member.model().inputs(), step.inputs()));
-      next = models.submit(step, end);
+      next = steps.holds().get(number).submit(step, end);
     } catch (StatusException e) {
       end.account.failed(e.status());
-      throw named(e);
+      throw steps.named(position, e);
     } catch (RuntimeException e) {
       end.account.failed(Status.INTERNAL);
       throw e;
@@ -182,12 +186,6 @@ final class EnsembleRun implements InferenceService.Ticket {
     handler.failed(error);
   }
 
-  private StatusException named(StatusException error) {
-    return EnsembleCatalog.about(
-        "step %d, model %s: ".formatted(position + 1, members.get(position).model().version()),
-        error);
-  }
-
   private void release() {
     buffers.forEach(ByteBuf::release);
     buffers.clear();
@@ -239,7 +237,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     @Override
     public void failed(StatusException error) {
       account.failed(error.status());
-      fail(named(error));
+      fail(steps.named(position, error));
     }
   }
 }

@@ -1,5 +1,7 @@
 package io.pipelane.server.ensemble;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.net.TransferBuffers;
@@ -39,9 +41,29 @@ public final class EnsembleService implements InferenceService {
     if (plan.isEmpty()) {
       return models.submit(request, handler);
     }
-    EnsembleRun run = new EnsembleRun(plan.get(), request, handler, models, statistics, transfers);
-    run.start();
-    return run;
+    HeldSteps steps = hold(plan.get(), request);
+    try {
+      EnsembleRun run =
+          new EnsembleRun(steps, request, handler.andThen(steps::close), statistics, transfers);
+      run.start();
+      return run;
+    } catch (RuntimeException | Error e) {
+      steps.close();
+      throw e;
+    }
+  }
+
+  /** Holds what answers now, though a version has left since the plan was made. */
+  private HeldSteps hold(EnsemblePlan plan, InferenceRequest request) {
+    try {
+      return HeldSteps.of(plan, request, models);
+    } catch (StatusException e) {
+      EnsemblePlan next = catalog.plan(request.model().model()).orElseThrow(() -> e);
+      if (e.status() != Status.NOT_FOUND || next.versions().equals(plan.versions())) {
+        throw e;
+      }
+      return hold(next, request);
+    }
   }
 
   @Override

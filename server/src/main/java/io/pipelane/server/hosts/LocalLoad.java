@@ -66,13 +66,33 @@ public final class LocalLoad implements InferenceService {
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
+    return submit(request, handler, devices::submit);
+  }
+
+  @Override
+  public Hold hold(ModelVersion version) {
+    Hold held = devices.hold(version);
+    return new Hold() {
+      @Override
+      public Ticket submit(InferenceRequest request, ResultHandler handler) {
+        return LocalLoad.this.submit(request, handler, held);
+      }
+
+      @Override
+      public void close() {
+        held.close();
+      }
+    };
+  }
+
+  private Ticket submit(InferenceRequest request, ResultHandler handler, Hold next) {
     if (request.priority() != Priority.ONLINE) {
-      return devices.submit(request, handler);
+      return next.submit(request, handler);
     }
     long expected = runNanos.get() + stallNanos(request.model());
     add(1, expected);
     try {
-      return devices.submit(request, new Counted(handler, expected));
+      return next.submit(request, new Counted(handler, expected));
     } catch (RuntimeException | Error e) {
       add(-1, -expected);
       throw e;

@@ -163,6 +163,11 @@ public final class HttpServer implements AutoCloseable {
     return (isSecure ? "https://" : "http://") + NetUtil.toSocketAddressString(address());
   }
 
+  /** Connections that are open now. */
+  int connections() {
+    return connections.size();
+  }
+
   /** The transport in use; never {@link Transport#AUTO}. */
   public Transport transport() {
     return transport;

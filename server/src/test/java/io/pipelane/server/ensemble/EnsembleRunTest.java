@@ -9,6 +9,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
@@ -32,6 +34,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -52,12 +55,14 @@ class EnsembleRunTest {
   @TempDir private Path folder = Path.of("");
   private final TransferMemory memory = new TransferMemory(Arena.ofAuto().allocate(1 << 20));
   private final InferenceStatistics statistics = new InferenceStatistics();
+  private final FakeCatalog models = FakeCatalog.usual();
+  private final List<ModelVersion> held = new ArrayList<>();
   private EnsembleCatalog catalog =
-      new EnsembleCatalog(FakeCatalog.usual(), new Repository(Path.of("none")), Runnable::run);
+      new EnsembleCatalog(models, new Repository(Path.of("none")), Runnable::run);
 
   @BeforeEach
   void makeCatalog() {
-    catalog = new EnsembleCatalog(FakeCatalog.usual(), new Repository(folder), Runnable::run);
+    catalog = new EnsembleCatalog(models, new Repository(folder), Runnable::run);
   }
 
   private void declare(String yaml) throws IOException {
@@ -93,7 +98,52 @@ class EnsembleRunTest {
     }
   }
 
-  private InferenceService.Ticket submit(EchoService echo, Caller caller, String... outputs) {
+  /** Notes what is held. */
+  private final class Holdable implements InferenceService {
+    private final EchoService echo;
+    private final long gone;
+
+    /**
+     * @param gone leaves the catalogue when it is to be held
+     */
+    Holdable(EchoService echo, long gone) {
+      this.echo = echo;
+      this.gone = gone;
+    }
+
+    @Override
+    public Ticket submit(InferenceRequest request, ResultHandler handler) {
+      return echo.submit(request, handler);
+    }
+
+    @Override
+    public Hold hold(ModelVersion version) {
+      if (version.version() == gone) {
+        models.leave(version.model());
+        throw new StatusException(Status.NOT_FOUND, version + " has gone");
+      }
+      held.add(version);
+      return new Hold() {
+        @Override
+        public Ticket submit(InferenceRequest request, ResultHandler handler) {
+          assertTrue(held.contains(request.model()), "it is held");
+          return echo.submit(request, handler);
+        }
+
+        @Override
+        public void close() {
+          assertTrue(held.remove(version), "once");
+        }
+      };
+    }
+  }
+
+  private InferenceService.Ticket submit(InferenceService echo, Caller caller, String... outputs) {
+    return submit(echo, Priority.ONLINE, caller, outputs);
+  }
+
+  private InferenceService.Ticket submit(
+      InferenceService echo, Priority priority, Caller caller, String... outputs) {
     MemorySegment data = Arena.ofAuto().allocate(ROWS * 4L * Float.BYTES);
     data.setAtIndex(ValueLayout.JAVA_FLOAT, 5, 7.5f);
     ServedModel model = catalog.resolve("pipe", null);
@@ -102,7 +152,9 @@ class EnsembleRunTest {
             new InferenceRequest(
                 model.version(),
                 List.of(new InputTensor("in", TensorType.FP32, Shape.of(ROWS, 4), data)),
-                List.of(outputs)),
+                List.of(outputs),
+                OptionalLong.empty(),
+                priority),
             caller);
   }
 
@@ -169,6 +221,83 @@ class EnsembleRunTest {
     assertEquals(0, memory.lentBytes());
     assertThrows(StatusException.class, () -> submit(echo, new Caller(), "out"));
     assertEquals(0, echoed().pending());
+  }
+
+  @Test
+  void submit_stepsThatAreNeeded_areHeldUntilTheAnswer() throws IOException {
+    declare(CHAIN);
+    EchoService echo = EchoService.holding();
+    Caller caller = new Caller();
+    submit(new Holdable(echo, 0), caller, "out");
+    ModelVersion version = new ModelVersion("echo", 2);
+    assertEquals(List.of(version, version), held, "the third step is not needed");
+    echo.pending.getFirst().complete();
+    assertEquals(List.of(version, version), held, "the first step's, too");
+    echo.pending.getLast().complete();
+    assertEquals(2, echo.pending.size());
+    assertNull(caller.error);
+    assertEquals(1, caller.places.size());
+    assertEquals(List.of(), held);
+  }
+
+  @Test
+  void submit_everyOtherWayOut_letsGo() throws IOException {
+    declare(CHAIN);
+    EchoService failing = EchoService.holding();
+    submit(new Holdable(failing, 0), new Caller(), "out");
+    failing.pending.getFirst().fail();
+    assertEquals(List.of(), held, "a step has failed");
+
+    EchoService cancelled = EchoService.holding();
+    Caller caller = new Caller();
+    submit(new Holdable(cancelled, 0), caller, "out").cancel();
+    assertEquals(2, held.size(), "a step is under way");
+    cancelled.pending.getFirst().complete();
+    assertTrue(caller.error != null && caller.error.status() == Status.CANCELLED);
+    assertEquals(List.of(), held, "cancelled");
+
+    EchoService refusing = EchoService.holding();
+    submit(new Holdable(refusing, 0), new Caller(), "out");
+    refusing.refusal = new StatusException(Status.INSUFFICIENT_MEMORY, "no room");
+    refusing.pending.getFirst().complete();
+    assertEquals(List.of(), held, "the second step is refused");
+    assertThrows(
+        StatusException.class, () -> submit(new Holdable(refusing, 0), new Caller(), "out"));
+    assertEquals(List.of(), held, "the first step is refused");
+    refusing.refusal = new IllegalStateException("a bug");
+    assertThrows(
+        IllegalStateException.class, () -> submit(new Holdable(refusing, 0), new Caller(), "out"));
+    assertEquals(List.of(), held, "the first step is broken");
+  }
+
+  @Test
+  void submit_versionThatHasLeftSinceThePlan_isFollowed() throws IOException {
+    declare(CHAIN);
+    EchoService echo = EchoService.holding();
+    submit(new Holdable(echo, 2), new Caller(), "out");
+    ModelVersion next = new ModelVersion("echo", 1);
+    assertEquals(List.of(next, next), held);
+    echo.pending.getFirst().complete();
+    echo.pending.getLast().complete();
+    assertEquals(List.of(), held);
+    StatusException nobody =
+        assertThrows(
+            StatusException.class, () -> submit(new Holdable(echo, 1), new Caller(), "out"));
+    assertEquals(Status.NOT_FOUND, nobody.status());
+    assertTrue(String.valueOf(nobody.getMessage()).startsWith("step 1, model echo/1"));
+    assertEquals(List.of(), held);
+  }
+
+  @Test
+  void submit_offline_holdsNothing() throws IOException {
+    declare(CHAIN);
+    EchoService echo = EchoService.holding();
+    Caller caller = new Caller();
+    submit(new Holdable(echo, 0), Priority.OFFLINE, caller, "out");
+    assertEquals(List.of(), held);
+    echo.pending.getFirst().complete();
+    echo.pending.getLast().complete();
+    assertEquals(1, caller.places.size());
   }
 
   @Test

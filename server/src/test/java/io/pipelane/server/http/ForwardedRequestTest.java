@@ -11,6 +11,7 @@ import io.pipelane.server.hosts.BareHost.Received;
 import io.pipelane.server.hosts.FakeRegistry;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.LocalLoad;
+import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
@@ -30,11 +31,18 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -47,6 +55,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A server that forwards to hosts which answer what the test says. */
 @Timeout(60)
 class ForwardedRequestTest {
+  private static final int CODEC_THREADS = 2;
   private static final String OK = "{\"answer\":\"elsewhere\"}";
   private static final String ECHO =
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[1,2,3,4]}]}";
@@ -56,6 +65,8 @@ class ForwardedRequestTest {
   private final BareHost second = host();
   private final HttpClient client = HttpClient.newHttpClient();
   private final FakeCatalog catalog = FakeCatalog.usual();
+  private final CountDownLatch gathering = new CountDownLatch(CODEC_THREADS);
+  private final CountDownLatch goOn = new CountDownLatch(1);
   private volatile long stallNanos;
   private Hosts hosts = registry.hosts();
   private HttpServer server = start(Transport.AUTO);
@@ -81,11 +92,22 @@ class ForwardedRequestTest {
                 64,
                 Duration.ofSeconds(30),
                 Optional.empty()),
-            Backends.of(catalog, load),
+            Backends.of(catalog, load, this::jobCounts),
             Optional.of(hosts),
             new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
     hosts.start(URI.create(started.url()), started.transport(), catalog, load);
     return started;
+  }
+
+  /** A part of the metrics, which a codec thread gathers. */
+  private JobCounts jobCounts() {
+    gathering.countDown();
+    try {
+      goOn.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+    return JobCounts.NONE;
   }
 
   private void restart(Hosts other, Transport transport) {
@@ -322,6 +344,76 @@ class ForwardedRequestTest {
     closed.await();
     assertEquals(1, counted(first, "cancelled"));
     assertEquals(0, second.received.size());
+  }
+
+  private Socket send(String request) throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.address().getPort());
+    socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+    return socket;
+  }
+
+  /** The answer waits to be compressed, behind metrics, when its client goes. */
+  @Test
+  void clientThatGoesWhileItsAnswerIsCompressed_hasItsBodyGivenBackOnce() throws Exception {
+    bothHave("far", false);
+    first.then("200 OK", OK.repeat(1000));
+    List<LogRecord> warnings = new CopyOnWriteArrayList<>();
+    Logger logger = Logger.getLogger("io.pipelane.server");
+    Handler handler = new Warnings(warnings::add);
+    logger.addHandler(handler);
+    List<Socket> scrapes = new ArrayList<>();
+    try (Socket other = send("")) {
+      for (int i = 0; i < CODEC_THREADS; i++) {
+        scrapes.add(send("GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"));
+      }
+      gathering.await();
+      Socket client =
+          send(
+              "POST /v2/models/far/infer HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n"
+                  + "Content-Length: 2\r\n\r\n{}");
+      while (counted(first, "answered") == 0) {
+        Thread.onSpinWait();
+      }
+      client.close();
+      while (server.connections() > 1 + CODEC_THREADS) {
+        Thread.onSpinWait();
+      }
+      IdleClients.ask(other); // The only event loop has done with the client by then.
+      goOn.countDown();
+      for (Socket scrape : scrapes) {
+        String metrics = new String(scrape.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertTrue(metrics.startsWith("HTTP/1.1 200 "), metrics);
+        scrape.close();
+      }
+      server.close(); // What is compressed has come back to the loop then.
+    } finally {
+      goOn.countDown();
+      logger.removeHandler(handler);
+    }
+    assertEquals(List.of(), warnings.stream().map(LogRecord::getThrown).toList());
+  }
+
+  /** Takes what is logged as a warning or worse. */
+  private static final class Warnings extends Handler {
+    private final Consumer<LogRecord> taker;
+
+    Warnings(Consumer<LogRecord> taker) {
+      this.taker = taker;
+      setLevel(Level.WARNING);
+    }
+
+    @Override
+    public void publish(LogRecord logged) {
+      if (isLoggable(logged)) {
+        taker.accept(logged);
+      }
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {}
   }
 
   @Test

@@ -19,6 +19,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Backends without devices. */
 public final class Backends {
@@ -38,13 +39,26 @@ public final class Backends {
 
   private static Backend of(
       ModelCatalog catalog, InferenceService service, AccessControl access, Optional<Jobs> jobs) {
-    return of(catalog, service, new InferenceStatistics(), access, jobs);
+    return of(catalog, service, new InferenceStatistics(), access, jobs, () -> JobCounts.NONE);
+  }
+
+  /** One whose metrics have something of the test's. */
+  public static Backend of(
+      ModelCatalog catalog, InferenceService service, Supplier<JobCounts> jobCounts) {
+    return of(
+        catalog,
+        service,
+        new InferenceStatistics(),
+        AccessControl.open(),
+        Optional.empty(),
+        jobCounts);
   }
 
   /** One that counts, and traces, as it is told. */
   public static Backend of(
       ModelCatalog catalog, InferenceService service, InferenceStatistics statistics) {
-    return of(catalog, service, statistics, AccessControl.open(), Optional.empty());
+    return of(
+        catalog, service, statistics, AccessControl.open(), Optional.empty(), () -> JobCounts.NONE);
   }
 
   private static Backend of(
@@ -52,14 +66,11 @@ public final class Backends {
       InferenceService service,
       InferenceStatistics statistics,
       AccessControl access,
-      Optional<Jobs> jobs) {
+      Optional<Jobs> jobs,
+      Supplier<JobCounts> jobCounts) {
     Metrics metrics =
         new Metrics(
-            statistics,
-            Map::of,
-            () -> WorkersOverview.NONE,
-            () -> JobCounts.NONE,
-            () -> HostCounts.ALONE);
+            statistics, Map::of, () -> WorkersOverview.NONE, jobCounts, () -> HostCounts.ALONE);
     StateSource state =
         new StateSource(
             catalog,

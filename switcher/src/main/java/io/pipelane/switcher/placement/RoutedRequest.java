@@ -5,10 +5,12 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,16 +27,28 @@ final class RoutedRequest implements ResultHandler, Ticket {
   private final Route route;
   private final InferenceRequest request;
   private final ResultHandler handler;
+  private final Function<Member, Hold> devices;
   private volatile Router.@Nullable Choice choice;
   private Ticket ticket = Ticket.ENDED;
   private int attempt;
   private boolean cancelled;
 
-  RoutedRequest(Router router, Route route, InferenceRequest request, ResultHandler handler) {
+  /**
+   * A request that no device has yet.
+   *
+   * @param devices what takes it there
+   */
+  RoutedRequest(
+      Router router,
+      Route route,
+      InferenceRequest request,
+      ResultHandler handler,
+      Function<Member, Hold> devices) {
     this.router = router;
     this.route = route;
     this.request = request;
     this.handler = handler;
+    this.devices = devices;
   }
 
   /**
@@ -48,7 +62,7 @@ final class RoutedRequest implements ResultHandler, Ticket {
       Router.Choice chosen = router.choose(route, request);
       int number = begin(chosen);
       try {
-        hold(number, chosen.member().switcher.submit(request, this));
+        hold(number, devices.apply(chosen.member()).submit(request, this));
         return;
       } catch (RuntimeException | Error e) {
         end(chosen);

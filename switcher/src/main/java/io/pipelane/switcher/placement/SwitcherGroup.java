@@ -14,9 +14,11 @@ import io.pipelane.switcher.Switcher;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -219,9 +221,51 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     if (only != null) {
       return only.submit(request, handler);
     }
-    RoutedRequest routed = new RoutedRequest(router, route(request.model()), request, handler);
+    return submit(request, handler, route(request.model()), member -> member.switcher::submit);
+  }
+
+  private Ticket submit(
+      InferenceRequest request,
+      ResultHandler handler,
+      Route route,
+      Function<Member, Hold> devices) {
+    RoutedRequest routed = new RoutedRequest(router, route, request, handler, devices);
     routed.submit();
     return routed;
+  }
+
+  @Override
+  public Hold hold(ModelVersion version) {
+    return only != null ? only.hold(version) : HeldRoute.of(route(version), this);
+  }
+
+  /** A version that is held on every device that knows it. */
+  private record HeldRoute(Route route, Map<Member, Hold> holds, SwitcherGroup group)
+      implements Hold {
+    static HeldRoute of(Route route, SwitcherGroup group) {
+      HeldRoute held = new HeldRoute(route, new HashMap<>(), group);
+      try {
+        for (int device : route.registered) {
+          Member member = group.members.get(device);
+          held.holds.put(member, member.switcher.hold(route.version));
+        }
+        return held;
+      } catch (StatusException e) {
+        held.close();
+        throw e;
+      }
+    }
+
+    @Override
+    public Ticket submit(InferenceRequest request, ResultHandler handler) {
+      return group.submit(
+          request, handler, route, member -> Objects.requireNonNull(holds.get(member)));
+    }
+
+    @Override
+    public void close() {
+      holds.values().forEach(Hold::close);
+    }
   }
 
   @Override

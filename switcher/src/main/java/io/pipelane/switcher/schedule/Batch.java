@@ -32,6 +32,7 @@ final class Batch implements ResultHandler {
   private final long submittedNanos;
   private final Arena arena = Arena.ofConfined();
   private final Map<String, Output> outputs = new LinkedHashMap<>();
+  private int answered;
 
   /** What a run has answered, all rows of it. */
   private record Output(TensorType type, Shape shape, MemorySegment data) {}
@@ -127,9 +128,6 @@ final class Batch implements ResultHandler {
     QueuedRequest member = members.get(place);
     ResultHandler handler = member.handler();
     long waited = timings.queueNanos() - (member.submittedNanos() - submittedNanos);
-    InferenceTimings own =
-        new InferenceTimings(
-            waited, timings.stallNanos(), timings.executeNanos(), members.size(), place);
     try {
       try {
         placeRows(place, handler);
@@ -144,7 +142,9 @@ final class Batch implements ResultHandler {
                 e));
         return;
       }
-      handler.completed(own);
+      handler.completed(
+          new InferenceTimings(
+              waited, timings.stallNanos(), timings.executeNanos(), members.size(), answered++));
     } catch (RuntimeException | Error e) { // The handler is the caller's, others wait behind it.
       LOG.log(Level.ERROR, "answering a request for " + member.request().model() + " failed", e);
     }
