@@ -96,8 +96,8 @@ sealed interface Route {
       case ModelConfiguration(String model, String _) -> Demand.ofAny(model);
       case Infer(String model, String _) -> Demand.of(Role.INFER, model);
       case Statistics(String model, String _) -> Demand.of(Role.OBSERVE, model);
-      case Metrics _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
-      case State _, Events _, Workers _, OtherHosts _ -> Demand.of(Role.OBSERVE, "");
+      case Metrics _, OtherHosts _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
+      case State _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
       case JobList _, ShowJob _ -> new Demand(Set.of(Role.INFER, Role.OBSERVE), Demand.ALL_MODELS);
       case SubmitJob _, RemoveJob _ -> Demand.of(Role.INFER, Demand.ALL_MODELS);
       case Index _, LogSettings _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
