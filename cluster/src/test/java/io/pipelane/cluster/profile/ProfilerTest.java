@@ -44,8 +44,7 @@ class ProfilerTest {
           seen.overlimitEntries(),
           seen.source(),
           sample,
-          seen.counts(),
-          seen.slowdowns());
+          seen.counts());
     }
   }
 

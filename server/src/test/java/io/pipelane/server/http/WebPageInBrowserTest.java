@@ -102,8 +102,7 @@ class WebPageInBrowserTest {
             1,
             "a test",
             DeviceSample.UNKNOWN,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34),
-            Map.of()),
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34)),
         new MemberOverview(usable, 5, 2, 40, 41));
   }
 

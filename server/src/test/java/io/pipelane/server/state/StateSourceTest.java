@@ -83,8 +83,7 @@ class StateSourceTest {
             1,
             "a test",
             DeviceSample.UNKNOWN,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34),
-            Map.of()),
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34)),
         new MemberOverview(true, 5, 2, 40, 41));
   }
 

@@ -61,14 +61,7 @@ public final class Sharing implements AutoCloseable {
     this.lookedNanos = nanoClock.getAsLong();
     this.latest =
         new SharingOverview(
-            SharingState.INIT,
-            1,
-            0,
-            0,
-            monitor.source(),
-            DeviceSample.UNKNOWN,
-            gate.counts(),
-            Map.of());
+            SharingState.INIT, 1, 0, 0, monitor.source(), DeviceSample.UNKNOWN, gate.counts());
   }
 
   private static Map<SharingMetric, Thresholds> thresholds(SharingConfig config) {
@@ -132,9 +125,8 @@ public final class Sharing implements AutoCloseable {
     if (active.isPresent()) {
       double clock = sample.isBusy() ? sample.clock().orElse(load.threshold()) : load.threshold();
       loaded = load.of(active.getAsDouble(), clock);
-      throttle.update(loaded, (now - lookedNanos) / 1e9);
+      gate.setShare(throttle.update(loaded, (now - lookedNanos) / 1e9));
     }
-    gate.setShare(Math.min(throttle.share(), gate.slowdowns().steer(now)));
     lookedNanos = now;
     states.observe(readings(sample, now), now);
     publish(sample, loaded, now);
@@ -164,13 +156,12 @@ public final class Sharing implements AutoCloseable {
     latest =
         new SharingOverview(
             states.state(),
-            Math.min(throttle.share(), gate.slowdowns().share()),
+            throttle.share(),
             loaded,
             states.entries(now),
             monitor.source(),
             sample,
-            gate.counts(),
-            gate.slowdowns().ratios());
+            gate.counts());
   }
 
   /** As it was looked at last, with counts of now. */
@@ -183,8 +174,7 @@ public final class Sharing implements AutoCloseable {
         seen.overlimitEntries(),
         seen.source(),
         seen.sample(),
-        gate.counts(),
-        seen.slowdowns());
+        gate.counts());
   }
 
   /** Looks no more. */
