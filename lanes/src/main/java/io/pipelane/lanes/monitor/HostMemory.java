@@ -7,6 +7,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * How short the host is of memory, as Linux tells: of the machine, and of the control groups
@@ -26,6 +27,7 @@ public final class HostMemory {
   private static final Pattern AVAILABLE = number("MemAvailable:\\s+", " kB");
   private static final Pattern ACTIVE_FILE = number("active_file ", "");
   private static final Pattern INACTIVE_FILE = number("inactive_file ", "");
+  private static final Pattern RECLAIMABLE_SLAB = number("slab_reclaimable ", "");
   private static final Pattern BYTES = number("", "");
   private static final Pattern GROUP = Pattern.compile("(?m)^0::/([^\\x00\\n]*)$");
   private static final Path GROUPS = Path.of("sys/fs/cgroup");
@@ -104,8 +106,11 @@ public final class HostMemory {
       return empty(); // Without a limit memory.max says "max".
     }
     String uses = files.read(group.resolve("memory.stat").toString());
-    long cached = find(ACTIVE_FILE, uses).orElse(0) + find(INACTIVE_FILE, uses).orElse(0);
-    return share((current.getAsLong() - cached) / (double) limit.getAsLong());
+    long reclaimable =
+        Stream.of(ACTIVE_FILE, INACTIVE_FILE, RECLAIMABLE_SLAB)
+            .mapToLong(kind -> find(kind, uses).orElse(0))
+            .sum();
+    return share((current.getAsLong() - reclaimable) / (double) limit.getAsLong());
   }
 
   private static OptionalLong find(Pattern number, String text) {

@@ -65,7 +65,7 @@ class HostMemoryTest {
   void limitedGroup_countsWithoutCachedFilesWhereItIsTighter() throws IOException {
     write("proc/meminfo", MEMINFO);
     write("proc/self/cgroup", "0::/machine.slice/server\n");
-    String uses = "anon 800\nfile 150\ninactive_file 100\nactive_file 50\n";
+    String uses = "anon 700\nfile 150\ninactive_file 100\nactive_file 30\nslab_reclaimable 20\n";
     group("machine.slice/server", "1000", "950", uses);
     assertEquals(OptionalDouble.of(0.8), host().taken());
     group("machine.slice/server", "10000", "950", uses);

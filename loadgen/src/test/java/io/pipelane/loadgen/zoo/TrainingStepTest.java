@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -34,6 +35,8 @@ class TrainingStepTest {
 
   /** How far weights are moved to see what the loss does. */
   private static final double NUDGE = 3e-3;
+
+  private static final int DIRECTIONS = 4;
 
   /** Share of a gradient's length. */
   private static final double TOLERANCE = 0.03;
@@ -136,7 +139,8 @@ class TrainingStepTest {
 
   /**
    * Each weight is moved, half the way along its gradient and half anywhere, and the loss must
-   * change as the gradient says.
+   * change as the gradient says: on one side at least, as a maximum or a rectifier may have a kink
+   * on the other, and in one of some directions, as there may be kinks on both.
    */
   @ParameterizedTest
   @MethodSource("networks")
@@ -150,15 +154,23 @@ class TrainingStepTest {
       double rounding = ROUNDING * Math.max(1, answer.loss()) / NUDGE;
       for (var next : answer.next().entrySet()) {
         float[] gradient = times(-1, next.getValue());
-        float[] direction = direction(gradient, random);
-        double expected = product(gradient, direction);
-        double above = moved(session, next.getKey(), times(NUDGE, direction));
-        double below = moved(session, next.getKey(), times(-NUDGE, direction));
-        assertEquals(
-            expected,
-            (above - below) / (2 * NUDGE),
-            TOLERANCE * Math.sqrt(product(gradient, gradient)) + rounding,
-            () -> next.getKey() + ", seed " + seed);
+        double tolerance = TOLERANCE * Math.sqrt(product(gradient, gradient)) + rounding;
+        double error = Double.MAX_VALUE;
+        for (int i = 0; i < DIRECTIONS && !(error <= tolerance); i++) {
+          float[] direction = direction(gradient, random);
+          double expected = product(gradient, direction);
+          double above = moved(session, next.getKey(), times(NUDGE, direction));
+          double below = moved(session, next.getKey(), times(-NUDGE, direction));
+          error =
+              DoubleStream.of(
+                      (above - below) / (2 * NUDGE),
+                      (above - answer.loss()) / NUDGE,
+                      (answer.loss() - below) / NUDGE)
+                  .map(difference -> Math.abs(difference - expected))
+                  .min()
+                  .orElseThrow();
+        }
+        assertEquals(0, error, tolerance, () -> next.getKey() + ", seed " + seed);
       }
     }
   }

@@ -49,11 +49,6 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
     return derivation.plan(new ModelVersion(ensemble.name(), VERSION));
   }
 
-  /** The steps' versions, in their order. */
-  List<ModelVersion> versions() {
-    return members.stream().map(member -> member.model.version()).toList();
-  }
-
   /** Which members are needed for some outputs, in their order; all of them for none. */
   List<Member> neededFor(List<String> outputs) {
     if (outputs.isEmpty()) {

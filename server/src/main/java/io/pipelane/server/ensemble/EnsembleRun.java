@@ -93,7 +93,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     } catch (StatusException e) {
       end.account.failed(e.status());
       throw steps.named(position, e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       end.account.failed(Status.INTERNAL);
       throw e;
     }
@@ -176,7 +176,7 @@ final class EnsembleRun implements InferenceService.Ticket {
       submit();
     } catch (StatusException e) {
       fail(e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // Held steps and buffers would stay lent.
       fail(new StatusException(Status.INTERNAL, "a fault of the server between steps", e));
     }
   }

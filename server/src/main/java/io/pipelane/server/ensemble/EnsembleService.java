@@ -15,6 +15,9 @@ import java.util.concurrent.CompletableFuture;
 
 /** Answers for ensembles, by asking their models one after another; passes all else on. */
 public final class EnsembleService implements InferenceService {
+  /** Plans that a request tries, each with versions that have left when it holds them. */
+  private static final int MOST_TRIES = 3;
+
   private final EnsembleCatalog catalog;
   private final InferenceService models;
   private final InferenceStatistics statistics;
@@ -41,7 +44,7 @@ public final class EnsembleService implements InferenceService {
     if (plan.isEmpty()) {
       return models.submit(request, handler);
     }
-    HeldSteps steps = hold(plan.get(), request);
+    HeldSteps steps = hold(plan.get(), request, MOST_TRIES);
     try {
       EnsembleRun run =
           new EnsembleRun(steps, request, handler.andThen(steps::close), statistics, transfers);
@@ -54,15 +57,16 @@ public final class EnsembleService implements InferenceService {
   }
 
   /** Holds what answers now, though a version has left since the plan was made. */
-  private HeldSteps hold(EnsemblePlan plan, InferenceRequest request) {
+  private HeldSteps hold(EnsemblePlan plan, InferenceRequest request, int tries) {
     try {
       return HeldSteps.of(plan, request, models);
     } catch (StatusException e) {
       EnsemblePlan next = catalog.plan(request.model().model()).orElseThrow(() -> e);
-      if (e.status() != Status.NOT_FOUND || next.versions().equals(plan.versions())) {
+      // The same versions may have left and be there again.
+      if (e.status() != Status.NOT_FOUND || tries == 1) {
         throw e;
       }
-      return hold(next, request);
+      return hold(next, request, tries - 1);
     }
   }
 

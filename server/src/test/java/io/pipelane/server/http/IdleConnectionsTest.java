@@ -88,7 +88,7 @@ class IdleConnectionsTest {
       }
       report(idle, liveness.get());
       awaitConnections(server, 0);
-      while (BUFFERS.pinnedDirectMemory() != pinned) {
+      while (BUFFERS.pinnedDirectMemory() > pinned) {
         Thread.onSpinWait(); // The loops may be at the end of their last reads.
       }
       long grown = BUFFERS.metric().usedDirectMemory() - pooled;
