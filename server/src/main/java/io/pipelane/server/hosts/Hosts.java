@@ -11,6 +11,7 @@ import io.pipelane.server.hosts.HostChoice.Here;
 import io.pipelane.server.hosts.HostChoice.Plan;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.state.HostsOverview;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.util.Comparator;

@@ -1,5 +1,6 @@
 package io.pipelane.server.hosts;
 
+import io.pipelane.server.state.HostsOverview;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -8,7 +8,7 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.ProductVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ServedModel;
-import io.pipelane.server.hosts.HostsOverview;
+import io.pipelane.server.state.HostsOverview;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Stream;

@@ -1,4 +1,4 @@
-/** What the web page shows: one view of models, devices and workers. */
+/** What the web page shows: one view of models, devices and workers; and what is known of other hosts. */
 @NullMarked
 package io.pipelane.server.state;
 

@@ -1,4 +1,4 @@
-package io.pipelane.server.hosts;
+package io.pipelane.server.state;
 
 import java.util.List;
 
