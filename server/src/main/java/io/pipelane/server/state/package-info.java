@@ -1,4 +1,7 @@
-/** What the web page shows: one view of models, devices and workers; and what is known of other hosts. */
+/**
+ * What the web page shows: one view of models, devices and workers; and what is known of other
+ * hosts.
+ */
 @NullMarked
 package io.pipelane.server.state;
 
