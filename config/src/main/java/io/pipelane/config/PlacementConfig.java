@@ -23,7 +23,14 @@ public record PlacementConfig(
             standard = "30s",
             min = "100ms",
             max = "24h")
-        Duration replicaHalfLife) {
+        Duration replicaHalfLife,
+    @Key(
+            about =
+                "Whether weights come out of another device's memory where they lie there already,"
+                    + " and memory that one device does not need holds what others have no room"
+                    + " for; where devices can read each other's memory",
+            standard = "true")
+        boolean peerMemory) {
 
   /** What decides where a request goes. */
   public enum Routing {

@@ -420,14 +420,15 @@ class SectionsTest {
   @Test
   void placement_defaults() {
     assertEquals(
-        new PlacementConfig(PlacementConfig.Routing.PREDICTED, false, Duration.ofSeconds(30)),
+        new PlacementConfig(PlacementConfig.Routing.PREDICTED, false, Duration.ofSeconds(30), true),
         DEFAULTS.placement());
   }
 
   @Test
   void placement_everyValueChanged() {
     assertEquals(
-        new PlacementConfig(PlacementConfig.Routing.ROUND_ROBIN, true, Duration.ofSeconds(2)),
+        new PlacementConfig(
+            PlacementConfig.Routing.ROUND_ROBIN, true, Duration.ofSeconds(2), false),
         changed(
                 Map.of(
                     "placement.routing", "round-robin",

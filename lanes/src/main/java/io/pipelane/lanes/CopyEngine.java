@@ -22,6 +22,11 @@ public interface CopyEngine {
     return Long.MAX_VALUE;
   }
 
+  /** Bytes that have come out of other devices' pages, see {@link Device#readsPagesOf}. */
+  default long peerBytes() {
+    return 0;
+  }
+
   /** Bytes that have come in over other devices' links, see {@link Device#borrowLink}. */
   default long borrowedBytes() {
     return 0;

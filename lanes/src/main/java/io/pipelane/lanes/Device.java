@@ -2,6 +2,7 @@ package io.pipelane.lanes;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -60,6 +61,15 @@ public interface Device extends AutoCloseable {
    * any thread, and answers at once.
    */
   default void lendLinkWhile(BooleanSupplier idle) {}
+
+  /**
+   * Lets copies to this device come out of another's pages as well, past the host and its links.
+   *
+   * @return empty where the one cannot read the other, or that would be no faster
+   */
+  default Optional<PeerPages> readsPagesOf(Device other) {
+    return Optional.empty();
+  }
 
   /** Whether copies take processors and memory bandwidth from what runs, as on the processor. */
   default boolean copiesSlowRuns() {

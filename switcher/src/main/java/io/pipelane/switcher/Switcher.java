@@ -14,6 +14,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.PeerMemory;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Estimates;
@@ -469,6 +470,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
         lanes.laneBytes(),
         overview,
         memory.frameworkBytes() + shared);
+  }
+
+  /** What this device has to do with other devices' memory. */
+  public PeerMemory peers() {
+    return daemon.peers();
   }
 
   public TransferCounters transfers() {

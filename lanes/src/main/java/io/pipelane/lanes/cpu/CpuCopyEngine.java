@@ -55,6 +55,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private final AtomicInteger own =
       new AtomicInteger(); // Copies to this device that have not ended.
   private final LongAdder borrowedBytes = new LongAdder();
+  private final LongAdder peerBytes = new LongAdder();
   private volatile BooleanSupplier lendable = () -> true;
   private volatile boolean closed;
   private final Thread thread;
@@ -111,9 +112,16 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     }
   }
 
+  /** Whether the link is held down to a rate. */
+  boolean isLimited() {
+    return throttle.isLimited();
+  }
+
   private void carryOut(Copy copy) {
     Throwable failure;
-    if (lenders.isEmpty() || copy.bytes < LEAST_SHARED_BYTES) {
+    if (copy.source instanceof CpuPeerPages.Weights) {
+      failure = carryFromPeer(copy);
+    } else if (lenders.isEmpty() || copy.bytes < LEAST_SHARED_BYTES) {
       failure = carryAlone(copy);
     } else {
       failure = carryTogether(copy);
@@ -123,11 +131,26 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
 
   private @Nullable Throwable carryAlone(Copy copy) {
     try {
-      for (long done = 0; done < copy.bytes && !closed; done += PIECE_BYTES) {
-        long piece = Math.min(PIECE_BYTES, copy.bytes - done);
-        copy.range.fill(copy.source, copy.sourceOffset + done, copy.rangeOffset + done, piece);
-      }
+      fill(copy);
       throttle.pace(copy.enqueuedAtNanos, copy.bytes, () -> closed);
+      return null;
+    } catch (Throwable e) {
+      return e;
+    }
+  }
+
+  private void fill(Copy copy) {
+    for (long done = 0; done < copy.bytes && !closed; done += PIECE_BYTES) {
+      long piece = Math.min(PIECE_BYTES, copy.bytes - done);
+      copy.range.fill(copy.source, copy.sourceOffset + done, copy.rangeOffset + done, piece);
+    }
+  }
+
+  /** Past all links, so at no link's rate. */
+  private @Nullable Throwable carryFromPeer(Copy copy) {
+    try {
+      fill(copy);
+      peerBytes.add(copy.bytes);
       return null;
     } catch (Throwable e) {
       return e;
@@ -180,6 +203,11 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   @Override
   public long borrowedBytes() {
     return borrowedBytes.sum();
+  }
+
+  @Override
+  public long peerBytes() {
+    return peerBytes.sum();
   }
 
   private void finish(Copy copy, @Nullable Throwable failure) {

@@ -9,6 +9,7 @@ import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.allocation.ElsewhereHeap;
@@ -16,6 +17,7 @@ import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -226,6 +228,15 @@ public final class CpuDevice implements SharedDevice {
   @Override
   public void lendLinkWhile(BooleanSupplier idle) {
     copies.lendWhile(idle);
+  }
+
+  /** {@inheritDoc} Where links have no rate, the host's memory is as near. */
+  @Override
+  public Optional<PeerPages> readsPagesOf(Device other) {
+    requireOpen();
+    return other instanceof CpuDevice peer && peer != this && copies.isLimited()
+        ? Optional.of(new CpuPeerPages(peer.pages))
+        : Optional.empty();
   }
 
   @Override

@@ -49,6 +49,7 @@ final class CopyThread implements Runnable {
   private final HandOver<Issued> issued;
   private final BooleanSupplier closed;
   private final LongAdder borrowedBytes;
+  private final LongAdder peerBytes;
   private final Set<SlotMappings> unsettled = new LinkedHashSet<>();
   private @Nullable BorrowedLinks borrowed;
 
@@ -62,6 +63,7 @@ final class CopyThread implements Runnable {
       HandOver<Command> commands,
       HandOver<Issued> issued,
       LongAdder borrowedBytes,
+      LongAdder peerBytes,
       BooleanSupplier closed) {
     this.context = context;
     this.stream = stream;
@@ -73,6 +75,7 @@ final class CopyThread implements Runnable {
     this.commands = commands;
     this.issued = issued;
     this.borrowedBytes = borrowedBytes;
+    this.peerBytes = peerBytes;
     this.closed = closed;
   }
 
@@ -155,6 +158,10 @@ final class CopyThread implements Runnable {
   private void transfer(Command.Copy copy) {
     requireOpen();
     long device = copy.range().address() + copy.rangeOffset();
+    if (copy.source() instanceof CudaPeerPages.Weights there) {
+      copyFromPeer(copy, there, device);
+      return;
+    }
     Optional<MemorySegment> memory =
         copy.source().memory().map(all -> all.asSlice(copy.sourceOffset(), copy.bytes()));
     if (memory.isPresent() && context.isPinned(memory.get())) {
@@ -164,6 +171,18 @@ final class CopyThread implements Runnable {
       staging.copy(copy.source(), copy.sourceOffset(), device, copy.bytes(), closed);
       requireOpen();
     }
+  }
+
+  /** Inputs of requests that come meanwhile pass another link, so all of it is enqueued at once. */
+  private void copyFromPeer(Command.Copy copy, CudaPeerPages.Weights there, long device) {
+    there.eachAddress(
+        copy.sourceOffset(),
+        copy.bytes(),
+        (at, address, bytes) -> {
+          settle(copy, at, bytes);
+          stream.copyWithin(device + at, address, bytes);
+          peerBytes.add(bytes);
+        });
   }
 
   /** Pages are mapped while the pieces before are on their way. */

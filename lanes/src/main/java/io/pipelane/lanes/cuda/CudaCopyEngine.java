@@ -42,6 +42,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
   private final Object enqueueing = new Object();
   private final boolean counted;
   private final LongAdder borrowedBytes = new LongAdder();
+  private final LongAdder peerBytes = new LongAdder();
   private final CopyThread copyThread;
   private int enqueued; // guarded by `enqueueing`
   private volatile boolean closed;
@@ -76,6 +77,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
             commands,
             issued,
             borrowedBytes,
+            peerBytes,
             () -> closed);
     String suffix = "-cuda" + context.index();
     copying = Thread.ofPlatform().daemon().name("pipelane-copies" + suffix).unstarted(copyThread);
@@ -145,6 +147,11 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
   @Override
   public long borrowedBytes() {
     return borrowedBytes.sum();
+  }
+
+  @Override
+  public long peerBytes() {
+    return peerBytes.sum();
   }
 
   /**

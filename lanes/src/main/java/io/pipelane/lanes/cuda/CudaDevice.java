@@ -8,6 +8,7 @@ import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.allocation.ElsewhereHeap;
@@ -27,6 +28,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -51,6 +53,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   private final CudaCopyEngine copies;
   private final Set<CudaAddressRange> ranges = ConcurrentHashMap.newKeySet();
   private final Set<EphemeralRegion> regions = ConcurrentHashMap.newKeySet();
+  private final List<CudaPeerPages> peers = new CopyOnWriteArrayList<>();
   private final AtomicInteger lanes = new AtomicInteger();
   private volatile BooleanSupplier lendable = () -> true;
   private @Nullable LentLink lentLink; // guarded by this
@@ -83,6 +86,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     this.persistent = releases.add(new OwnedMemory(constants));
     releases.add(regions, all -> List.copyOf(all).forEach(EphemeralRegion::close));
     releases.add(ranges, all -> List.copyOf(all).forEach(CudaAddressRange::closeWithPages));
+    releases.add(peers, all -> all.forEach(CudaPeerPages::close));
     ArrivalCount arrivals = share == null ? null : share.arrivals();
     this.copies = releases.add(new CudaCopyEngine(context, arrivals)).start();
   }
@@ -196,6 +200,23 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     } catch (CudaException e) {
       LOG.log(Level.WARNING, name() + " cannot borrow the link of " + other.name(), e);
       return false;
+    }
+  }
+
+  @Override
+  public Optional<PeerPages> readsPagesOf(Device other) {
+    requireOpen();
+    if (!(other instanceof CudaDevice peer) || peer == this || !context.canRead(peer.context)) {
+      return Optional.empty();
+    }
+    try {
+      context.allowReading(peer.context);
+      CudaPeerPages read = new CudaPeerPages(memory, peer.pages);
+      peers.add(read);
+      return Optional.of(read);
+    } catch (CudaException e) {
+      LOG.log(Level.WARNING, name() + " cannot read the pages of " + peer.name(), e);
+      return Optional.empty();
     }
   }
 

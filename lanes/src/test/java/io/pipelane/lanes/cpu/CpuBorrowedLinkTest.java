@@ -1,6 +1,7 @@
 package io.pipelane.lanes.cpu;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
@@ -35,6 +36,7 @@ class CpuBorrowedLinkTest extends BorrowedLinkContract {
   void linkWithoutARate_isNotBorrowed() {
     try (Device fast = CpuDevice.open("cpu:2", PAGE, PAGE, Bandwidth.UNLIMITED)) {
       assertFalse(receiver.borrowLink(fast));
+      assertTrue(fast.readsPagesOf(receiver).isEmpty(), "the host is as near");
     }
   }
 }

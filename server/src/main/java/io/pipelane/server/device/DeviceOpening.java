@@ -26,6 +26,7 @@ import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.ProfileFolder;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.PeerMemory;
 import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.sharing.SharingSettings;
@@ -139,6 +140,9 @@ public final class DeviceOpening {
       places.add(place(device, links, hostTier, devices.size() > 1));
     }
     links.announcement().ifPresent(announcements);
+    if (config.placement().peerMemory()) {
+      readEachOther(devices, places);
+    }
     ServingDevices serving =
         opened.add(
             new ServingDevices(
@@ -186,6 +190,22 @@ public final class DeviceOpening {
       }
     }
     return target;
+  }
+
+  /** Every device reads weights out of all others' pages that it reaches. */
+  private static void readEachOther(
+      List<ServingDevice> devices, List<ServingDevices.Place> places) {
+    for (int reader = 0; reader < devices.size(); reader++) {
+      PeerMemory memory = places.get(reader).switcher().peers();
+      for (int read = 0; read < devices.size(); read++) {
+        PeerMemory peer = places.get(read).switcher().peers();
+        devices
+            .get(reader)
+            .device()
+            .readsPagesOf(devices.get(read).device())
+            .ifPresent(pages -> memory.readFrom(peer, pages));
+      }
+    }
   }
 
   private ServingDevices.Place place(

@@ -150,6 +150,10 @@ final class DeviceMetrics {
         "pipelane_bytes_borrowed",
         "Bytes that came in over other devices' links",
         state -> state.transfers().bytesBorrowed());
+    counter(
+        "pipelane_bytes_from_peers",
+        "Bytes that came out of other devices' memory",
+        state -> state.transfers().bytesFromPeers());
     addFetchedAhead();
     counter("pipelane_copies", "Groups that transfers were cut into", s -> s.transfers().copies());
     counter(

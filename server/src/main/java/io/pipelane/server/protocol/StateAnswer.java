@@ -136,6 +136,7 @@ public final class StateAnswer {
     json.writeNumberField("switches", transfers.loads());
     json.writeNumberField("moved_bytes", transfers.bytesLoaded());
     json.writeNumberField("borrowed_bytes", transfers.bytesBorrowed());
+    json.writeNumberField("peer_bytes", transfers.bytesFromPeers());
     json.writeNumberField("fetched_ahead_bytes", transfers.bytesFetchedAhead());
     json.writeNumberField("evicted_pages", transfers.pagesTakenBack());
     json.writeNumberField("remaps", transfers.remaps());

@@ -88,7 +88,7 @@ class WebPageInBrowserTest {
         new MemoryOverview(
             ledger, 32 * MIB, 9 * MIB, 6 * MIB, new SessionOverview(List.of(), 3, 0), MIB),
         new TransferCounters(
-            11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0, 42, new TransferCounters.Offline(0, 0, 0)),
+            11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0, 42, 43, new TransferCounters.Offline(0, 0, 0)),
         new QueueOverview(3, 0, 0, 0, 0, 0, 0),
         0,
         0.12,

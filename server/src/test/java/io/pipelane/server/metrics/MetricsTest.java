@@ -75,6 +75,7 @@ class MetricsTest {
             21,
             22,
             42,
+            43,
             new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 90, 2, 3, 4, 10, 1),
         6,

@@ -69,6 +69,7 @@ class StateSourceTest {
             21,
             22,
             42,
+            43,
             new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 0, 0, 0, 0, 0, 0),
         0,

@@ -30,9 +30,9 @@ final class Counters {
   /**
    * The counts now.
    *
-   * @param bytesBorrowed counted by the copy engine
+   * @param bytesBorrowed counted by the copy engine, as the other
    */
-  TransferCounters snapshot(long bytesBorrowed) {
+  TransferCounters snapshot(long bytesBorrowed, long bytesFromPeers) {
     return new TransferCounters(
         loads,
         bytesLoaded,
@@ -47,6 +47,7 @@ final class Counters {
         bytesWanted,
         bytesPlanned,
         bytesBorrowed,
+        bytesFromPeers,
         new TransferCounters.Offline(offlineLoads, offlineBytesLoaded, offlinePagesEvicted));
   }
 }

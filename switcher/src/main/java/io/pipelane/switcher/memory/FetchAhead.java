@@ -6,8 +6,6 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.completion.Completion;
-import io.pipelane.modelstore.WeightSource;
-import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.IdleMoves;
@@ -33,14 +31,15 @@ final class FetchAhead {
    * page is copied to where it lies; another's by way of a StagedPage, and is mapped with the others
    * once the model is mounted.
    *
-   * Queued models come first, in their order, then wishes, then planned prefixes. Pages of the first
-   * two are not taken for each other. The last two are held back where copies slow runs down
+   * Queued models come first, in their order, then wishes, then planned prefixes, then what other
+   * devices have no room for. Pages of the first two are not taken for each other. All but the
+   * first are held back where copies slow runs down
    * (Pacing), but for wishes whose time is nearly over.
    */
   private final PagePool pages;
   private final CopyEngine copies;
   private final WeightMemory memory;
-  private final HostWeights hostWeights;
+  private final PeerMemory peers;
   private final IdleMoves idleMoves;
   private final StagedPage staged;
   private final Runnable whenOver;
@@ -60,7 +59,7 @@ final class FetchAhead {
       PagePool pages,
       CopyEngine copies,
       WeightMemory memory,
-      HostWeights hostWeights,
+      PeerMemory peers,
       IdleMoves idleMoves,
       StagedPage staged,
       Pacing pacing,
@@ -70,7 +69,7 @@ final class FetchAhead {
     this.pages = pages;
     this.copies = copies;
     this.memory = memory;
-    this.hostWeights = hostWeights;
+    this.peers = peers;
     this.idleMoves = idleMoves;
     this.staged = staged;
     this.pacing = pacing;
@@ -98,7 +97,9 @@ final class FetchAhead {
     boolean sent = fetchFirst(queued, Set.copyOf(queued));
     if (!sent && (wishes.isUrgent(nowNanos) || !pacing.holdsBack(runs, nowNanos))) {
       sent =
-          fetchFirst(wished, union(queued, wished)) || fetchPlanned(Set.copyOf(queued), nowNanos);
+          fetchFirst(wished, union(queued, wished))
+              || fetchPlanned(Set.copyOf(queued), nowNanos)
+              || fetchLodger();
     }
     if (sent) {
       pacing.sent(nowNanos);
@@ -123,6 +124,7 @@ final class FetchAhead {
   /** A model is going. */
   void forget(Residency residency) {
     wishes.forget(residency);
+    peers.forget(residency);
   }
 
   private static Set<Residency> union(List<Residency> first, List<Residency> second) {
@@ -133,7 +135,7 @@ final class FetchAhead {
 
   private boolean fetchFirst(List<Residency> wanted, Set<Residency> spared) {
     for (Residency residency : wanted) {
-      if (canGain(residency)) {
+      if (residency.canGain()) {
         long fetched = memory.makeRoom(pages.pageBytes(), spared) ? send(residency) : 0;
         memory.counters.pagesWanted += fetched > 0 ? 1 : 0;
         memory.counters.bytesWanted += fetched;
@@ -148,7 +150,7 @@ final class FetchAhead {
         idleMoves
             .next(
                 memory.freeBytes() / pages.pageBytes(),
-                holding -> canGain(memory.owner(holding)),
+                holding -> memory.owner(holding).canGain(),
                 holding -> canGiveWay(holding, spared),
                 nowNanos)
             .map(memory::owner);
@@ -163,11 +165,8 @@ final class FetchAhead {
     return fetched > 0;
   }
 
-  private static boolean canGain(Residency residency) {
-    return !residency.retired
-        && !residency.fetchFailed
-        && !residency.isComplete()
-        && residency.arrivals.isEmpty();
+  private boolean fetchLodger() {
+    return peers.next().map(this::send).orElse(0L) > 0;
   }
 
   private boolean canGiveWay(Holding holding, Set<Residency> spared) {
@@ -195,16 +194,16 @@ final class FetchAhead {
     long offset = memory.residentBytes(residency);
     long bytes = Math.min(pages.pageBytes(), residency.model.plan().weightBytes() - offset);
     residency.fetchFailed = true;
-    WeightSource source;
+    Origin origin;
     try {
-      source = hostWeights.open(residency.model);
+      origin = peers.open(residency, offset + bytes);
     } catch (RuntimeException | Error e) {
       return 0;
     }
     try {
-      underWay = copy(residency, source, offset, bytes);
+      underWay = copy(residency, origin, offset, bytes);
     } catch (RuntimeException | Error e) {
-      source.close();
+      origin.close();
       return 0;
     }
     residency.fetchFailed = false;
@@ -212,18 +211,18 @@ final class FetchAhead {
     underWay.whenDone(
         () -> {
           arrivedNanos = nanoClock.getAsLong();
-          source.close();
+          origin.close();
           whenOver.run();
         });
     return bytes;
   }
 
-  private DeviceEvent copy(Residency residency, WeightSource source, long offset, long bytes) {
+  private DeviceEvent copy(Residency residency, Origin origin, long offset, long bytes) {
     if (residency.isMounted()) {
       memory.mapUpTo(residency, offset + bytes);
       AddressRange addresses = residency.range().addresses;
       try {
-        return copies.copy(source, offset, addresses, offset, bytes);
+        return copies.copy(origin.upTo(offset + bytes), offset, addresses, offset, bytes);
       } catch (RuntimeException | Error e) {
         memory.takeBack(residency, 1);
         throw e;
@@ -235,7 +234,7 @@ final class FetchAhead {
           staged.fetch(
               page,
               addresses -> memory.tenants.map(addresses, 0, page, residency),
-              addresses -> copies.copy(source, offset, addresses, 0, bytes));
+              addresses -> copies.copy(origin.upTo(offset + bytes), offset, addresses, 0, bytes));
       memory.add(residency, page);
       return arrived;
     } catch (RuntimeException | Error e) {

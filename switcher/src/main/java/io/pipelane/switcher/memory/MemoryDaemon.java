@@ -64,6 +64,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final WeightMemory memory;
   private final HostWeights hostWeights;
   private final Grouping grouping;
+  private final PeerMemory peers;
   private final Transfers transfers;
   private final Structures structures;
   private final Holdings holdings;
@@ -108,7 +109,8 @@ public final class MemoryDaemon implements AutoCloseable {
     this.staged = new StagedPage(device);
     this.memory = new WeightMemory(pages, capacityBytes, holdings, staged, residency.zeroPages());
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
-    this.transfers = new Transfers(copies, memory, hostWeights, grouping, this::signal);
+    this.peers = new PeerMemory(lock, memory, hostWeights, this::signal, nanoClock);
+    this.transfers = new Transfers(copies, memory, peers, grouping, this::signal);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
     IdleMoves idleMoves =
         new IdleMoves(
@@ -119,7 +121,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
-            pages, copies, memory, hostWeights, idleMoves, staged, pacing, this::signal, nanoClock);
+            pages, copies, memory, peers, idleMoves, staged, pacing, this::signal, nanoClock);
   }
 
   /**
@@ -196,7 +198,7 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   private void emptyOut(Residency residency, long keptBytes) {
-    while (residency.leases > 0 || residency.isArriving()) {
+    while (residency.leases > 0 || residency.readers > 0 || residency.isArriving()) {
       changed.awaitUninterruptibly();
     }
     memory.settle(residency); // What has failed to arrive is not kept.
@@ -270,6 +272,7 @@ public final class MemoryDaemon implements AutoCloseable {
 
   private Lease lease(Residency residency) {
     residency.leases++;
+    residency.lodged = false;
     runs++;
     return new Lease(this, residency, nanoClock);
   }
@@ -352,6 +355,7 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       long now = nanoClock.getAsLong();
       holdings.used(residency.holding, now);
+      residency.lodged = false;
       fetchAhead.wish(residency, now + within.orElse(Wishes.NO_DEADLINE).toNanos());
     } finally {
       lock.unlock();
@@ -434,6 +438,11 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /** What this device has to do with other devices' memory. */
+  public PeerMemory peers() {
+    return peers;
+  }
+
   /** Has somebody told, on any thread, when copies have ended or wishes have come. */
   public void onLink(Runnable listener) {
     linkListener = listener;
@@ -453,7 +462,7 @@ public final class MemoryDaemon implements AutoCloseable {
   public TransferCounters counters() {
     lock.lock();
     try {
-      return memory.counters.snapshot(copies.borrowedBytes());
+      return memory.counters.snapshot(copies.borrowedBytes(), copies.peerBytes());
     } finally {
       lock.unlock();
     }

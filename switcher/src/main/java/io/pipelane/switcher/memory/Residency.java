@@ -37,6 +37,13 @@ final class Residency {
   @Nullable SegmentProfile curveOf;
 
   int leases;
+
+  /** Other devices that copy its pages now. */
+  int readers;
+
+  /** Whether it is here for other devices alone, see {@link PeerMemory}. */
+  boolean lodged;
+
   boolean retired;
 
   /** Whether a page could not be fetched ahead; not tried again before a run has been here. */
@@ -113,6 +120,11 @@ final class Residency {
 
   /** Whether pages may be taken away: nothing runs on them, reads them or writes them. */
   boolean isEvictable() {
-    return leases == 0 && !pages.isEmpty() && !isArriving();
+    return leases == 0 && readers == 0 && !pages.isEmpty() && !isArriving();
+  }
+
+  /** Whether a page may be fetched ahead for it. */
+  boolean canGain() {
+    return !retired && !fetchFailed && !isComplete() && arrivals.isEmpty();
   }
 }

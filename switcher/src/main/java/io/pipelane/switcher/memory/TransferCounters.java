@@ -16,6 +16,7 @@ package io.pipelane.switcher.memory;
  * @param bytesWanted bytes of the former
  * @param bytesPlanned bytes of the latter
  * @param bytesBorrowed bytes that came in over other devices' links
+ * @param bytesFromPeers bytes that came out of other devices' memory
  * @param offline the part of offline work
  */
 public record TransferCounters(
@@ -32,6 +33,7 @@ public record TransferCounters(
     long bytesWanted,
     long bytesPlanned,
     long bytesBorrowed,
+    long bytesFromPeers,
     Offline offline) {
 
   /**

@@ -2,8 +2,6 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.modelstore.WeightSource;
-import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.memory.Residency.Arrival;
@@ -18,55 +16,55 @@ import org.jspecify.annotations.Nullable;
 final class Transfers {
   private final CopyEngine copies;
   private final WeightMemory memory;
-  private final HostWeights hostWeights;
+  private final PeerMemory peers;
   private final Grouping grouping;
   private final Runnable whenOver;
 
   /**
    * Starts nothing yet.
    *
-   * @param hostWeights opens a model's weights for a transfer
+   * @param peers know where weights are nearest
    * @param whenOver called when all copies of a transfer have ended, on any thread
    */
   Transfers(
       CopyEngine copies,
       WeightMemory memory,
-      HostWeights hostWeights,
+      PeerMemory peers,
       Grouping grouping,
       Runnable whenOver) {
     this.copies = copies;
     this.memory = memory;
-    this.hostWeights = hostWeights;
+    this.peers = peers;
     this.grouping = grouping;
     this.whenOver = whenOver;
   }
 
   /** Sends for everything that a mounted model misses; there is room for it. */
   void start(Residency residency) {
-    WeightSource source = hostWeights.open(residency.model);
+    Origin origin = peers.open(residency, residency.model.plan().weightBytes());
     residency.fetchFailed = false;
     long resident = memory.residentBytes(residency);
     long missing = residency.model.plan().weightBytes() - resident;
     SwitchEvent event = SwitchEvent.begun(residency.model.version(), resident, missing);
     try {
       for (Group group : grouping.groups(residency.model.plan(), resident)) {
-        bringIn(residency, source, group);
+        bringIn(residency, origin, group);
         memory.counters.copies++;
       }
     } finally {
-      whenAllDone(residency, source, event);
+      whenAllDone(residency, origin, event);
     }
     memory.counters.loads++;
     memory.counters.bytesLoaded += missing;
   }
 
   /** Maps the pages of a group just ahead of its copy; a failure fails the rest of the transfer. */
-  private void bringIn(Residency residency, WeightSource source, Group group) {
+  private void bringIn(Residency residency, Origin origin, Group group) {
     try {
       memory.mapUpTo(residency, group.end());
       DeviceEvent arrived =
           copies.copy(
-              source,
+              origin.upTo(group.end()),
               group.offset(),
               residency.range().addresses,
               group.offset(),
@@ -82,7 +80,7 @@ final class Transfers {
   }
 
   /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
-  private void whenAllDone(Residency residency, WeightSource source, @Nullable SwitchEvent event) {
+  private void whenAllDone(Residency residency, Origin origin, @Nullable SwitchEvent event) {
     AtomicInteger outstanding = new AtomicInteger(residency.arrivals.size() + 1);
     Runnable done =
         () -> {
@@ -91,7 +89,7 @@ final class Transfers {
               event.commit();
             }
             try {
-              source.close();
+              origin.close();
             } finally {
               whenOver.run();
             }

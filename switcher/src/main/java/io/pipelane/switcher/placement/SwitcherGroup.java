@@ -50,7 +50,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private final Router router;
   private final PlacementConfig config;
   private final LongSupplier nanoClock;
-  private final @Nullable ReplicaThread replicas;
+  private final List<ReviewThread> reviews = new ArrayList<>();
 
   /**
    * A group without models.
@@ -68,20 +68,22 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.router = new Router(members, config.routing(), nanoClock);
     this.config = config;
     this.nanoClock = nanoClock;
-    this.replicas = needsReplicas() ? startReplicas() : null;
+    if (only == null) {
+      startReviews();
+    }
   }
 
-  private boolean needsReplicas() {
-    return only == null
-        && config.replicas()
-        && config.routing() == PlacementConfig.Routing.PREDICTED;
-  }
-
-  private ReplicaThread startReplicas() {
-    Replicas reviewed = new Replicas(members, config.replicaHalfLife(), nanoClock);
-    Duration halfLife = config.replicaHalfLife();
-    return new ReplicaThread(
-        () -> reviewed.review(routes.values()), halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW);
+  private void startReviews() {
+    if (config.replicas() && config.routing() == PlacementConfig.Routing.PREDICTED) {
+      Replicas replicas = new Replicas(members, config.replicaHalfLife(), nanoClock);
+      Duration halfLife = config.replicaHalfLife();
+      Duration pause = halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW;
+      reviews.add(new ReviewThread("replicas", () -> replicas.review(routes.values()), pause));
+    }
+    Lodgings lodgings = new Lodgings(members);
+    if (config.peerMemory() && lodgings.arePossible()) {
+      reviews.add(new ReviewThread("lodgings", lodgings::review, REVIEW));
+    }
   }
 
   /**
@@ -342,8 +344,6 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   /** Changes no model's devices any more; the switchers are still open. */
   @Override
   public void close() {
-    if (replicas != null) {
-      replicas.close();
-    }
+    reviews.forEach(ReviewThread::close);
   }
 }

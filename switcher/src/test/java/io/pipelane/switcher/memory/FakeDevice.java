@@ -8,6 +8,8 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PeerPages;
+import io.pipelane.lanes.PeerSource;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.WeightSource;
@@ -18,6 +20,7 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -176,6 +179,31 @@ final class FakeDevice implements Device {
       }
       return copy.event;
     };
+  }
+
+  /** Copies read the other one's memory when they are carried out. */
+  @Override
+  public Optional<PeerPages> readsPagesOf(Device other) {
+    FakeDevice peer = (FakeDevice) other;
+    return Optional.of((pages, bytes, whenClosed) -> peer.new Lent(pages, bytes, whenClosed));
+  }
+
+  private final class Lent extends PeerSource {
+    Lent(List<PagePool.Page> pages, long bytes, Runnable whenClosed) {
+      super(pages, PAGE_BYTES, bytes, whenClosed);
+    }
+
+    @Override
+    public void read(long offset, MemorySegment destination) {
+      each(
+          offset,
+          destination.byteSize(),
+          (at, page, inPage, bytes) -> {
+            require(lent.get(page.index()), "page " + page.index() + " is not lent");
+            int from = page.index() * PAGE_BYTES + (int) inPage;
+            MemorySegment.copy(MemorySegment.ofArray(memory), from, destination, at, bytes);
+          });
+    }
   }
 
   @Override

@@ -4,18 +4,18 @@ import io.pipelane.lanes.completion.ThreadEnd;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** A thread that looks after models' devices now and then, one change at a time. */
-final class ReplicaThread implements AutoCloseable {
+/** A thread that looks after models' devices now and then. */
+final class ReviewThread implements AutoCloseable {
   private final Runnable review;
   private final long pauseNanos;
   private final Thread thread;
   private volatile boolean closed;
 
   /** Starts the thread. */
-  ReplicaThread(Runnable review, Duration pause) {
+  ReviewThread(String name, Runnable review, Duration pause) {
     this.review = review;
     this.pauseNanos = pause.toNanos();
-    this.thread = Thread.ofPlatform().name("replicas").daemon().start(this::work);
+    this.thread = Thread.ofPlatform().name(name).daemon().start(this::work);
   }
 
   private void work() {
@@ -25,7 +25,7 @@ final class ReplicaThread implements AutoCloseable {
     }
   }
 
-  /** Ends the thread after the change under way. */
+  /** Ends the thread after the look under way. */
   @Override
   public void close() {
     closed = true;

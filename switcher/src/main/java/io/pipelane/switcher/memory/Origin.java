@@ -1,0 +1,32 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.modelstore.WeightSource;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the bytes of one transfer come from: another device's pages as far as those go, the host
+ * behind that.
+ *
+ * @param peer null where no other device has more than is here
+ * @param host null where the other device has all that is wanted
+ */
+record Origin(@Nullable WeightSource peer, @Nullable WeightSource host) implements AutoCloseable {
+  /** What to copy bytes from that end here. */
+  WeightSource upTo(long end) {
+    if (peer != null && end <= peer.byteSize()) {
+      return peer;
+    }
+    return Objects.requireNonNull(host, "more is wanted than was said");
+  }
+
+  @Override
+  public void close() {
+    if (peer != null) {
+      peer.close();
+    }
+    if (host != null) {
+      host.close();
+    }
+  }
+}
