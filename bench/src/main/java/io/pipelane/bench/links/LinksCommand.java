@@ -10,6 +10,7 @@ import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.DeviceSelection;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.switcher.memory.Ledger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -70,6 +71,7 @@ public final class LinksCommand implements Callable<Integer> {
       AskedModel asked = models.find(name);
       Path repository = options.work().resolve("links-" + asked.model());
       List<String> copies = ModelCopies.write(repository, asked.file(), asked.model(), 2);
+      long weightBytes = 0;
       for (int count = 1; count <= selections.size(); count++) {
         Console.say(spec, "%s over %d".formatted(asked.name(), count));
         Map<String, String> settings = settings(asked, selections.get(count - 1));
@@ -81,6 +83,7 @@ public final class LinksCommand implements Callable<Integer> {
           List<Tensor> inputs = server.inputs(asked, copies.getFirst());
           String row = "%s, %d %s".formatted(asked.name(), count, count == 1 ? "link" : "links");
           LinkRounds rounds = new LinkRounds(server, row, copies, inputs);
+          weightBytes = weightBytes(server);
           rounds.warmUp(options.warmup());
           for (int round = 0; round < options.rounds(); round++) {
             rounds.measure(options.length(), results);
@@ -90,6 +93,9 @@ public final class LinksCommand implements Callable<Integer> {
           }
         }
       }
+      if (selections.size() > 1) {
+        measurePeers(asked, selections.get(1), weightBytes, results);
+      }
     }
     options.publish(
         spec,
@@ -97,6 +103,43 @@ public final class LinksCommand implements Callable<Integer> {
         runtime,
         Map.of("devices", requests.device().toString(), "link", linkText()));
     return 0;
+  }
+
+  /** Two models in turns, without other devices' memory and with it. */
+  private void measurePeers(
+      AskedModel asked, DeviceSelection devices, long weightBytes, Results results)
+      throws Exception {
+    Path repository = options.work().resolve("peers-" + asked.model());
+    List<String> copies = ModelCopies.write(repository, asked.file(), asked.model(), 3);
+    for (boolean peers : List.of(false, true)) {
+      Map<String, String> settings = settings(asked, devices);
+      settings.put("device.memory", Long.toString(weightBytes * 3 / 2));
+      settings.put("placement.peer-memory", Boolean.toString(peers));
+      settings.put("residency.idle-prefetch", "true");
+      String row =
+          "%s, in turns, %s"
+              .formatted(asked.name(), peers ? "out of the other's memory" : "from the host");
+      Console.say(spec, row);
+      try (LocalPipelane server = LocalPipelane.start(repository, options.work(), settings)) {
+        List<Tensor> inputs = server.inputs(asked, copies.getFirst());
+        // Homes are given in turns: the first and the last are on one device.
+        PeerRounds rounds =
+            new PeerRounds(server, row, List.of(copies.get(0), copies.get(2)), inputs);
+        rounds.warmUp(options.warmup());
+        for (int round = 0; round < options.rounds(); round++) {
+          rounds.measure(options.length(), results);
+        }
+      }
+    }
+  }
+
+  /** Of one of several alike. */
+  private static long weightBytes(LocalPipelane server) {
+    return server.devices().states().values().stream()
+        .flatMap(state -> state.memory().weights().entries().stream())
+        .mapToLong(Ledger.Entry::weightBytes)
+        .max()
+        .orElseThrow();
   }
 
   private String linkText() {
@@ -127,6 +170,7 @@ public final class LinksCommand implements Callable<Integer> {
     settings.put("placement.routing", "static");
     settings.put("switching.share-structures", "false");
     settings.put("residency.idle-prefetch", "false");
+    settings.put("placement.peer-memory", "false");
     if (devices instanceof DeviceSelection.Cpu) {
       settings.put("link.bandwidth", link);
     }

@@ -1,0 +1,58 @@
+package io.pipelane.bench.links;
+
+import io.pipelane.bench.local.LocalCaller;
+import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.measure.Samples;
+import io.pipelane.bench.measure.Timing;
+import io.pipelane.bench.report.Results;
+import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.server.device.ServingDevices;
+import io.pipelane.server.metrics.DeviceState;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.ToLongFunction;
+
+/** Measures two models in turns on a device with room for one of them, beside an idle one. */
+final class PeerRounds {
+  private static final double SHARE = 100;
+
+  private final ServingDevices devices;
+  private final String row;
+  private final List<LocalCaller> callers;
+
+  /**
+   * Measures nothing yet.
+   *
+   * @param names of two models of one device
+   */
+  PeerRounds(LocalPipelane server, String row, List<String> names, List<Tensor> inputs) {
+    this.devices = server.devices();
+    this.row = row;
+    this.callers = names.stream().map(name -> server.caller(name, inputs)).toList();
+  }
+
+  /** Has everything compiled, and what can lodge elsewhere has the time to. */
+  void warmUp(Duration length) throws Exception {
+    Samples _ = inTurns(length);
+  }
+
+  /** Measures a round. */
+  void measure(Duration length, Results results) throws Exception {
+    double before = bytes(state -> state.transfers().bytesLoaded());
+    double peersBefore = bytes(state -> state.transfers().bytesFromPeers());
+    Samples cold = inTurns(length);
+    double moved = bytes(state -> state.transfers().bytesLoaded()) - before;
+    double fromPeers = bytes(state -> state.transfers().bytesFromPeers()) - peersBefore;
+    results.add(row, LinksColumns.COLD, cold.median());
+    results.add(row, LinksColumns.PEERS, SHARE * fromPeers / moved);
+  }
+
+  private Samples inTurns(Duration length) throws Exception {
+    int[] next = {0};
+    return Timing.samples(() -> {}, () -> callers.get(next[0]++ % callers.size()).run(), length);
+  }
+
+  private double bytes(ToLongFunction<DeviceState> counted) {
+    return devices.states().values().stream().mapToLong(counted).sum();
+  }
+}
