@@ -23,6 +23,7 @@ public final class OfflineGate {
   private final double leastShare;
   private final int mostRuns;
   private final OnlineWork online;
+  private final Slowdowns slowdowns;
   private final LongSupplier nanoClock;
   private final AtomicInteger runs = new AtomicInteger();
   private final LongAdder ended = new LongAdder();
@@ -47,6 +48,7 @@ public final class OfflineGate {
     this.mostRuns = mostRuns;
     this.online = online;
     this.nanoClock = nanoClock;
+    this.slowdowns = new Slowdowns(nanoClock.getAsLong());
     online.onIdle(this::tell);
     online.onBusy(this::tellClosed);
   }
@@ -59,6 +61,16 @@ public final class OfflineGate {
   /** The online work that it heeds. */
   public OnlineWork online() {
     return online;
+  }
+
+  /** What online runs are told to that end, of models that may only be slowed down so much. */
+  public Slowdowns slowdowns() {
+    return slowdowns;
+  }
+
+  /** Whether offline runs are under way that have not been stopped. */
+  public boolean isOfflineUnderWay() {
+    return runs.get() > 0 && !(heeds() && (share <= 0 || state.stopsOfflineWork()));
   }
 
   /** Has somebody told, on any thread, that it may have opened. */
@@ -159,9 +171,15 @@ public final class OfflineGate {
     tellClosed();
   }
 
-  /** What the throttle lets offline work have of its own speed, above 0, from now on. */
+  /** What the throttle lets offline work have of its own speed from now on; 0 stops it. */
   public void setShare(double now) {
+    boolean stopped = share <= 0;
     share = now;
+    if (stopped && now > 0) {
+      tell();
+    } else if (!stopped && now <= 0) {
+      tellClosed();
+    }
   }
 
   /** Opens for good: what was taken is to come to its end. */

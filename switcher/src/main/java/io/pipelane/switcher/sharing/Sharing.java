@@ -61,7 +61,14 @@ public final class Sharing implements AutoCloseable {
     this.lookedNanos = nanoClock.getAsLong();
     this.latest =
         new SharingOverview(
-            SharingState.INIT, 1, 0, 0, monitor.source(), DeviceSample.UNKNOWN, gate.counts());
+            SharingState.INIT,
+            1,
+            0,
+            0,
+            monitor.source(),
+            DeviceSample.UNKNOWN,
+            gate.counts(),
+            Map.of());
   }
 
   private static Map<SharingMetric, Thresholds> thresholds(SharingConfig config) {
@@ -125,8 +132,9 @@ public final class Sharing implements AutoCloseable {
     if (active.isPresent()) {
       double clock = sample.isBusy() ? sample.clock().orElse(load.threshold()) : load.threshold();
       loaded = load.of(active.getAsDouble(), clock);
-      gate.setShare(throttle.update(loaded, (now - lookedNanos) / 1e9));
+      throttle.update(loaded, (now - lookedNanos) / 1e9);
     }
+    gate.setShare(Math.min(throttle.share(), gate.slowdowns().steer(now)));
     lookedNanos = now;
     states.observe(readings(sample, now), now);
     publish(sample, loaded, now);
@@ -156,12 +164,13 @@ public final class Sharing implements AutoCloseable {
     latest =
         new SharingOverview(
             states.state(),
-            throttle.share(),
+            Math.min(throttle.share(), gate.slowdowns().share()),
             loaded,
             states.entries(now),
             monitor.source(),
             sample,
-            gate.counts());
+            gate.counts(),
+            gate.slowdowns().ratios());
   }
 
   /** As it was looked at last, with counts of now. */
@@ -174,7 +183,8 @@ public final class Sharing implements AutoCloseable {
         seen.overlimitEntries(),
         seen.source(),
         seen.sample(),
-        gate.counts());
+        gate.counts(),
+        seen.slowdowns());
   }
 
   /** Looks no more. */

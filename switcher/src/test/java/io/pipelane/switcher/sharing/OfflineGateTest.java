@@ -93,6 +93,35 @@ class OfflineGateTest {
   }
 
   @Test
+  void shareOfNothing_stopsUntilToldOtherwise() {
+    gate.onOpened(told::incrementAndGet);
+    AtomicInteger toldClosed = new AtomicInteger();
+    gate.onClosed(toldClosed::incrementAndGet);
+    gate.begin();
+    assertTrue(gate.isOfflineUnderWay());
+    gate.setShare(0);
+    assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+    assertFalse(gate.isOfflineUnderWay(), "it is held");
+    assertEquals(1, toldClosed.get());
+    gate.setShare(0);
+    assertEquals(0, told.get());
+    gate.setShare(0.5);
+    assertEquals(1, told.get());
+    assertTrue(gate.isOfflineUnderWay());
+    assertEquals(SEGMENT, gate.waitNanos(SEGMENT, 0));
+  }
+
+  /** Else an online run would wait for ever for the memory of the one that is held. */
+  @Test
+  void shareOfNothing_onlineWorkWaitsForMemory_opens() {
+    gate.setShare(0);
+    online.arrived();
+    online.begin(nobody());
+    online.waitsForMemory();
+    assertEquals(0, gate.waitNanos(SEGMENT, 0));
+  }
+
+  @Test
   void leastShare_isHadWhileOnlineWorkIsInFlight() {
     OfflineGate shared = new OfflineGate(true, 0.5, 1, online, now::get);
     online.arrived();
