@@ -30,6 +30,7 @@ import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.OfflineGate.OfflineRun;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -41,6 +42,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -252,16 +254,17 @@ class ShortRunsTest {
             plain.priority(),
             limits,
             plain.batching()));
-    on.sharing().gate().begin();
+    AtomicBoolean stands = new AtomicBoolean();
+    OfflineRun offline = stands::get;
+    on.sharing().gate().begin(offline);
     while (on.sharing().overview().share() > 0) {
       runsHere(on, request(model));
     }
-    assertFalse(
-        on.sharing().gate().isOfflineUnderWay(), "it is stopped until runs alone are known");
+    stands.set(true);
     while (on.sharing().overview().share() == 0) {
       runsHere(on, request(model));
     }
-    on.sharing().gate().end();
+    on.sharing().gate().end(offline);
     assertEquals(Set.of(model.version()), on.sharing().overview().slowdowns().keySet());
   }
 

@@ -126,13 +126,13 @@ public final class ShortRuns {
       ResultHandler handler,
       long begin) {
     Answer answer = new Answer(request.model(), gate.online().begin(handler));
-    boolean besideOffline = gate.isOfflineUnderWay();
+    long mark = gate.mark();
     try {
       worker.run(request, lease, lane, handler, () -> {});
       long nanos = nanoClock.getAsLong() - begin;
       estimates.ran(key, expected, 0, nanos, lease.stallNanos());
       if (lease.stallNanos() == 0) {
-        gate.slowdowns().ran(key.model(), key, nanos, besideOffline || gate.isOfflineUnderWay());
+        gate.slowdowns().ran(key.model(), key, nanos, gate.offlineRanSince(mark));
       }
       count.increment();
       answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos));

@@ -14,14 +14,17 @@ import org.jspecify.annotations.Nullable;
 public final class Slowdowns {
   /*
    * The throttle's load is the worst model's slowdown as part of its limit, and its target is 1. A
-   * look without news moves nothing, so a single slow run is not integrated until the next one. The
-   * gain of the loop is the slowdown at full speed over the limit, below 1 where offline work less
-   * than doubles the time of runs; a load is bounded, so beyond that it may swing, but not grow.
+   * look without news of that model moves nothing, so a single slow run is not integrated until the
+   * next one, whatever others have to tell. A model that has to be alone stops offline work past the
+   * throttle, which learns nothing from that. The gain of the loop is the slowdown at full speed over
+   * the limit, below 1 where offline work less than doubles the time of runs; a load is bounded, so
+   * beyond that it may swing, but not grow.
    */
   private final Map<ModelVersion, Slowdown> models = new ConcurrentHashMap<>();
   private final LaunchThrottle throttle = new LaunchThrottle(1, 0);
   private long steeredNanos;
   private long lookedNanos;
+  private boolean stopped;
 
   Slowdowns(long nowNanos) {
     steeredNanos = nowNanos;
@@ -54,7 +57,7 @@ public final class Slowdowns {
    *
    * @param kind equal for runs that take the same time alone
    * @param nanos that it computed
-   * @param besideOffline whether offline work was under way when it began or ended
+   * @param besideOffline whether offline work computed meanwhile, see {@link OfflineGate#mark}
    */
   public void ran(ModelVersion model, Object kind, long nanos, boolean besideOffline) {
     @Nullable Slowdown slowdown = models.get(model);
@@ -69,9 +72,17 @@ public final class Slowdowns {
     lookedNanos = nowNanos;
     double worst = 0;
     boolean isNew = models.isEmpty();
+    stopped = false;
     for (Slowdown slowdown : models.values()) {
-      isNew |= slowdown.look(seconds);
-      worst = Math.max(worst, slowdown.load());
+      boolean tells = slowdown.look(seconds);
+      double load = slowdown.load();
+      if (load > worst) {
+        worst = load;
+        isNew = tells;
+      } else if (load == worst) {
+        isNew |= tells;
+      }
+      stopped |= slowdown.mustBeAlone();
     }
     if (isNew) {
       throttle.update(worst, (nowNanos - steeredNanos) / 1e9);
@@ -83,7 +94,7 @@ public final class Slowdowns {
   /** Between 0, which stops offline work, and 1; no pauses longer than the least share's. */
   double share() {
     double share = throttle.share();
-    return share < LaunchThrottle.LEAST_SHARE ? 0 : share;
+    return stopped || share < LaunchThrottle.LEAST_SHARE ? 0 : share;
   }
 
   /** How many times as long as alone runs take, of models whose owners limit that. */

@@ -136,12 +136,34 @@ class SlowdownsTest {
   void oneSlowRun_isNotCountedAgainUntilTheNext() {
     slowdowns.agree(MODEL, Optional.of(LIMIT));
     learnAlone(MODEL);
+    requireOneSlowRunCountsOnce(() -> {});
+  }
+
+  @Test
+  void oneSlowRun_anotherModelIsIdle_isNotCountedAgain() {
+    slowdowns.agree(MODEL, Optional.of(LIMIT));
+    slowdowns.agree(OTHER, Optional.of(LIMIT));
+    learnAlone(MODEL);
+    requireOneSlowRunCountsOnce(() -> {});
+  }
+
+  @Test
+  void oneSlowRun_anotherModelRuns_isNotCountedAgain() {
+    slowdowns.agree(MODEL, Optional.of(LIMIT));
+    slowdowns.agree(OTHER, Optional.of(LIMIT));
+    learnAlone(MODEL);
+    learnAlone(OTHER);
+    requireOneSlowRunCountsOnce(() -> slowdowns.ran(OTHER, "a kind", (long) ALONE, true));
+  }
+
+  private void requireOneSlowRunCountsOnce(Runnable meanwhile) {
     run(MODEL, 1.04, 0, 10, 20);
     slowdowns.ran(MODEL, "a kind", (long) (100 * ALONE), true);
     look();
     double after = slowdowns.share();
-    assertTrue(after > 0.7, () -> "one run brings it to " + after);
+    assertTrue(after > 0.7 && after < 1, () -> "one run brings it to " + after);
     for (int i = 0; i < 5; i++) {
+      meanwhile.run();
       look();
       assertEquals(after, slowdowns.share());
     }
@@ -159,6 +181,85 @@ class SlowdownsTest {
     run(MODEL, 1.02, 0, 5, 400);
     assertEquals(1, slowdowns.share());
     assertEquals(1.02, slowdowns.ratios().getOrDefault(MODEL, 0.0), 0.001);
+  }
+
+  /** Sentences of any length, for one: hardly a kind ever comes again. */
+  @Test
+  void kindsWithoutEnd_offlineWorkIsNotStoppedForEver() {
+    slowdowns.agree(MODEL, Optional.of(LIMIT));
+    boolean stopped = false;
+    for (int i = 0; i < 100; i++) {
+      boolean beside = slowdowns.share() > 0;
+      stopped |= !beside;
+      slowdowns.ran(MODEL, i, (long) ALONE, beside);
+      look();
+    }
+    assertTrue(stopped, "nothing was known at first");
+    assertEquals(1, slowdowns.share());
+  }
+
+  @Test
+  void kindsBeside_doNotDriveOutThoseThatAreKnown() {
+    slowdowns.agree(MODEL, Optional.of(LIMIT));
+    learnAlone(MODEL);
+    for (int i = 0; i < 1_000; i++) {
+      slowdowns.ran(MODEL, i, (long) ALONE, true);
+    }
+    run(MODEL, 1.5, 0, 10, 50);
+    assertTrue(slowdowns.share() < 0.3, () -> "share " + slowdowns.share());
+  }
+
+  /** A run every two seconds. */
+  @Test
+  void rareRuns_areLearntAloneAllTheSameAndKeptToTheLimit() {
+    slowdowns.agree(MODEL, Optional.of(1.2));
+    run(MODEL, 2, 0, 1, 1);
+    for (int runs = 0; runs < 8; runs++) {
+      assertEquals(0, slowdowns.share(), "stays so while nothing comes");
+      run(MODEL, 2, 0, 0, 19);
+      run(MODEL, 2, 0, 1, 1);
+    }
+    assertTrue(slowdowns.share() > 0.5, "runs alone are known");
+    double sum = 0;
+    int runs = 100;
+    for (int i = 0; i < runs; i++) {
+      run(MODEL, 2, 0, 0, 19);
+      sum += run(MODEL, 2, 0, 1, 1);
+    }
+    double mean = sum / runs;
+    assertTrue(mean > 1.05 && mean < 1.3, () -> "slowed down to " + mean);
+  }
+
+  /** Else a model that is asked once would stop offline work for ever. */
+  @Test
+  void neverAlone_nobodyAsksAgain_offlineWorkGoesOn() {
+    slowdowns.agree(MODEL, Optional.of(LIMIT));
+    run(MODEL, 2, 0, 1, 1);
+    run(MODEL, 2, 0, 0, 550);
+    assertEquals(0, slowdowns.share());
+    run(MODEL, 2, 0, 0, 100);
+    assertEquals(1, slowdowns.share());
+    int looks = 0;
+    int stopped = 0;
+    for (; looks < 40_000; looks++) { // A run that comes when it has given up, again and again.
+      run(MODEL, 2, 0, slowdowns.share() > 0 ? 1 : 0, 1);
+      stopped += slowdowns.share() > 0 ? 0 : 1;
+    }
+    int in = stopped;
+    assertTrue(in < 6_100, () -> "stopped at %d of 40000".formatted(in));
+  }
+
+  /** What was taken for alone was not. */
+  @Test
+  void meanBesideOfflineWorkIsLessThanAlone_isTheMeanAlone() {
+    slowdowns.agree(MODEL, Optional.of(LIMIT));
+    for (int i = 0; i < 100; i++) {
+      slowdowns.ran(MODEL, "a kind", (long) (2 * ALONE), false);
+    }
+    run(MODEL, 1, 0, 10, 50);
+    assertEquals(1, slowdowns.share());
+    run(MODEL, 1.5, 0, 10, 50);
+    assertEquals(LIMIT, run(MODEL, 1.5, 0, 10, 50), 0.02);
   }
 
   @Test
