@@ -98,6 +98,7 @@ public final class SharingCommand implements Callable<Integer> {
       runtimeVersion =
           rounds.measure(measured, way -> start(pair.repository(), work, way), seed + round);
     }
+    rounds.finish(seed);
     options.publish(
         spec,
         results,

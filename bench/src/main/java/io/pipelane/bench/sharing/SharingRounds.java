@@ -2,24 +2,33 @@ package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OfflineLoad;
+import io.pipelane.bench.measure.PairedRounds;
+import io.pipelane.bench.measure.PairedRounds.Interval;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.AskedModel;
+import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Measures one way after another with the same online requests, a round at a time. */
 final class SharingRounds {
   private static final int WARMING_RUNS = 20;
   private static final Duration ONE_AFTER_THE_OTHER = Duration.ofSeconds(1);
+
+  /** Ratios by column, of latencies in ascending order. */
+  private static final Map<Column, ToDoubleFunction<double[]>> RATIOS = ratios();
 
   private final Pair pair;
   private final List<Double> rates;
@@ -28,7 +37,18 @@ final class SharingRounds {
   private final Duration warmup;
   private final Duration length;
   private final Results results;
+  private final Map<String, PairedRounds> toAlone = new LinkedHashMap<>();
+  private final Map<String, Integer> inAll = new LinkedHashMap<>();
   private double onlineMillis;
+
+  private static Map<Column, ToDoubleFunction<double[]>> ratios() {
+    Map<Column, ToDoubleFunction<double[]>> ratios = new LinkedHashMap<>();
+    ratios.put(SharingColumns.MEAN_RATIO, millis -> Arrays.stream(millis).average().orElseThrow());
+    ratios.put(SharingColumns.P50_RATIO, millis -> Samples.quantile(millis, 0.5));
+    ratios.put(SharingColumns.P99_RATIO, millis -> Samples.quantile(millis, 0.99));
+    ratios.put(SharingColumns.P999_RATIO, millis -> Samples.quantile(millis, 0.999));
+    return ratios;
+  }
 
   /** Starts a server that shares its device in a way. */
   interface Servers {
@@ -65,7 +85,7 @@ final class SharingRounds {
    * @return ONNX Runtime's version
    */
   String measure(List<Way> ways, Servers servers, long seed) throws Exception {
-    Map<Double, Samples> alone = new HashMap<>();
+    Map<Double, OnlineLoad.Outcome> alone = new HashMap<>();
     String runtimeVersion = "";
     for (Way way : ways) {
       try (LocalPipelane server = servers.start(way)) {
@@ -83,6 +103,19 @@ final class SharingRounds {
       }
     }
     return runtimeVersion;
+  }
+
+  /** Adds what all rounds come to together, once they are measured. */
+  void finish(long seed) {
+    inAll.forEach((name, count) -> results.add(name, SharingColumns.IN_ALL, count));
+    toAlone.forEach(
+        (name, rounds) -> {
+          List<Interval> intervals = rounds.intervals(List.copyOf(RATIOS.values()), seed);
+          int i = 0;
+          for (Column column : RATIOS.keySet()) {
+            results.interval(name, column, intervals.get(i++));
+          }
+        });
   }
 
   /** One after the other, and together: lanes have sessions of their own on some devices. */
@@ -131,13 +164,13 @@ final class SharingRounds {
       double rate,
       double offlineAlone,
       long seed,
-      Map<Double, Samples> alone)
+      Map<Double, OnlineLoad.Outcome> alone)
       throws InterruptedException {
     OnlineLoad online = online(server, Arrivals.poisson(rate, length.toNanos(), seed));
     String name = "%s/s, %s".formatted(rate == Math.rint(rate) ? "" + (long) rate : rate, way);
     if (way == Way.ALONE) {
       OnlineLoad.Outcome outcome = online.run();
-      alone.put(rate, outcome.latencies());
+      alone.put(rate, outcome);
       add(name, outcome, null);
       return;
     }
@@ -146,7 +179,7 @@ final class SharingRounds {
       long before = offline.runs();
       OnlineLoad.Outcome outcome = online.run();
       double perSecond = (offline.runs() - before) / (outcome.nanos() / 1e9);
-      Samples base = Objects.requireNonNull(alone.get(rate), "alone comes first");
+      OnlineLoad.Outcome base = Objects.requireNonNull(alone.get(rate), "alone comes first");
       add(name, outcome, base);
       double oversold = perSecond / Math.max(1e-9, offlineAlone);
       double idle = Math.clamp(1 - rate * onlineMillis / 1e3 / lanes, 0.0, 1.0);
@@ -159,15 +192,18 @@ final class SharingRounds {
     }
   }
 
-  private void add(String name, OnlineLoad.Outcome outcome, @Nullable Samples alone) {
+  private void add(String name, OnlineLoad.Outcome outcome, OnlineLoad.@Nullable Outcome base) {
     Samples latencies = outcome.latencies();
     results.add(name, SharingColumns.REQUESTS, latencies.count());
+    inAll.merge(name, latencies.count(), Integer::sum);
     results.add(name, SharingColumns.MEAN, latencies.mean());
     results.add(name, SharingColumns.P50, latencies.median());
     results.add(name, SharingColumns.P99, latencies.quantile(0.99));
     results.add(name, SharingColumns.P999, latencies.quantile(0.999));
     results.add(name, SharingColumns.FAILED, outcome.failed());
-    if (alone != null) {
+    if (base != null) {
+      toAlone.computeIfAbsent(name, _ -> new PairedRounds()).add(base.millis(), outcome.millis());
+      Samples alone = base.latencies();
       results.add(name, SharingColumns.MEAN_RATIO, latencies.mean() / alone.mean());
       results.add(name, SharingColumns.P50_RATIO, latencies.median() / alone.median());
       double p99 = latencies.quantile(0.99) / alone.quantile(0.99);
