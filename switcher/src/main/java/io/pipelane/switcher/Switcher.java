@@ -146,6 +146,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             sharing.gate(),
             clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
+    sharing.onError(sessions::reset);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 

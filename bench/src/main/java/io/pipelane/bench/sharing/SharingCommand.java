@@ -8,6 +8,7 @@ import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -55,6 +56,12 @@ public final class SharingCommand implements Callable<Integer> {
   private List<Double> rates = List.of(20.0, 100.0);
 
   @Option(
+      names = "--requests",
+      paramLabel = "N",
+      description = "Online requests of each measurement, about, in place of --seconds.")
+  private int requests;
+
+  @Option(
       names = "--way",
       split = ",",
       paramLabel = "WAY",
@@ -73,6 +80,12 @@ public final class SharingCommand implements Callable<Integer> {
       description = "Inferences at a time (${DEFAULT-VALUE}).")
   private int lanes = 1;
 
+  @Option(
+      names = "--max-slowdown",
+      paramLabel = "X",
+      description = "The online model's limits.max-slowdown; none unless told otherwise.")
+  private double maxSlowdown;
+
   @Option(names = "--seed", paramLabel = "N", description = "Of the arrivals (${DEFAULT-VALUE}).")
   private long seed = 1;
 
@@ -86,10 +99,10 @@ public final class SharingCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     requireSensible();
     Path work = options.work();
-    Pair pair = Pair.of(chosen.models(work, accelerated), online, offline);
+    Pair pair = Pair.of(chosen.models(work, accelerated), online, offline, maxSlowdown);
     Results results = new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
     SharingRounds rounds =
-        new SharingRounds(pair, rates, callers, lanes, options.warmup(), options.length(), results);
+        new SharingRounds(pair, rates, callers, lanes, options.warmup(), this::length, results);
     List<Way> measured = new ArrayList<>(List.of(Way.ALONE));
     ways.stream().filter(way -> !measured.contains(way)).forEach(measured::add);
     String runtimeVersion = "";
@@ -107,7 +120,15 @@ public final class SharingCommand implements Callable<Integer> {
     return 0;
   }
 
+  /** Of a measurement at a rate. */
+  private Duration length(double rate) {
+    return requests > 0 ? Duration.ofNanos((long) (requests / rate * 1e9)) : options.length();
+  }
+
   private void requireSensible() {
+    if (requests < 0 || requests > 1_000_000) {
+      throw new IllegalArgumentException("--requests must be at most 1000000: " + requests);
+    }
     if (rates.stream().anyMatch(rate -> !(rate > 0 && rate <= 100_000))) {
       throw new IllegalArgumentException("--rate must be above 0 and at most 100000: " + rates);
     }

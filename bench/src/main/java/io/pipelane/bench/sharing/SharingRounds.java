@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.DoubleFunction;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 final class SharingRounds {
   private static final int WARMING_RUNS = 20;
   private static final Duration ONE_AFTER_THE_OTHER = Duration.ofSeconds(1);
+  private static final Duration OFFLINE_ALONE = Duration.ofSeconds(5);
 
   /** Ratios by column, of latencies in ascending order. */
   private static final Map<Column, ToDoubleFunction<double[]>> RATIOS = ratios();
@@ -35,7 +37,7 @@ final class SharingRounds {
   private final int callers;
   private final int lanes;
   private final Duration warmup;
-  private final Duration length;
+  private final DoubleFunction<Duration> length;
   private final Results results;
   private final Map<String, PairedRounds> toAlone = new LinkedHashMap<>();
   private final Map<String, Integer> inAll = new LinkedHashMap<>();
@@ -61,6 +63,7 @@ final class SharingRounds {
    * @param rates online requests a second, one after another
    * @param callers of offline work
    * @param lanes inferences at a time
+   * @param length of a measurement, by its rate
    */
   SharingRounds(
       Pair pair,
@@ -68,7 +71,7 @@ final class SharingRounds {
       int callers,
       int lanes,
       Duration warmup,
-      Duration length,
+      DoubleFunction<Duration> length,
       Results results) {
     this.pair = pair;
     this.rates = List.copyOf(rates);
@@ -147,11 +150,13 @@ final class SharingRounds {
 
   /** Runs a second while nothing else runs. */
   private double offlineAlone(LocalPipelane server, Way way) throws InterruptedException {
+    Duration longest = rates.stream().map(length::apply).max(Duration::compareTo).orElseThrow();
+    Duration measured = longest.compareTo(OFFLINE_ALONE) < 0 ? longest : OFFLINE_ALONE;
     try (OfflineLoad load = offline(server, way.offline())) {
-      Thread.sleep(length.dividedBy(4)); // Until it has come to its pace.
+      Thread.sleep(measured.dividedBy(4)); // Until it has come to its pace.
       long before = load.runs();
       long begin = System.nanoTime();
-      Thread.sleep(length);
+      Thread.sleep(measured);
       double perSecond = (load.runs() - before) / ((System.nanoTime() - begin) / 1e9);
       results.add("offline alone, " + way, SharingColumns.OFFLINE, perSecond);
       return perSecond;
@@ -166,7 +171,8 @@ final class SharingRounds {
       long seed,
       Map<Double, OnlineLoad.Outcome> alone)
       throws InterruptedException {
-    OnlineLoad online = online(server, Arrivals.poisson(rate, length.toNanos(), seed));
+    Duration measured = length.apply(rate);
+    OnlineLoad online = online(server, Arrivals.poisson(rate, measured.toNanos(), seed));
     String name = "%s/s, %s".formatted(rate == Math.rint(rate) ? "" + (long) rate : rate, way);
     if (way == Way.ALONE) {
       OnlineLoad.Outcome outcome = online.run();
@@ -175,7 +181,7 @@ final class SharingRounds {
       return;
     }
     try (OfflineLoad offline = offline(server, way.offline())) {
-      Thread.sleep(length.dividedBy(8));
+      Thread.sleep(measured.dividedBy(8));
       long before = offline.runs();
       OnlineLoad.Outcome outcome = online.run();
       double perSecond = (offline.runs() - before) / (outcome.nanos() / 1e9);

@@ -10,6 +10,7 @@ import java.lang.System.Logger.Level;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -33,8 +34,10 @@ public final class Sharing implements AutoCloseable {
   private final DeviceLoad load;
   private final SampleRing samples = new SampleRing();
   private final Attainment attainment = new Attainment();
+  private final ErrorWatch errors = new ErrorWatch();
   private final LongSupplier nanoClock;
   private volatile Supplier<Attainment.Objectives> objectives = () -> Attainment.Objectives.NONE;
+  private volatile Consumer<String> reset = reason -> {};
   private volatile SharingOverview latest;
   private long lookedNanos;
 
@@ -114,9 +117,15 @@ public final class Sharing implements AutoCloseable {
     objectives = counts;
   }
 
+  /** Has workers be reset, for a reason, when the device reports an error. */
+  public void onError(Consumer<String> resetting) {
+    reset = resetting;
+  }
+
   /** Looks at the device once, and steers by what it sees. */
   public void look() {
     long now = nanoClock.getAsLong();
+    errors.reported(monitor.errors(), now, reset);
     DeviceSample sample;
     try {
       sample = monitor.sample();
