@@ -6,6 +6,7 @@ import io.pipelane.bench.model.FolderOptions;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
+import io.pipelane.config.PipelaneConfig;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,6 +31,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class SharingCommand implements Callable<Integer> {
+  private static final String NICE = "sharing.offline-nice";
+  private static final int STANDARD_NICE = PipelaneConfig.defaults().sharing().offlineNice();
+
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
   @Mixin private AcceleratorOptions accelerated = new AcceleratorOptions();
@@ -86,6 +90,14 @@ public final class SharingCommand implements Callable<Integer> {
       description = "The online model's limits.max-slowdown; none unless told otherwise.")
   private double maxSlowdown;
 
+  @Option(
+      names = "--host-threads",
+      paramLabel = "N",
+      description =
+          "Threads that take all processor time they get beside offline work, as urgent as those of"
+              + " jobs (sharing.offline-nice); none unless told otherwise.")
+  private int hostThreads;
+
   @Option(names = "--seed", paramLabel = "N", description = "Of the arrivals (${DEFAULT-VALUE}).")
   private long seed = 1;
 
@@ -102,7 +114,8 @@ public final class SharingCommand implements Callable<Integer> {
     Pair pair = Pair.of(chosen.models(work, accelerated), online, offline, maxSlowdown);
     Results results = new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
     SharingRounds rounds =
-        new SharingRounds(pair, rates, callers, lanes, options.warmup(), this::length, results);
+        new SharingRounds(
+            pair, rates, callers, lanes, this::hostLoad, options.warmup(), this::length, results);
     List<Way> measured = new ArrayList<>(List.of(Way.ALONE));
     ways.stream().filter(way -> !measured.contains(way)).forEach(measured::add);
     String runtimeVersion = "";
@@ -120,12 +133,20 @@ public final class SharingCommand implements Callable<Integer> {
     return 0;
   }
 
+  private HostLoad hostLoad() {
+    String nice = settings.getOrDefault(NICE, Integer.toString(STANDARD_NICE));
+    return new HostLoad(hostThreads, Integer.parseInt(nice));
+  }
+
   /** Of a measurement at a rate. */
   private Duration length(double rate) {
     return requests > 0 ? Duration.ofNanos((long) (requests / rate * 1e9)) : options.length();
   }
 
   private void requireSensible() {
+    if (hostThreads < 0 || hostThreads > 1_000) {
+      throw new IllegalArgumentException("--host-threads must be at most 1000: " + hostThreads);
+    }
     if (requests < 0 || requests > 1_000_000) {
       throw new IllegalArgumentException("--requests must be at most 1000000: " + requests);
     }

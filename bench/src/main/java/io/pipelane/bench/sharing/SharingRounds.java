@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.DoubleFunction;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,7 @@ final class SharingRounds {
   private final List<Double> rates;
   private final int callers;
   private final int lanes;
+  private final Supplier<HostLoad> hostLoad;
   private final Duration warmup;
   private final DoubleFunction<Duration> length;
   private final Results results;
@@ -63,6 +65,7 @@ final class SharingRounds {
    * @param rates online requests a second, one after another
    * @param callers of offline work
    * @param lanes inferences at a time
+   * @param hostLoad beside offline work, of the host's processors
    * @param length of a measurement, by its rate
    */
   SharingRounds(
@@ -70,6 +73,7 @@ final class SharingRounds {
       List<Double> rates,
       int callers,
       int lanes,
+      Supplier<HostLoad> hostLoad,
       Duration warmup,
       DoubleFunction<Duration> length,
       Results results) {
@@ -77,6 +81,7 @@ final class SharingRounds {
     this.rates = List.copyOf(rates);
     this.callers = callers;
     this.lanes = lanes;
+    this.hostLoad = hostLoad;
     this.warmup = warmup;
     this.length = length;
     this.results = results;
@@ -180,7 +185,8 @@ final class SharingRounds {
       add(name, outcome, null);
       return;
     }
-    try (OfflineLoad offline = offline(server, way.offline())) {
+    try (OfflineLoad offline = offline(server, way.offline());
+        HostLoad _ = hostLoad.get()) {
       Thread.sleep(measured.dividedBy(8));
       long before = offline.runs();
       OnlineLoad.Outcome outcome = online.run();
