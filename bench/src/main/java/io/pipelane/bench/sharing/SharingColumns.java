@@ -52,7 +52,9 @@ final class SharingColumns {
           "Latency: from the time at which a request was meant to leave to its answer. All weights"
               + " are on the device. Offline work is a closed loop of as many callers as --callers"
               + " says.",
-          "plain: nothing tells the two apart. classes: offline requests queue behind, and give"
+          "plain: nothing tells the two apart, and one computes at a time. streams: the same with a lane,"
+              + " and a stream, more. processes: offline work has a server and a process of its own;"
+              + " between them is what the host has, MPS or none. classes: offline requests queue behind, and give"
               + " way at gates to online ones that wait. gates: offline runs wait at gates while online"
               + " work is in flight.",
           "oversold: the time that offline runs would have taken alone, over the time they had, sum"

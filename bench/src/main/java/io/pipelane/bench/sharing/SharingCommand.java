@@ -2,12 +2,14 @@ package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.local.OfflineLoad;
 import io.pipelane.bench.model.FolderOptions;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.PipelaneConfig;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -98,6 +101,17 @@ public final class SharingCommand implements Callable<Integer> {
               + " jobs (sharing.offline-nice); none unless told otherwise.")
   private int hostThreads;
 
+  @Option(
+      names = "--offline-env",
+      paramLabel = "NAME=VALUE",
+      description =
+          "Environment of the process of way processes, beside this one's, such as"
+              + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE; may be repeated.")
+  private Map<String, String> offlineEnvironment = Map.of();
+
+  @Option(names = OfflineProcess.OPTION, hidden = true)
+  private @Nullable Path offlineProcess;
+
   @Option(names = "--seed", paramLabel = "N", description = "Of the arrivals (${DEFAULT-VALUE}).")
   private long seed = 1;
 
@@ -116,13 +130,16 @@ public final class SharingCommand implements Callable<Integer> {
     SharingRounds rounds =
         new SharingRounds(
             pair, rates, callers, lanes, this::hostLoad, options.warmup(), this::length, results);
+    if (offlineProcess != null) {
+      workOffline(rounds, pair, work.resolve("offline"), offlineProcess);
+      return 0;
+    }
     List<Way> measured = new ArrayList<>(List.of(Way.ALONE));
     ways.stream().filter(way -> !measured.contains(way)).forEach(measured::add);
     String runtimeVersion = "";
     for (int round = 0; round < options.rounds(); round++) {
       Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
-      runtimeVersion =
-          rounds.measure(measured, way -> start(pair.repository(), work, way), seed + round);
+      runtimeVersion = rounds.measure(measured, servers(pair.repository(), work), seed + round);
     }
     rounds.finish(seed);
     options.publish(
@@ -131,6 +148,31 @@ public final class SharingCommand implements Callable<Integer> {
         runtimeVersion,
         Map.of("device", accelerated.device().toString(), "online", online, "offline", offline));
     return 0;
+  }
+
+  private SharingRounds.Servers servers(Path models, Path work) {
+    return new SharingRounds.Servers() {
+      @Override
+      public LocalPipelane start(Way way) throws IOException, InterruptedException {
+        return SharingCommand.this.start(models, work, way);
+      }
+
+      @Override
+      public OfflineRuns startProcess() throws IOException, InterruptedException {
+        List<String> arguments = spec.root().commandLine().getParseResult().originalArgs();
+        return new OfflineProcess(work, arguments, offlineEnvironment);
+      }
+    };
+  }
+
+  /** In the process of {@link Way#PROCESSES}. */
+  private void workOffline(SharingRounds rounds, Pair pair, Path work, Path file)
+      throws IOException, InterruptedException {
+    Files.createDirectories(work);
+    try (LocalPipelane server = start(pair.repository(), work, Way.PROCESSES);
+        OfflineLoad load = rounds.load(server, Way.PROCESSES.offline())) {
+      OfflineProcess.work(load, file);
+    }
   }
 
   private HostLoad hostLoad() {
@@ -163,7 +205,7 @@ public final class SharingCommand implements Callable<Integer> {
   private LocalPipelane start(Path models, Path work, Way way)
       throws IOException, InterruptedException {
     Map<String, String> values = new HashMap<>(accelerated.serverSettings(work));
-    values.put("device.lanes", Integer.toString(lanes));
+    values.put("device.lanes", Integer.toString(way.lanes(lanes)));
     values.put("queue.max-requests", "1000000");
     values.put("sharing.protection", way.protection());
     values.put("sharing.offline-memory-percent", "100");

@@ -57,6 +57,9 @@ final class SharingRounds {
   /** Starts a server that shares its device in a way. */
   interface Servers {
     LocalPipelane start(Way way) throws IOException, InterruptedException;
+
+    /** Starts offline work in a server and a process of its own. */
+    OfflineRuns startProcess() throws IOException, InterruptedException;
   }
 
   /**
@@ -98,15 +101,15 @@ final class SharingRounds {
     for (Way way : ways) {
       try (LocalPipelane server = servers.start(way)) {
         runtimeVersion = server.runtimeVersion();
-        warm(server, way, seed);
+        warm(server, servers, way, seed);
         if (way == Way.ALONE) {
           onlineMillis =
               Timing.medianMillis(
                   server.caller(pair.online(), Priority.ONLINE), ONE_AFTER_THE_OTHER);
         }
-        double offlineAlone = way == Way.ALONE ? 0 : offlineAlone(server, way);
+        double offlineAlone = way == Way.ALONE ? 0 : offlineAlone(server, servers, way);
         for (double rate : rates) {
-          measure(server, way, rate, offlineAlone, seed, alone);
+          measure(server, servers, way, rate, offlineAlone, seed, alone);
         }
       }
     }
@@ -127,7 +130,7 @@ final class SharingRounds {
   }
 
   /** One after the other, and together: lanes have sessions of their own on some devices. */
-  private void warm(LocalPipelane server, Way way, long seed) throws Exception {
+  private void warm(LocalPipelane server, Servers servers, Way way, long seed) throws Exception {
     for (AskedModel asked : List.of(pair.online(), pair.offline())) {
       Run run = server.caller(asked, Priority.ONLINE);
       for (int i = 0; i < WARMING_RUNS; i++) {
@@ -139,7 +142,7 @@ final class SharingRounds {
     if (way == Way.ALONE) {
       OnlineLoad.Outcome _ = load.run();
     } else {
-      try (OfflineLoad _ = offline(server, way.offline())) {
+      try (OfflineRuns _ = offline(server, servers, way)) {
         OnlineLoad.Outcome _ = load.run();
       }
     }
@@ -149,15 +152,24 @@ final class SharingRounds {
     return new OnlineLoad(server.openCaller(pair.online()), arrivals);
   }
 
-  private OfflineLoad offline(LocalPipelane server, Priority priority) {
+  private OfflineRuns offline(LocalPipelane server, Servers servers, Way way)
+      throws IOException, InterruptedException {
+    return way == Way.PROCESSES
+        ? servers.startProcess()
+        : OfflineRuns.of(load(server, way.offline()));
+  }
+
+  /** Offline work in this process. */
+  OfflineLoad load(LocalPipelane server, Priority priority) {
     return new OfflineLoad(callers, () -> server.caller(pair.offline(), priority));
   }
 
   /** Runs a second while nothing else runs. */
-  private double offlineAlone(LocalPipelane server, Way way) throws InterruptedException {
+  private double offlineAlone(LocalPipelane server, Servers servers, Way way)
+      throws IOException, InterruptedException {
     Duration longest = rates.stream().map(length::apply).max(Duration::compareTo).orElseThrow();
     Duration measured = longest.compareTo(OFFLINE_ALONE) < 0 ? longest : OFFLINE_ALONE;
-    try (OfflineLoad load = offline(server, way.offline())) {
+    try (OfflineRuns load = offline(server, servers, way)) {
       Thread.sleep(measured.dividedBy(4)); // Until it has come to its pace.
       long before = load.runs();
       long begin = System.nanoTime();
@@ -170,12 +182,13 @@ final class SharingRounds {
 
   private void measure(
       LocalPipelane server,
+      Servers servers,
       Way way,
       double rate,
       double offlineAlone,
       long seed,
       Map<Double, OnlineLoad.Outcome> alone)
-      throws InterruptedException {
+      throws IOException, InterruptedException {
     Duration measured = length.apply(rate);
     OnlineLoad online = online(server, Arrivals.poisson(rate, measured.toNanos(), seed));
     String name = "%s/s, %s".formatted(rate == Math.rint(rate) ? "" + (long) rate : rate, way);
@@ -185,7 +198,7 @@ final class SharingRounds {
       add(name, outcome, null);
       return;
     }
-    try (OfflineLoad offline = offline(server, way.offline());
+    try (OfflineRuns offline = offline(server, servers, way);
         HostLoad _ = hostLoad.get()) {
       Thread.sleep(measured.dividedBy(8));
       long before = offline.runs();
