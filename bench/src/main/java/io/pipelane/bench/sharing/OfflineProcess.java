@@ -38,7 +38,7 @@ final class OfflineProcess implements OfflineRuns {
   /**
    * Starts one and waits until it works.
    *
-   * @param arguments of this program
+   * @param arguments of this program, behind {@code bench}
    * @param environment beside this process's own
    */
   OfflineProcess(Path work, List<String> arguments, Map<String, String> environment)
@@ -46,7 +46,8 @@ final class OfflineProcess implements OfflineRuns {
     Path file = work.resolve("offline-runs");
     Files.write(file, new byte[Long.BYTES]);
     count = map(file, arena);
-    List<String> all = new ArrayList<>(arguments);
+    List<String> all = new ArrayList<>(List.of("bench"));
+    all.addAll(arguments);
     all.addAll(List.of(OPTION, file.toString()));
     process = ChildProcess.start(work.resolve("offline.log"), Loadgen.class, all, environment);
   }
