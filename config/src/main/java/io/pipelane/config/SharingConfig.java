@@ -20,6 +20,14 @@ public record SharingConfig(
             min = "1",
             max = "100")
         int offlineMemoryPercent,
+    @Key(
+            about =
+                "How much less urgent the threads of jobs are to the processor than others, as the"
+                    + " nice value of Linux has it",
+            standard = "10",
+            min = "0",
+            max = "19")
+        int offlineNice,
     @Key(about = "How often devices are looked at", standard = "100ms", min = "2ms", max = "10s")
         Duration period,
     @Key(

@@ -599,6 +599,7 @@ class SectionsTest {
         new SharingConfig(
             SharingConfig.Protection.GATES,
             40,
+            10,
             Duration.ofMillis(100),
             100,
             80,
@@ -619,6 +620,7 @@ class SectionsTest {
         new SharingConfig(
             SharingConfig.Protection.NONE,
             25,
+            5,
             Duration.ofMillis(5),
             90,
             70,
@@ -634,6 +636,7 @@ class SectionsTest {
                 Map.ofEntries(
                     entry("sharing.protection", "none"),
                     entry("sharing.offline-memory-percent", "25"),
+                    entry("sharing.offline-nice", "5"),
                     entry("sharing.period", "5ms"),
                     entry("sharing.target-load-percent", "90"),
                     entry("sharing.clock-threshold-percent", "70"),

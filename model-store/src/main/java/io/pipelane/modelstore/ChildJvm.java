@@ -16,6 +16,9 @@ public final class ChildJvm {
           "LC_ALL",
           "TMPDIR",
           "CUDA_VISIBLE_DEVICES",
+          "CUDA_MPS_PIPE_DIRECTORY",
+          "CUDA_MPS_LOG_DIRECTORY",
+          "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
           "CUBLAS_WORKSPACE_CONFIG");
 
   private ChildJvm() {}

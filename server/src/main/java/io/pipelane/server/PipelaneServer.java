@@ -212,7 +212,8 @@ public final class PipelaneServer implements AutoCloseable {
             config.jobs().checkpointIterations(),
             config.jobs().maxJobs(),
             Math.toIntExact(config.server().maxRequestSize().bytes()),
-            JOB_RETRY_PAUSE);
+            JOB_RETRY_PAUSE,
+            config.sharing().offlineNice());
     return opened.add(
         Jobs.open(settings, models, service, statistics, new SecureRandom(), Clock.systemUTC()));
   }

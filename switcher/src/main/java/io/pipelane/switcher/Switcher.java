@@ -144,9 +144,10 @@ public final class Switcher implements InferenceService, AutoCloseable {
             daemon,
             lanes,
             worker,
-            sharing.gate().online(),
+            sharing.gate(),
             clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
+    sharing.onError(sessions::reset);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
@@ -205,6 +206,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public void agree(ImportedModel model, ModelOptions options) {
     queue.agree(model.version(), Terms.of(model, options));
+    sharing.gate().slowdowns().agree(model.version(), options.limits().maxSlowdown());
   }
 
   private void prepare(ImportedModel model, BiConsumer<ImportedModel, StructureRange> preparation) {
@@ -235,6 +237,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     worker.discard(version);
     threads.forget(version);
     queue.forget(version);
+    sharing.gate().slowdowns().forget(version);
     sequences.forget(version);
     services.remove(version);
   }

@@ -116,6 +116,21 @@ class InjectedFaultsTest {
     assertTrue(workers.switcher.quarantine(model.version()).isEmpty(), fault + " at " + step);
   }
 
+  /** As when the device has reported an error: the worker may hang for ever, or not at all. */
+  @Test
+  void reset_activeHangsInARun_isDoneOnceMoreElsewhere() {
+    faults.arm(Step.COMPUTING, Fault.HANG);
+    Call call = workers.submit(model, X);
+    while (faults.isArmed(Step.COMPUTING)) {
+      LockSupport.parkNanos(1_000_000);
+    }
+    workers.workers.reset("the device has reported XID 31");
+    assertArrayEquals(expected, call.await());
+    settle(1);
+    assertTrue(workers.workers.workers().lastLoss().contains("XID 31"));
+    assertTrue(workers.switcher.quarantine(model.version()).isEmpty());
+  }
+
   @Test
   void start_newWorkerFailsAtEachStep_anotherIsStarted() throws Exception {
     long before = lost();

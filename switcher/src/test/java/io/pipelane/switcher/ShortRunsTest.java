@@ -23,21 +23,26 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.BatchingOptions;
 import io.pipelane.modelstore.repository.BatchingOptions.Mode;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Limits;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.OfflineGate.OfflineRun;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -225,6 +230,42 @@ class ShortRunsTest {
     for (int i = 0; i < 4 * KNOWN_AFTER; i++) {
       assertFalse(runsHere(on, request(model)));
     }
+  }
+
+  /** Of runs in lanes and of those that are made here; looks are the monitor's own. */
+  @Test
+  void run_besideOfflineWork_steersWhatItMayHave() throws Exception {
+    Switcher on = open();
+    ImportedModel model = registered(on);
+    ModelOptions plain = ModelOptions.DEFAULT;
+    Limits limits =
+        new Limits(
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.of(10.0));
+    on.agree(
+        model,
+        new ModelOptions(
+            plain.buckets(),
+            plain.warmUp(),
+            plain.tenant(),
+            plain.priority(),
+            limits,
+            plain.batching()));
+    AtomicBoolean stands = new AtomicBoolean();
+    OfflineRun offline = stands::get;
+    on.sharing().gate().begin(offline);
+    while (on.sharing().overview().share() > 0) {
+      runsHere(on, request(model));
+    }
+    stands.set(true);
+    while (on.sharing().overview().share() == 0) {
+      runsHere(on, request(model));
+    }
+    on.sharing().gate().end(offline);
+    assertEquals(Set.of(model.version()), on.sharing().overview().slowdowns().keySet());
   }
 
   @Test

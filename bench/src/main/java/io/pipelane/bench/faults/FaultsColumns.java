@@ -17,6 +17,9 @@ final class FaultsColumns {
   static final Column PAUSE_MEDIAN = new Column("pause_p50_ms", "without a worker p50 ms", 1);
   static final Column PAUSE_MAXIMUM = new Column("pause_max_ms", "max ms", 1);
 
+  static final Column OFFLINE_TRIED = new Column("offline_tried", "offline requests", 0);
+  static final Column OFFLINE_FAILED = new Column("offline_failed", "without an answer", 0);
+
   static final List<Column> ALL =
       List.of(
           TIMES,
@@ -27,11 +30,15 @@ final class FaultsColumns {
           RECOVERY_MEDIAN,
           RECOVERY_MAXIMUM,
           PAUSE_MEDIAN,
-          PAUSE_MAXIMUM);
+          PAUSE_MAXIMUM,
+          OFFLINE_TRIED,
+          OFFLINE_FAILED);
 
   static final List<String> NOTES =
       List.of(
           "requests: over HTTP, of three models of which two fit the device, each answer compared byte by byte",
+          "a run that loses its worker is done once more, and no oftener: a request that would need a second time is answered with an error",
+          "offline requests: of clients (--offline) that ask one offline model meanwhile, of the three others nothing",
           "faults are made one after another, each once a standby was ready again; lost: no answer",
           "recovery: the slowest answer of all that were under way or came while a fault was got over",
           "\"no fault\": the same without one. Hangs end by workers.hang-timeout, 500 ms here",

@@ -9,6 +9,7 @@ import io.pipelane.bench.model.ChainModel;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Results;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -32,6 +33,7 @@ import picocli.CommandLine.Spec;
     sortOptions = false)
 public final class FaultsCommand implements Callable<Integer> {
   private static final List<String> MODELS = List.of("chain0", "chain1", "chain2");
+  private static final String OFFLINE = "offline";
   private static final String SERVER_KILLED = "kill -9 of the server";
   private static final String MEMORY = "20MiB";
   private static final int ANSWERS_AFTERWARDS = 50;
@@ -69,22 +71,37 @@ public final class FaultsCommand implements Callable<Integer> {
       description = "Which faults to make, all unless told otherwise: ${COMPLETION-CANDIDATES}.")
   private List<FaultKind> faults = new ArrayList<>(EnumSet.allOf(FaultKind.class));
 
+  @Option(
+      names = "--offline",
+      paramLabel = "N",
+      defaultValue = "0",
+      description = "Clients that ask an offline model meanwhile (${DEFAULT-VALUE}).")
+  private int offline;
+
   @Option(names = "--spare-server", description = "Do not kill the server itself.")
   private boolean spareServer;
 
   @Override
   public Integer call() throws Exception {
-    Path work = options.work();
-    for (int i = 0; i < MODELS.size(); i++) {
-      ChainModel.write(work.resolve("chains"), MODELS.get(i), i);
+    if (connections < 1 || connections > 1_000 || offline < 0 || offline > 1_000) {
+      throw new IllegalArgumentException(
+          "--connections must be between 1 and 1000, --offline between 0 and 1000: "
+              + (connections + " and " + offline));
     }
+    Path work = options.work();
+    writeModels(repository(work));
     Results results = new Results(FaultsColumns.TITLE, FaultsColumns.ALL, FaultsColumns.NOTES);
     boolean sound = true;
     try (FaultyServer server = start(work, 0);
-        Clients clients = clients(server)) {
+        Clients clients = clients(server);
+        Clients others = offlineClients(server)) {
       clients.awaitRight(requests);
       for (FaultKind fault : faults) {
+        Counts before = others.counts();
         sound &= measure(fault, server, clients, results);
+        if (offline > 0) {
+          addOffline(results, fault.description(), others.counts().since(before));
+        }
       }
     }
     if (!spareServer) {
@@ -94,11 +111,26 @@ public final class FaultsCommand implements Callable<Integer> {
     return sound ? 0 : 1;
   }
 
+  private Path repository(Path work) {
+    return work.resolve(offline > 0 ? "chains-offline" : "chains");
+  }
+
+  private void writeModels(Path repository) throws IOException {
+    for (int i = 0; i < MODELS.size(); i++) {
+      ChainModel.write(repository, MODELS.get(i), i);
+    }
+    if (offline > 0) {
+      ChainModel.write(repository, OFFLINE, MODELS.size());
+      Files.writeString(
+          repository.resolve(OFFLINE).resolve("pipelane.yaml"), "priority: offline\n");
+    }
+  }
+
   private FaultyServer start(Path work, int port) throws IOException, InterruptedException {
     return FaultyServer.start(
         work.resolve("faults.log"),
         List.of(
-            "repository.path=" + work.resolve("chains"),
+            "repository.path=" + repository(work),
             "repository.cache=" + work.resolve("cache"),
             "device.kind=" + device,
             "device.memory=" + MEMORY,
@@ -111,6 +143,17 @@ public final class FaultsCommand implements Callable<Integer> {
 
   private Clients clients(FaultyServer server) throws IOException, InterruptedException {
     return new Clients(server.url(), MODELS, ChainModel.inputs(), connections);
+  }
+
+  private Clients offlineClients(FaultyServer server) throws IOException, InterruptedException {
+    List<String> model = offline > 0 ? List.of(OFFLINE) : List.of();
+    return new Clients(server.url(), model, ChainModel.inputs(), offline);
+  }
+
+  private static void addOffline(Results results, String name, Counts counts) {
+    results.add(name, FaultsColumns.OFFLINE_TRIED, (double) counts.tried());
+    results.add(
+        name, FaultsColumns.OFFLINE_FAILED, (double) (counts.refused() + counts.unanswered()));
   }
 
   /** Answers whether every request was answered rightly. */
@@ -151,14 +194,14 @@ public final class FaultsCommand implements Callable<Integer> {
   }
 
   /** Waits until so many workers have been lost and there is a standby that has all sessions. */
-  private static Workers awaitReady(FaultyServer server, long lost)
+  private Workers awaitReady(FaultyServer server, long lost)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + LIMIT_NANOS;
     while (System.nanoTime() < end) {
       Workers workers = server.workers();
       if (workers.lost() >= lost
           && !workers.in("ACTIVE", 1).isEmpty()
-          && !workers.in("STANDBY", MODELS.size()).isEmpty()) {
+          && !workers.in("STANDBY", MODELS.size() + (offline > 0 ? 1 : 0)).isEmpty()) {
         return workers;
       }
       LockSupport.parkNanos(TICK_NANOS);

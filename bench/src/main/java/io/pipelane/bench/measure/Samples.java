@@ -33,7 +33,12 @@ public final class Samples {
   public double quantile(double share) {
     double[] sorted = millis.clone();
     Arrays.sort(sorted);
-    return sorted[(int) Math.round(share * (sorted.length - 1))];
+    return quantile(sorted, share);
+  }
+
+  /** The same of values in ascending order, one at least. */
+  public static double quantile(double[] ascending, double share) {
+    return ascending[(int) Math.round(share * (ascending.length - 1))];
   }
 
   /** In the order in which they were measured. */

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pipelane.bench.measure.Medians;
+import io.pipelane.bench.measure.PairedRounds.Interval;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -83,6 +84,11 @@ public final class Report {
                   (column, rounds) -> {
                     ObjectNode values = node.putObject(column.key());
                     values.put("median", Medians.of(rounds));
+                    Interval interval = results.intervals(name).get(column);
+                    if (interval != null) {
+                      values.put("together", interval.ratio());
+                      values.putArray("interval_95").add(interval.low()).add(interval.high());
+                    }
                     rounds.forEach(values.withArray("/rounds")::add);
                   });
             });

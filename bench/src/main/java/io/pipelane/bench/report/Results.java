@@ -1,11 +1,13 @@
 package io.pipelane.bench.report;
 
 import io.pipelane.bench.measure.Medians;
+import io.pipelane.bench.measure.PairedRounds.Interval;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a benchmark program has measured: for every case and column one value a round, of which the
@@ -18,6 +20,7 @@ public final class Results {
   private final List<String> notes;
   private final Map<String, Map<Column, List<Double>>> cases = new LinkedHashMap<>();
   private final Map<String, Map<Column, String>> aims = new LinkedHashMap<>();
+  private final Map<String, Map<Column, Interval>> intervals = new LinkedHashMap<>();
 
   /**
    * Results without a value yet.
@@ -47,6 +50,14 @@ public final class Results {
     aims.computeIfAbsent(caseName, _ -> new LinkedHashMap<>()).put(column, aim);
   }
 
+  /**
+   * Says what a case's rounds come to together and how sure that is, which tables have in place of
+   * the median.
+   */
+  public void interval(String caseName, Column column, Interval interval) {
+    intervals.computeIfAbsent(caseName, _ -> new LinkedHashMap<>()).put(column, interval);
+  }
+
   /** Heading cells, then a row of medians for each case; a column without a value shows a dash. */
   public List<List<String>> table() {
     List<List<String>> rows = new ArrayList<>();
@@ -58,7 +69,11 @@ public final class Results {
           List<String> row = new ArrayList<>(List.of(name));
           Map<Column, String> aimed = aims.getOrDefault(name, Map.of());
           for (Column column : columns) {
-            String cell = cell(column, values.getOrDefault(column, List.of()));
+            @Nullable Interval interval = intervals(name).get(column);
+            String cell =
+                interval == null
+                    ? cell(column, values.getOrDefault(column, List.of()))
+                    : cell(column, interval);
             row.add(aimed.containsKey(column) ? cell + " (" + aimed.get(column) + ")" : cell);
           }
           rows.add(row);
@@ -67,9 +82,24 @@ public final class Results {
   }
 
   private static String cell(Column column, List<Double> values) {
-    return values.isEmpty()
-        ? "-"
-        : String.format(Locale.ROOT, "%." + column.decimals() + "f", Medians.of(values));
+    return values.isEmpty() ? "-" : rounded(column, Medians.of(values));
+  }
+
+  private static String cell(Column column, Interval interval) {
+    return "%s (%s to %s)"
+        .formatted(
+            rounded(column, interval.ratio()),
+            rounded(column, interval.low()),
+            rounded(column, interval.high()));
+  }
+
+  private static String rounded(Column column, double value) {
+    return String.format(Locale.ROOT, "%." + column.decimals() + "f", value);
+  }
+
+  /** What is known of a case's rounds together, by column. */
+  Map<Column, Interval> intervals(String caseName) {
+    return intervals.getOrDefault(caseName, Map.of());
   }
 
   String title() {

@@ -21,11 +21,22 @@ final class OnlineLoad {
   /**
    * What became of the requests.
    *
-   * @param latencies of those that were answered, from when they were meant to leave
-   * @param failed the others
+   * @param millis by request, from when it was meant to leave; NaN of those that failed
    * @param nanos from the first to the last answer
    */
-  record Outcome(Samples latencies, int failed, long nanos) {}
+  record Outcome(List<Double> millis, long nanos) {
+    /** Of the requests that were answered. */
+    Samples latencies() {
+      Samples latencies = new Samples();
+      millis.stream().filter(value -> !value.isNaN()).forEach(latencies::add);
+      return latencies;
+    }
+
+    /** How many were not. */
+    int failed() {
+      return (int) millis.stream().filter(value -> value.isNaN()).count();
+    }
+  }
 
   /** Sends all and waits for their ends. */
   Outcome run() throws InterruptedException {
@@ -49,8 +60,6 @@ final class OnlineLoad {
     }
     ended.await();
     long took = System.nanoTime() - begin;
-    Samples latencies = new Samples();
-    Arrays.stream(millis).filter(value -> !Double.isNaN(value)).forEach(latencies::add);
-    return new Outcome(latencies, arrivals.size() - latencies.count(), took);
+    return new Outcome(Arrays.stream(millis).boxed().toList(), took);
   }
 }

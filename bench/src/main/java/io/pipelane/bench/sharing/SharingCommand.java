@@ -2,17 +2,22 @@ package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.local.OfflineLoad;
 import io.pipelane.bench.model.FolderOptions;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
+import io.pipelane.config.PipelaneConfig;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -29,6 +34,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class SharingCommand implements Callable<Integer> {
+  private static final String NICE = "sharing.offline-nice";
+  private static final int STANDARD_NICE = PipelaneConfig.defaults().sharing().offlineNice();
+
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
   @Mixin private AcceleratorOptions accelerated = new AcceleratorOptions();
@@ -55,6 +63,12 @@ public final class SharingCommand implements Callable<Integer> {
   private List<Double> rates = List.of(20.0, 100.0);
 
   @Option(
+      names = "--requests",
+      paramLabel = "N",
+      description = "Online requests of each measurement, about, in place of --seconds.")
+  private int requests;
+
+  @Option(
       names = "--way",
       split = ",",
       paramLabel = "WAY",
@@ -73,6 +87,31 @@ public final class SharingCommand implements Callable<Integer> {
       description = "Inferences at a time (${DEFAULT-VALUE}).")
   private int lanes = 1;
 
+  @Option(
+      names = "--max-slowdown",
+      paramLabel = "X",
+      description = "The online model's limits.max-slowdown; none unless told otherwise.")
+  private double maxSlowdown;
+
+  @Option(
+      names = "--host-threads",
+      paramLabel = "N",
+      description =
+          "Threads that take all processor time they get beside offline work, as urgent as those of"
+              + " jobs (sharing.offline-nice); none unless told otherwise.")
+  private int hostThreads;
+
+  @Option(
+      names = "--offline-env",
+      paramLabel = "NAME=VALUE",
+      description =
+          "Environment of the process of way processes, beside this one's, such as"
+              + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE; may be repeated.")
+  private Map<String, String> offlineEnvironment = Map.of();
+
+  @Option(names = OfflineProcess.OPTION, hidden = true)
+  private @Nullable Path offlineProcess;
+
   @Option(names = "--seed", paramLabel = "N", description = "Of the arrivals (${DEFAULT-VALUE}).")
   private long seed = 1;
 
@@ -86,18 +125,23 @@ public final class SharingCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     requireSensible();
     Path work = options.work();
-    Pair pair = Pair.of(chosen.models(work, accelerated), online, offline);
+    Pair pair = Pair.of(chosen.models(work, accelerated), online, offline, maxSlowdown);
     Results results = new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
     SharingRounds rounds =
-        new SharingRounds(pair, rates, callers, lanes, options.warmup(), options.length(), results);
+        new SharingRounds(
+            pair, rates, callers, lanes, this::hostLoad, options.warmup(), this::length, results);
+    if (offlineProcess != null) {
+      workOffline(rounds, pair, work.resolve("offline"), offlineProcess);
+      return 0;
+    }
     List<Way> measured = new ArrayList<>(List.of(Way.ALONE));
     ways.stream().filter(way -> !measured.contains(way)).forEach(measured::add);
     String runtimeVersion = "";
     for (int round = 0; round < options.rounds(); round++) {
       Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
-      runtimeVersion =
-          rounds.measure(measured, way -> start(pair.repository(), work, way), seed + round);
+      runtimeVersion = rounds.measure(measured, servers(pair.repository(), work), seed + round);
     }
+    rounds.finish(seed);
     options.publish(
         spec,
         results,
@@ -106,7 +150,48 @@ public final class SharingCommand implements Callable<Integer> {
     return 0;
   }
 
+  private SharingRounds.Servers servers(Path models, Path work) {
+    return new SharingRounds.Servers() {
+      @Override
+      public LocalPipelane start(Way way) throws IOException, InterruptedException {
+        return SharingCommand.this.start(models, work, way);
+      }
+
+      @Override
+      public OfflineRuns startProcess() throws IOException, InterruptedException {
+        List<String> arguments = spec.root().commandLine().getParseResult().originalArgs();
+        return new OfflineProcess(work, arguments, offlineEnvironment);
+      }
+    };
+  }
+
+  /** In the process of {@link Way#PROCESSES}. */
+  private void workOffline(SharingRounds rounds, Pair pair, Path work, Path file)
+      throws IOException, InterruptedException {
+    Files.createDirectories(work);
+    try (LocalPipelane server = start(pair.repository(), work, Way.PROCESSES);
+        OfflineLoad load = rounds.load(server, Way.PROCESSES.offline())) {
+      OfflineProcess.work(load, file);
+    }
+  }
+
+  private HostLoad hostLoad() {
+    String nice = settings.getOrDefault(NICE, Integer.toString(STANDARD_NICE));
+    return new HostLoad(hostThreads, Integer.parseInt(nice));
+  }
+
+  /** Of a measurement at a rate. */
+  private Duration length(double rate) {
+    return requests > 0 ? Duration.ofNanos((long) (requests / rate * 1e9)) : options.length();
+  }
+
   private void requireSensible() {
+    if (hostThreads < 0 || hostThreads > 1_000) {
+      throw new IllegalArgumentException("--host-threads must be at most 1000: " + hostThreads);
+    }
+    if (requests < 0 || requests > 1_000_000) {
+      throw new IllegalArgumentException("--requests must be at most 1000000: " + requests);
+    }
     if (rates.stream().anyMatch(rate -> !(rate > 0 && rate <= 100_000))) {
       throw new IllegalArgumentException("--rate must be above 0 and at most 100000: " + rates);
     }
@@ -120,7 +205,7 @@ public final class SharingCommand implements Callable<Integer> {
   private LocalPipelane start(Path models, Path work, Way way)
       throws IOException, InterruptedException {
     Map<String, String> values = new HashMap<>(accelerated.serverSettings(work));
-    values.put("device.lanes", Integer.toString(lanes));
+    values.put("device.lanes", Integer.toString(way.lanes(lanes)));
     values.put("queue.max-requests", "1000000");
     values.put("sharing.protection", way.protection());
     values.put("sharing.offline-memory-percent", "100");

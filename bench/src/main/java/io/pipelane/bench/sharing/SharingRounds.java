@@ -2,37 +2,64 @@ package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OfflineLoad;
+import io.pipelane.bench.measure.PairedRounds;
+import io.pipelane.bench.measure.PairedRounds.Interval;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.AskedModel;
+import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.DoubleFunction;
+import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Measures one way after another with the same online requests, a round at a time. */
 final class SharingRounds {
   private static final int WARMING_RUNS = 20;
   private static final Duration ONE_AFTER_THE_OTHER = Duration.ofSeconds(1);
+  private static final Duration OFFLINE_ALONE = Duration.ofSeconds(5);
+
+  /** Ratios by column, of latencies in ascending order. */
+  private static final Map<Column, ToDoubleFunction<double[]>> RATIOS = ratios();
 
   private final Pair pair;
   private final List<Double> rates;
   private final int callers;
   private final int lanes;
+  private final Supplier<HostLoad> hostLoad;
   private final Duration warmup;
-  private final Duration length;
+  private final DoubleFunction<Duration> length;
   private final Results results;
+  private final Map<String, PairedRounds> toAlone = new LinkedHashMap<>();
+  private final Map<String, Integer> inAll = new LinkedHashMap<>();
   private double onlineMillis;
+
+  private static Map<Column, ToDoubleFunction<double[]>> ratios() {
+    Map<Column, ToDoubleFunction<double[]>> ratios = new LinkedHashMap<>();
+    ratios.put(SharingColumns.MEAN_RATIO, millis -> Arrays.stream(millis).average().orElseThrow());
+    ratios.put(SharingColumns.P50_RATIO, millis -> Samples.quantile(millis, 0.5));
+    ratios.put(SharingColumns.P99_RATIO, millis -> Samples.quantile(millis, 0.99));
+    ratios.put(SharingColumns.P999_RATIO, millis -> Samples.quantile(millis, 0.999));
+    return ratios;
+  }
 
   /** Starts a server that shares its device in a way. */
   interface Servers {
     LocalPipelane start(Way way) throws IOException, InterruptedException;
+
+    /** Starts offline work in a server and a process of its own. */
+    OfflineRuns startProcess() throws IOException, InterruptedException;
   }
 
   /**
@@ -41,19 +68,23 @@ final class SharingRounds {
    * @param rates online requests a second, one after another
    * @param callers of offline work
    * @param lanes inferences at a time
+   * @param hostLoad beside offline work, of the host's processors
+   * @param length of a measurement, by its rate
    */
   SharingRounds(
       Pair pair,
       List<Double> rates,
       int callers,
       int lanes,
+      Supplier<HostLoad> hostLoad,
       Duration warmup,
-      Duration length,
+      DoubleFunction<Duration> length,
       Results results) {
     this.pair = pair;
     this.rates = List.copyOf(rates);
     this.callers = callers;
     this.lanes = lanes;
+    this.hostLoad = hostLoad;
     this.warmup = warmup;
     this.length = length;
     this.results = results;
@@ -65,28 +96,41 @@ final class SharingRounds {
    * @return ONNX Runtime's version
    */
   String measure(List<Way> ways, Servers servers, long seed) throws Exception {
-    Map<Double, Samples> alone = new HashMap<>();
+    Map<Double, OnlineLoad.Outcome> alone = new HashMap<>();
     String runtimeVersion = "";
     for (Way way : ways) {
       try (LocalPipelane server = servers.start(way)) {
         runtimeVersion = server.runtimeVersion();
-        warm(server, way, seed);
+        warm(server, servers, way, seed);
         if (way == Way.ALONE) {
           onlineMillis =
               Timing.medianMillis(
                   server.caller(pair.online(), Priority.ONLINE), ONE_AFTER_THE_OTHER);
         }
-        double offlineAlone = way == Way.ALONE ? 0 : offlineAlone(server, way);
+        double offlineAlone = way == Way.ALONE ? 0 : offlineAlone(server, servers, way);
         for (double rate : rates) {
-          measure(server, way, rate, offlineAlone, seed, alone);
+          measure(server, servers, way, rate, offlineAlone, seed, alone);
         }
       }
     }
     return runtimeVersion;
   }
 
+  /** Adds what all rounds come to together, once they are measured. */
+  void finish(long seed) {
+    inAll.forEach((name, count) -> results.add(name, SharingColumns.IN_ALL, count));
+    toAlone.forEach(
+        (name, rounds) -> {
+          List<Interval> intervals = rounds.intervals(List.copyOf(RATIOS.values()), seed);
+          int i = 0;
+          for (Column column : RATIOS.keySet()) {
+            results.interval(name, column, intervals.get(i++));
+          }
+        });
+  }
+
   /** One after the other, and together: lanes have sessions of their own on some devices. */
-  private void warm(LocalPipelane server, Way way, long seed) throws Exception {
+  private void warm(LocalPipelane server, Servers servers, Way way, long seed) throws Exception {
     for (AskedModel asked : List.of(pair.online(), pair.offline())) {
       Run run = server.caller(asked, Priority.ONLINE);
       for (int i = 0; i < WARMING_RUNS; i++) {
@@ -98,7 +142,7 @@ final class SharingRounds {
     if (way == Way.ALONE) {
       OnlineLoad.Outcome _ = load.run();
     } else {
-      try (OfflineLoad _ = offline(server, way.offline())) {
+      try (OfflineRuns _ = offline(server, servers, way)) {
         OnlineLoad.Outcome _ = load.run();
       }
     }
@@ -108,17 +152,28 @@ final class SharingRounds {
     return new OnlineLoad(server.openCaller(pair.online()), arrivals);
   }
 
-  private OfflineLoad offline(LocalPipelane server, Priority priority) {
+  private OfflineRuns offline(LocalPipelane server, Servers servers, Way way)
+      throws IOException, InterruptedException {
+    return way == Way.PROCESSES
+        ? servers.startProcess()
+        : OfflineRuns.of(load(server, way.offline()));
+  }
+
+  /** Offline work in this process. */
+  OfflineLoad load(LocalPipelane server, Priority priority) {
     return new OfflineLoad(callers, () -> server.caller(pair.offline(), priority));
   }
 
   /** Runs a second while nothing else runs. */
-  private double offlineAlone(LocalPipelane server, Way way) throws InterruptedException {
-    try (OfflineLoad load = offline(server, way.offline())) {
-      Thread.sleep(length.dividedBy(4)); // Until it has come to its pace.
+  private double offlineAlone(LocalPipelane server, Servers servers, Way way)
+      throws IOException, InterruptedException {
+    Duration longest = rates.stream().map(length::apply).max(Duration::compareTo).orElseThrow();
+    Duration measured = longest.compareTo(OFFLINE_ALONE) < 0 ? longest : OFFLINE_ALONE;
+    try (OfflineRuns load = offline(server, servers, way)) {
+      Thread.sleep(measured.dividedBy(4)); // Until it has come to its pace.
       long before = load.runs();
       long begin = System.nanoTime();
-      Thread.sleep(length);
+      Thread.sleep(measured);
       double perSecond = (load.runs() - before) / ((System.nanoTime() - begin) / 1e9);
       results.add("offline alone, " + way, SharingColumns.OFFLINE, perSecond);
       return perSecond;
@@ -127,26 +182,29 @@ final class SharingRounds {
 
   private void measure(
       LocalPipelane server,
+      Servers servers,
       Way way,
       double rate,
       double offlineAlone,
       long seed,
-      Map<Double, Samples> alone)
-      throws InterruptedException {
-    OnlineLoad online = online(server, Arrivals.poisson(rate, length.toNanos(), seed));
+      Map<Double, OnlineLoad.Outcome> alone)
+      throws IOException, InterruptedException {
+    Duration measured = length.apply(rate);
+    OnlineLoad online = online(server, Arrivals.poisson(rate, measured.toNanos(), seed));
     String name = "%s/s, %s".formatted(rate == Math.rint(rate) ? "" + (long) rate : rate, way);
     if (way == Way.ALONE) {
       OnlineLoad.Outcome outcome = online.run();
-      alone.put(rate, outcome.latencies());
+      alone.put(rate, outcome);
       add(name, outcome, null);
       return;
     }
-    try (OfflineLoad offline = offline(server, way.offline())) {
-      Thread.sleep(length.dividedBy(8));
+    try (OfflineRuns offline = offline(server, servers, way);
+        HostLoad _ = hostLoad.get()) {
+      Thread.sleep(measured.dividedBy(8));
       long before = offline.runs();
       OnlineLoad.Outcome outcome = online.run();
       double perSecond = (offline.runs() - before) / (outcome.nanos() / 1e9);
-      Samples base = Objects.requireNonNull(alone.get(rate), "alone comes first");
+      OnlineLoad.Outcome base = Objects.requireNonNull(alone.get(rate), "alone comes first");
       add(name, outcome, base);
       double oversold = perSecond / Math.max(1e-9, offlineAlone);
       double idle = Math.clamp(1 - rate * onlineMillis / 1e3 / lanes, 0.0, 1.0);
@@ -159,15 +217,18 @@ final class SharingRounds {
     }
   }
 
-  private void add(String name, OnlineLoad.Outcome outcome, @Nullable Samples alone) {
+  private void add(String name, OnlineLoad.Outcome outcome, OnlineLoad.@Nullable Outcome base) {
     Samples latencies = outcome.latencies();
     results.add(name, SharingColumns.REQUESTS, latencies.count());
+    inAll.merge(name, latencies.count(), Integer::sum);
     results.add(name, SharingColumns.MEAN, latencies.mean());
     results.add(name, SharingColumns.P50, latencies.median());
     results.add(name, SharingColumns.P99, latencies.quantile(0.99));
     results.add(name, SharingColumns.P999, latencies.quantile(0.999));
     results.add(name, SharingColumns.FAILED, outcome.failed());
-    if (alone != null) {
+    if (base != null) {
+      toAlone.computeIfAbsent(name, _ -> new PairedRounds()).add(base.millis(), outcome.millis());
+      Samples alone = base.latencies();
       results.add(name, SharingColumns.MEAN_RATIO, latencies.mean() / alone.mean());
       results.add(name, SharingColumns.P50_RATIO, latencies.median() / alone.median());
       double p99 = latencies.quantile(0.99) / alone.quantile(0.99);

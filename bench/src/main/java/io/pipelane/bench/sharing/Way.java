@@ -7,6 +7,10 @@ import java.util.Locale;
 enum Way {
   /** Online work has the device to itself. */
   ALONE("gates", Priority.OFFLINE),
+  /** Nothing tells them apart, and each may compute at any time: a lane, and a stream, more. */
+  STREAMS("none", Priority.ONLINE),
+  /** Offline work has a server and a process of its own, which nothing tells of online work. */
+  PROCESSES("none", Priority.ONLINE),
   /** Nothing tells them apart. */
   PLAIN("none", Priority.ONLINE),
   /** Offline requests queue behind online ones, and give way to those that wait. */
@@ -25,6 +29,11 @@ enum Way {
   /** The value of {@code sharing.protection}. */
   String protection() {
     return protection;
+  }
+
+  /** Inferences at a time in one server. */
+  int lanes(int asked) {
+    return this == STREAMS ? asked + 1 : asked;
   }
 
   /** The class that offline work asks in. */

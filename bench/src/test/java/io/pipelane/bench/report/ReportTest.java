@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.bench.measure.PairedRounds;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -58,6 +59,19 @@ class ReportTest {
     results.aim("one", RATE, ">= 5");
 
     assertEquals(List.of("one", "4.0 (>= 5)", "-"), results.table().get(1));
+  }
+
+  @Test
+  void interval_standsInPlaceOfTheMedianAndBesideItInJson() throws Exception {
+    results.interval("one", RATE, new PairedRounds.Interval(4.25, 3.5, 5));
+
+    assertEquals(List.of("one", "4.3 (3.5 to 5.0)", "-"), results.table().get(1));
+    Path file = folder.resolve("report.json");
+    report.writeJson(file);
+    JsonNode rate = new ObjectMapper().readTree(file.toFile()).at("/cases/0/rate_per_s");
+    assertEquals(4, rate.at("/median").asDouble());
+    assertEquals(4.25, rate.at("/together").asDouble());
+    assertEquals("[3.5,5.0]", rate.at("/interval_95").toString());
   }
 
   @Test

@@ -44,7 +44,8 @@ class ProfilerTest {
           seen.overlimitEntries(),
           seen.source(),
           sample,
-          seen.counts());
+          seen.counts(),
+          seen.slowdowns());
     }
   }
 

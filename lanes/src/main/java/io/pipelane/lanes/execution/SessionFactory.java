@@ -44,6 +44,14 @@ public interface SessionFactory extends AutoCloseable {
     return false;
   }
 
+  /**
+   * Ends what may be broken, and begins anew with what stands by, where there is anything: runs
+   * under way end with {@link WorkerLostException} there.
+   *
+   * @param reason for people
+   */
+  default void reset(String reason) {}
+
   /** Whose runs a model's are, see {@link Invocation#owner}. */
   default String owner(ImportedModel model) {
     return "";

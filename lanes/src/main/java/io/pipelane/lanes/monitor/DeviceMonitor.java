@@ -1,5 +1,7 @@
 package io.pipelane.lanes.monitor;
 
+import java.util.List;
+
 /** Looks at a device again and again. Belongs to one thread. */
 public interface DeviceMonitor extends AutoCloseable {
   /**
@@ -8,6 +10,11 @@ public interface DeviceMonitor extends AutoCloseable {
    * @throws io.pipelane.config.StatusException when the device cannot be used at present
    */
   DeviceSample sample();
+
+  /** Errors that the device has reported since the last call; none where it reports none. */
+  default List<DeviceError> errors() {
+    return List.of();
+  }
 
   /** Where the figures come from, or why there are none. */
   String source();

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.monitor;
 
+import java.util.List;
+
 /** Adds to a device's samples how short its host is of memory. */
 public final class HostMemoryMonitor implements DeviceMonitor {
   private final DeviceMonitor device;
@@ -23,6 +25,11 @@ public final class HostMemoryMonitor implements DeviceMonitor {
   @Override
   public DeviceSample sample() {
     return device.sample().onHost(host.pressure(), host.taken());
+  }
+
+  @Override
+  public List<DeviceError> errors() {
+    return device.errors();
   }
 
   @Override

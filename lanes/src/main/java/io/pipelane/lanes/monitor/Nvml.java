@@ -2,6 +2,7 @@ package io.pipelane.lanes.monitor;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -61,7 +62,7 @@ final class Nvml {
   /**
    * Calls a function that answers with a code.
    *
-   * @param arguments pointers as {@link MemorySegment}, numbers as {@link Integer}
+   * @param arguments pointers as {@link MemorySegment}, numbers as {@link Integer} or {@link Long}
    * @return NVML's code: 0 for success; -1 where there is no such function
    */
   int call(String function, Object... arguments) {
@@ -80,7 +81,12 @@ final class Nvml {
   private Optional<MethodHandle> handle(String function, Object[] arguments) {
     MemoryLayout[] layouts = new MemoryLayout[arguments.length];
     for (int i = 0; i < arguments.length; i++) {
-      layouts[i] = arguments[i] instanceof MemorySegment ? ADDRESS : JAVA_INT;
+      layouts[i] =
+          switch (arguments[i]) {
+            case MemorySegment _ -> ADDRESS;
+            case Long _ -> JAVA_LONG;
+            default -> JAVA_INT;
+          };
     }
     FunctionDescriptor descriptor = FunctionDescriptor.of(JAVA_INT, layouts);
     return symbols

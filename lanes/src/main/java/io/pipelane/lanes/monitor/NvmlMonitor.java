@@ -8,6 +8,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
@@ -32,6 +33,7 @@ public final class NvmlMonitor implements DeviceMonitor {
   private final MemorySegment device;
   private final MemorySegment result;
   private final Optional<GpmActivity> gpm;
+  private final Optional<XidEvents> events;
 
   private NvmlMonitor(Arena arena, Nvml nvml, MemorySegment device) {
     this.arena = arena;
@@ -39,6 +41,7 @@ public final class NvmlMonitor implements DeviceMonitor {
     this.device = device;
     this.result = arena.allocate(32, 8);
     this.gpm = GpmActivity.open(nvml, device, arena);
+    this.events = XidEvents.open(nvml, device, arena);
   }
 
   /**
@@ -151,13 +154,20 @@ public final class NvmlMonitor implements DeviceMonitor {
   }
 
   @Override
+  public List<DeviceError> errors() {
+    return events.map(XidEvents::read).orElse(List.of());
+  }
+
+  @Override
   public String source() {
-    return gpm.isPresent() ? "NVML with GPM" : "NVML, SM activity unknown";
+    return (gpm.isPresent() ? "NVML with GPM" : "NVML, SM activity unknown")
+        + (events.isPresent() ? "" : ", errors unknown");
   }
 
   @Override
   public void close() {
     gpm.ifPresent(GpmActivity::close);
+    events.ifPresent(XidEvents::close);
     arena.close();
   }
 }

@@ -248,6 +248,11 @@ public final class ProcessSessionFactory implements SessionFactory {
   }
 
   @Override
+  public void reset(String reason) {
+    supervisor.board().active().ifPresent(worker -> worker.kill(reason));
+  }
+
+  @Override
   public String runtimeVersion() {
     return runtimeVersion;
   }

@@ -7,9 +7,11 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.GoWord;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.NumberedArrival;
 import io.pipelane.lanes.process.channel.PlacedTensor;
@@ -34,7 +36,7 @@ final class RemoteRun implements AutoCloseable {
   private final List<Long> allocated = new ArrayList<>();
   private @Nullable ExpectedTime time;
   private long awakeNanos;
-  private volatile boolean stopped;
+  private volatile boolean heldBack;
   private @Nullable List<String> notes;
 
   RemoteRun(
@@ -82,7 +84,10 @@ final class RemoteRun implements AutoCloseable {
         new ArrivalPublisher(weights, model.segments(), end.arrivals())) {
       Conversation conversation =
           new Conversation(
-              worker, end, settings.hangTimeout(), () -> arrivals.isUnderWay() || end.isStopped());
+              worker,
+              end,
+              settings.hangTimeout(),
+              () -> arrivals.isUnderWay() || end.go().isStopped());
       List<NumberedArrival> numbered = arrivals.numbered();
       boolean cold = !numbered.isEmpty();
       long begin = System.nanoTime();
@@ -101,7 +106,7 @@ final class RemoteRun implements AutoCloseable {
       try {
         return switch (carriedOut(run, conversation, end)) {
           case Message.Ran ran -> {
-            if (!stopped) {
+            if (!heldBack) {
               tookTime(cold, System.nanoTime() - begin);
             }
             try {
@@ -124,24 +129,35 @@ final class RemoteRun implements AutoCloseable {
     }
   }
 
-  /** Has the worker run, to its answer; it may be stopped meanwhile. */
+  /** Has the worker run, to its answer; it may be held back meanwhile. */
   private Message.ToServer carriedOut(Message.Run run, Conversation conversation, ChannelEnd end) {
     if (run.segmentsAhead() == WeightArrivals.ALL) {
       conversation.say(run);
       return awaitEnd(conversation);
     }
-    end.stop(false);
-    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stop -> stop(end, stop))) {
+    GoWord go = end.go();
+    go.allow(1);
+    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stopWord(go))) {
       conversation.say(run);
       return awaitEnd(conversation);
     } finally {
-      end.stop(false);
+      go.allow(1);
     }
   }
 
-  private void stop(ChannelEnd end, boolean stop) {
-    stopped |= stop;
-    end.stop(stop);
+  private StopWord stopWord(GoWord go) {
+    return new StopWord() {
+      @Override
+      public void allow(double share) {
+        heldBack |= share < 1;
+        go.allow(share);
+      }
+
+      @Override
+      public boolean stands() {
+        return go.stands();
+      }
+    };
   }
 
   private void expectEnd(Conversation conversation, boolean cold) {

@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -103,6 +104,16 @@ final class WorkerBoard {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StatusException(Status.CANCELLED, "interrupted while waiting for a worker", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The active worker, if there is one now. */
+  Optional<WorkerProcess> active() {
+    lock.lock();
+    try {
+      return Optional.ofNullable(active);
     } finally {
       lock.unlock();
     }

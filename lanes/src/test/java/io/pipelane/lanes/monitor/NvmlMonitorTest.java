@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -42,6 +43,7 @@ class NvmlMonitorTest {
         assertTrue(sample.utilization().orElseThrow() <= 1, sample::toString);
         assertTrue(sample.activity().orElse(0) <= 1, sample::toString);
         assertTrue(sample.slowedBy().isPresent(), sample::toString);
+        assertEquals(List.of(), monitor.errors());
         Thread.sleep(120); // A look at a real device: GPM tells of the time between.
       }
       System.out.println(monitor.source() + ": " + monitor.sample());

@@ -103,11 +103,44 @@ class ProcessSessionTest {
               .start(() -> answer.complete(workers.run(session, x, bytes -> false, stopped)));
       StopWord word = stopped.word.get();
       assertFalse(run.join(Duration.ofMillis(100)), "it is stopped at its first gate");
-      word.set(false);
+      while (!word.stands()) {
+        Thread.onSpinWait();
+      }
+      word.allow(1);
       assertArrayEquals(expected, answer.get());
       run.join();
       assertTrue(stopped.isBack.get());
       assertArrayEquals(expected, workers.run(session, x), "nothing is left of the stop");
+    }
+  }
+
+  /** The share of nearly nothing is kept by pauses in the worker, which end when it is raised. */
+  @Test
+  void run_thatIsSlowedDown_standsAtItsGatesAndAnswersTheSame() throws Exception {
+    ImportedModel model = branches();
+    assertTrue(model.plan().segments().size() > 1, "there is a gate to stand at");
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      StoppedWeights slowed = new StoppedWeights();
+      CompletableFuture<float[]> answer = new CompletableFuture<>();
+      Thread run =
+          Thread.ofPlatform()
+              .start(() -> answer.complete(workers.run(session, x, bytes -> false, slowed)));
+      StopWord word = slowed.word.get();
+      while (!word.stands()) {
+        Thread.onSpinWait();
+      }
+      word.allow(0.000_1); // Its first segment has nothing to pause for.
+      while (word.stands()) {
+        Thread.onSpinWait();
+      }
+      while (!word.stands()) {
+        Thread.onSpinWait();
+      }
+      word.allow(1);
+      assertArrayEquals(expected, answer.get());
+      run.join();
     }
   }
 
@@ -191,7 +224,7 @@ class ProcessSessionTest {
 
     @Override
     public Elsewhere computesElsewhere(StopWord stopWord) {
-      stopWord.set(true);
+      stopWord.allow(0);
       word.complete(stopWord);
       return () -> isBack.set(true);
     }

@@ -30,7 +30,12 @@ public record ModelOptions(
           false,
           "",
           Priority.ONLINE,
-          new Limits(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty()),
+          new Limits(
+              Optional.empty(),
+              Optional.empty(),
+              Optional.empty(),
+              Optional.empty(),
+              Optional.empty()),
           BatchingOptions.DEFAULT,
           Map.of());
 
@@ -66,10 +71,13 @@ public record ModelOptions(
    * @param requestSize the largest request it takes
    * @param timeout the longest that a request may take that names no time of its own, waiting
    *     included: the model's service level objective
+   * @param maxSlowdown how many times as long as alone its online runs may take beside offline
+   *     work, which is slowed down where they take longer; above 1
    */
   public record Limits(
       Optional<Integer> queuedRequests,
       Optional<ByteSize> queuedSize,
       Optional<ByteSize> requestSize,
-      Optional<Duration> timeout) {}
+      Optional<Duration> timeout,
+      Optional<Double> maxSlowdown) {}
 }

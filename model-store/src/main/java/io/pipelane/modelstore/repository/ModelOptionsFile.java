@@ -35,6 +35,11 @@ final class ModelOptionsFile {
   /** How long a request may be held for others to come. */
   static final Duration LONGEST_DELAY = Duration.ofSeconds(1);
 
+  /** Less than that is what runs differ by from each other. */
+  private static final double LEAST_SLOWDOWN = 1.01;
+
+  private static final double MOST_SLOWDOWN = 10;
+  private static final Pattern SLOWDOWN = Pattern.compile("\\d{1,2}(\\.\\d{1,4})?");
   private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(us|ms|s|m|h)");
   private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
 
@@ -100,7 +105,8 @@ final class ModelOptionsFile {
     if (node.isMissingNode()) {
       return ModelOptions.DEFAULT.limits();
     }
-    Set<String> keys = Set.of("queued-requests", "queued-size", "request-size", "timeout");
+    Set<String> keys =
+        Set.of("queued-requests", "queued-size", "request-size", "timeout", "max-slowdown");
     checkKeys(node, "limits.", keys);
     return new Limits(
         Optional.of(node.path("queued-requests"))
@@ -108,7 +114,18 @@ final class ModelOptionsFile {
             .map(requests -> integer("limits.queued-requests", requests, 1_000_000)),
         value("limits.queued-size", node.path("queued-size"), ByteSize::parse),
         value("limits.request-size", node.path("request-size"), ByteSize::parse),
-        value("limits.timeout", node.path("timeout"), ModelOptionsFile::duration));
+        value("limits.timeout", node.path("timeout"), ModelOptionsFile::duration),
+        value("limits.max-slowdown", node.path("max-slowdown"), ModelOptionsFile::slowdown));
+  }
+
+  private static double slowdown(String text) {
+    double times = SLOWDOWN.matcher(text).matches() ? Double.parseDouble(text) : 0;
+    if (times < LEAST_SLOWDOWN || times > MOST_SLOWDOWN) {
+      throw new IllegalArgumentException(
+          "\"%s\" is not allowed; allowed are %s to %s times the time alone"
+              .formatted(text, LEAST_SLOWDOWN, MOST_SLOWDOWN));
+    }
+    return times;
   }
 
   private static BatchingOptions batching(JsonNode node) {

@@ -39,7 +39,7 @@ final class TritonOptions {
         message.getModelWarmupCount() > 0,
         ModelOptions.DEFAULT.tenant(),
         ModelOptions.DEFAULT.priority(),
-        new Limits(queued, Optional.empty(), Optional.empty(), timeout),
+        new Limits(queued, Optional.empty(), Optional.empty(), timeout, Optional.empty()),
         new BatchingOptions(
             BatchingOptions.DEFAULT.mode(),
             preferred,

@@ -86,7 +86,7 @@ class RepositoryTest {
         warm-up: true
         tenant: accounting
         priority: offline
-        limits: {queued-requests: 8, queued-size: 2MiB, request-size: 1MiB, timeout: 250ms}
+        limits: {queued-requests: 8, queued-size: 2MiB, request-size: 1MiB, timeout: 250ms, max-slowdown: 1.05}
         batching: {mode: always, preferred-sizes: [4, 8], max-queue-delay: 500us, preserve-order: true}
         """);
     ModelOptions options = scan().registered().getFirst().options();
@@ -99,7 +99,8 @@ class RepositoryTest {
             Optional.of(8),
             Optional.of(ByteSize.ofMebibytes(2)),
             Optional.of(ByteSize.ofMebibytes(1)),
-            Optional.of(Duration.ofMillis(250))),
+            Optional.of(Duration.ofMillis(250)),
+            Optional.of(1.05)),
         options.limits());
     assertEquals(
         new BatchingOptions(
@@ -119,6 +120,11 @@ class RepositoryTest {
         "tenant: [a, b]",
         "limits: {queue: 3}",
         "limits: {timeout: soon}",
+        "limits: {max-slowdown: 1}",
+        "limits: {max-slowdown: 11}",
+        "limits: {max-slowdown: -1.5}",
+        "limits: {max-slowdown: .nan}",
+        "limits: {max-slowdown: [1.5]}",
         "limits: {request-size: 3 bananas}",
         "limits: 7",
         "batching: fast",

@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.JobCounts;
@@ -360,6 +361,12 @@ public final class Jobs implements AutoCloseable {
   }
 
   private void work() {
+    if (settings.nice() > 0 && !ThreadPriority.yieldToOthers(settings.nice())) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "the system does not make jobs'' threads less urgent (sharing.offline-nice is {0})",
+          settings.nice());
+    }
     @Nullable Job next = next();
     while (next != null) {
       new JobRun(

@@ -13,6 +13,7 @@ import java.time.Duration;
  * @param maxJobs that are remembered
  * @param maxItemBytes the longest line of an input
  * @param retryPause until something that was not available is asked for again
+ * @param nice how much less urgent the jobs' threads are to the processor than others, 0 to 19
  */
 public record JobsSettings(
     Path folder,
@@ -21,4 +22,5 @@ public record JobsSettings(
     int checkpointItems,
     int maxJobs,
     int maxItemBytes,
-    Duration retryPause) {}
+    Duration retryPause,
+    int nice) {}

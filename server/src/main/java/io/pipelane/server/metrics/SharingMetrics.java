@@ -64,6 +64,10 @@ final class SharingMetrics {
     Gauge load = new Gauge("pipelane_device_load", "Activity times the clock's factor");
     Gauge entries =
         new Gauge("pipelane_overlimit_entries", "Times that a device was overloaded in two hours");
+    Gauge slowdown =
+        new Gauge(
+            "pipelane_online_slowdown",
+            "Times as long as alone that runs take beside offline work, where limited");
     devices.forEach(
         (device, state) -> {
           for (SharingState each : SharingState.values()) {
@@ -73,8 +77,21 @@ final class SharingMetrics {
           share.add(state.sharing().share(), "device", device);
           load.add(state.sharing().load(), "device", device);
           entries.add(state.sharing().overlimitEntries(), "device", device);
+          state
+              .sharing()
+              .slowdowns()
+              .forEach(
+                  (model, ratio) ->
+                      slowdown.add(
+                          ratio,
+                          "device",
+                          device,
+                          "model",
+                          model.model(),
+                          "version",
+                          Long.toString(model.version())));
         });
-    families.addAll(List.of(states, share, load, entries));
+    families.addAll(List.of(states, share, load, entries, slowdown));
   }
 
   private void addSamples() {

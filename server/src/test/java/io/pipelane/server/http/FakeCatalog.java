@@ -80,7 +80,7 @@ public final class FakeCatalog implements ModelCatalog {
         false,
         "",
         priority,
-        new Limits(Optional.empty(), Optional.empty(), requestSize, timeout),
+        new Limits(Optional.empty(), Optional.empty(), requestSize, timeout, Optional.empty()),
         BatchingOptions.DEFAULT);
   }
 

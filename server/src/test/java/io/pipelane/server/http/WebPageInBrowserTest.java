@@ -102,7 +102,8 @@ class WebPageInBrowserTest {
             1,
             "a test",
             DeviceSample.UNKNOWN,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34)),
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34),
+            Map.of()),
         new MemberOverview(usable, 5, 2, 40, 41));
   }
 

@@ -29,7 +29,7 @@ final class JobsFixture {
 
   Jobs open(InferenceService service, JobStep.Hook hook) throws IOException {
     JobsSettings settings =
-        new JobsSettings(folder, 1, 3, CHECKPOINT, 3, MOST_ITEM_BYTES, Duration.ofMillis(1));
+        new JobsSettings(folder, 1, 3, CHECKPOINT, 3, MOST_ITEM_BYTES, Duration.ofMillis(1), 0);
     return Jobs.open(
         settings,
         catalog,

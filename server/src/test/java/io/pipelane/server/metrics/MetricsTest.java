@@ -90,7 +90,8 @@ class MetricsTest {
             1,
             "a test",
             BUSY,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34)),
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34),
+            Map.of(new ModelVersion("tight", 2), 1.04)),
         new MemberOverview(true, 5, 2, 40, 41));
   }
 
@@ -130,6 +131,8 @@ class MetricsTest {
   @Test
   void sharing_tellsClassesAndState() throws IOException {
     List<String> lines = scrape();
+    assertLine(
+        lines, "pipelane_online_slowdown{device=\"cpu\",model=\"tight\",version=\"2\"} 1.04");
     assertLine(lines, "pipelane_offline_runs_total{device=\"cpu\"} 33.0");
     assertLine(lines, "pipelane_offline_pages_evicted_total{device=\"cpu\"} 3.0");
     assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"healthy\"} 1.0");

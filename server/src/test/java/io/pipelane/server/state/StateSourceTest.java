@@ -84,7 +84,8 @@ class StateSourceTest {
             1,
             "a test",
             DeviceSample.UNKNOWN,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34)),
+            new OfflineGate.Counts(31, 2.5, 1, 33, 34),
+            Map.of()),
         new MemberOverview(true, 5, 2, 40, 41));
   }
 

@@ -78,6 +78,11 @@ public final class LosableSessions implements SessionFactory {
   }
 
   @Override
+  public void reset(String reason) {
+    sessions.reset(reason);
+  }
+
+  @Override
   public String runtimeVersion() {
     return sessions.runtimeVersion();
   }

@@ -138,6 +138,7 @@ public final class LaneThreads {
     long begin = nanoClock.getAsLong();
     long expectedStall = estimates.stallNanos(key);
     long expected = expectedStall + estimates.executionNanos(key);
+    long mark = gate.mark();
     RunProgress progress = turn.progress();
     try (Lease lease = daemon.acquire(request.model(), request.priority(), turn::leave)) {
       turn.retake();
@@ -147,6 +148,11 @@ public final class LaneThreads {
       runs.run(queued, lease, placed, turn);
       InferenceTimings timings = timings(progress, begin, lease);
       estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
+      boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
+      if (isWarm && request.priority() == Priority.ONLINE) {
+        boolean beside = gate.offlineRanSince(mark);
+        gate.slowdowns().ran(request.model(), key, timings.executeNanos(), beside);
+      }
       return timings;
     }
   }

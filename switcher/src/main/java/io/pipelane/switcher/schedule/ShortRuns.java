@@ -9,7 +9,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
-import io.pipelane.switcher.sharing.OnlineWork;
+import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
@@ -42,7 +42,7 @@ public final class ShortRuns {
   private final MemoryDaemon daemon;
   private final Lanes lanes;
   private final Worker worker;
-  private final OnlineWork online;
+  private final OfflineGate gate;
   private final LongSupplier nanoClock;
   private final ThreadLocal<Boolean> running = ThreadLocal.withInitial(() -> false);
   private final AtomicInteger underWay = new AtomicInteger();
@@ -53,7 +53,7 @@ public final class ShortRuns {
    * Runs nothing yet.
    *
    * @param longestNanos what a run may usually take; none is run at once where it is 0
-   * @param online told of what is run
+   * @param gate told of what is run
    */
   public ShortRuns(
       long longestNanos,
@@ -62,7 +62,7 @@ public final class ShortRuns {
       MemoryDaemon daemon,
       Lanes lanes,
       Worker worker,
-      OnlineWork online,
+      OfflineGate gate,
       LongSupplier nanoClock) {
     this.longestNanos = longestNanos;
     this.queue = queue;
@@ -70,7 +70,7 @@ public final class ShortRuns {
     this.daemon = daemon;
     this.lanes = lanes;
     this.worker = worker;
-    this.online = online;
+    this.gate = gate;
     this.nanoClock = nanoClock;
   }
 
@@ -125,15 +125,19 @@ public final class ShortRuns {
       LaneLease lane,
       ResultHandler handler,
       long begin) {
-    Answer answer = new Answer(request.model(), online.begin(handler));
+    Answer answer = new Answer(request.model(), gate.online().begin(handler));
+    long mark = gate.mark();
     try {
       worker.run(request, lease, lane, handler, () -> {});
       long nanos = nanoClock.getAsLong() - begin;
       estimates.ran(key, expected, 0, nanos, lease.stallNanos());
+      if (lease.stallNanos() == 0) {
+        gate.slowdowns().ran(key.model(), key, nanos, gate.offlineRanSince(mark));
+      }
       count.increment();
       answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos));
     } catch (NoSessionRoomException | OutOfDeviceMemoryException e) {
-      online.end();
+      gate.online().end();
       return false;
     } catch (Throwable e) {
       answer.fail(e);

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * One thread's part in {@link Turns}: its turn, while it has one, and its run. Belongs to the
  * thread, but for what others do under the lock to pause it, and to have it go on.
  */
-final class Turn implements RunControl {
+final class Turn implements RunControl, OfflineGate.OfflineRun {
   private final Turns turns;
   private final Condition given;
   private @Nullable RunProgress run;
@@ -81,7 +81,7 @@ final class Turn implements RunControl {
     segmentNanos = 0;
     segmentEndNanos = now;
     if (isOffline()) {
-      turns.gate.begin();
+      turns.gate.begin(this);
     }
   }
 
@@ -91,7 +91,7 @@ final class Turn implements RunControl {
       boolean offline = isOffline();
       run = null;
       if (offline) {
-        turns.gate.end();
+        turns.gate.end(this);
       }
     }
   }
@@ -216,6 +216,7 @@ final class Turn implements RunControl {
     if (turns.free > 0) {
       turns.free--;
       held = true;
+      goesOn();
     } else {
       pause(true);
     }
@@ -257,12 +258,25 @@ final class Turn implements RunControl {
   /** Has a paused run go on, with a turn that is nobody's. */
   void resume() {
     held = true;
+    goesOn();
     endPause();
     if (stopWord != null) {
-      stopWord.set(false);
+      stopWord.allow(speed());
     } else {
       given.signal();
     }
+  }
+
+  private void goesOn() {
+    if (isOffline()) {
+      turns.gate.goesOn();
+    }
+  }
+
+  /** What a run that goes on may have of its own speed. */
+  private double speed() {
+    double allowed = isOffline() ? turns.gate.allowed() : 1;
+    return allowed > 0 ? allowed : 1; // It has closed since; whoever closed it is about to say so.
   }
 
   private void endPause() {
@@ -271,6 +285,16 @@ final class Turn implements RunControl {
     progress().waited(waited);
     if (isOffline()) {
       turns.gate.held(waited);
+    }
+  }
+
+  @Override
+  public boolean stands() {
+    turns.lock.lock();
+    try {
+      return !held && (stopWord == null || stopWord.stands());
+    } finally {
+      turns.lock.unlock();
     }
   }
 
@@ -382,7 +406,7 @@ final class Turn implements RunControl {
       }
       stopWord = word;
       turns.elsewhere.add(this);
-      holdElsewhere();
+      steerElsewhere();
     } finally {
       turns.lock.unlock();
     }
@@ -406,16 +430,22 @@ final class Turn implements RunControl {
     }
   }
 
-  /** Stops an offline run elsewhere while the gate is closed; under the lock. */
-  void holdElsewhere() {
-    if (stopWord != null && held && isOffline() && gateWaitNanos() == OfflineGate.UNTIL_TOLD) {
+  /** Stops or slows an offline run elsewhere, as the gate says now; under the lock. */
+  void steerElsewhere() {
+    if (stopWord == null || !held || !isOffline()) {
+      return;
+    }
+    double allowed = turns.gate.allowed();
+    if (allowed > 0) {
+      stopWord.allow(allowed);
+    } else {
       stop(stopWord);
       turns.settle();
     }
   }
 
   private void stop(StopWord word) {
-    word.set(true);
+    word.allow(0);
     interrupt();
     beginPause();
   }

@@ -36,7 +36,8 @@ final class Turns {
    *
    * A run that computes elsewhere, in a worker process, cannot ask; its thread waits for its end.
    * Whoever brings what goes before it (a request, the gate's closing) pauses it here, by its stop
-   * word, and whoever gives it a turn lets it go on by the same. It looks at the word at each gate.
+   * word, and whoever gives it a turn lets it go on by the same. It looks at the word at each gate,
+   * and keeps the share that the word says by pauses of its own, in which it has its turn.
    *
    * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
    */
@@ -102,6 +103,7 @@ final class Turns {
           turn.lookAgain();
         }
       }
+      elsewhere.forEach(Turn::steerElsewhere);
     } finally {
       lock.unlock();
     }
@@ -110,14 +112,14 @@ final class Turns {
     }
   }
 
-  /** Offline runs elsewhere are to stop. */
+  /** Offline runs elsewhere are to stop, or to go on slower. */
   private void gateClosed() {
     if (elsewhere.isEmpty()) {
       return;
     }
     lock.lock();
     try {
-      elsewhere.forEach(Turn::holdElsewhere);
+      elsewhere.forEach(Turn::steerElsewhere);
     } finally {
       lock.unlock();
     }

@@ -18,6 +18,7 @@ public final class LaunchThrottle {
   private static final double LONGEST_STEP_SECONDS = 0.25;
 
   private final double target;
+  private final double leastShare;
   private double share = 1;
   private double latestError;
   private double latestChange;
@@ -28,7 +29,17 @@ public final class LaunchThrottle {
    * @param target load, above 0
    */
   public LaunchThrottle(double target) {
+    this(target, LEAST_SHARE);
+  }
+
+  /**
+   * Throttles nothing yet.
+   *
+   * @param leastShare that offline work keeps; 0 to have it stopped
+   */
+  LaunchThrottle(double target, double leastShare) {
     this.target = target;
+    this.leastShare = leastShare;
   }
 
   /**
@@ -36,7 +47,7 @@ public final class LaunchThrottle {
    *
    * @param load of the device, all work together
    * @param seconds since the sample before
-   * @return the share from now on, between {@link #LEAST_SHARE} and 1
+   * @return the share from now on, between the least, {@link #LEAST_SHARE} unless said, and 1
    */
   public double update(double load, double seconds) {
     double step = Math.clamp(seconds, 1e-4, LONGEST_STEP_SECONDS);
@@ -48,7 +59,7 @@ public final class LaunchThrottle {
             + DERIVATIVE_SECONDS * (change - latestChange) / Math.max(step, 0.01);
     latestError = error;
     latestChange = change;
-    share = Math.clamp(share + delta, LEAST_SHARE, 1.0);
+    share = Math.clamp(share + delta, leastShare, 1.0);
     return share;
   }
 

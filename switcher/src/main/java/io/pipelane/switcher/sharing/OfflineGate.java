@@ -1,12 +1,14 @@
 package io.pipelane.switcher.sharing;
 
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
  * Whether offline work may go on: asked before a run begins, and at each of its gates before the
- * next segment. Safe for any thread; takes no lock that others wait under.
+ * next segment. Safe for any thread.
  */
 public final class OfflineGate {
   /*
@@ -16,6 +18,8 @@ public final class OfflineGate {
    * a segment that would run into an online request that is expected waits for that.
    */
 
+  private static final long UNDER_WAY = -1;
+
   /** What is said while only somebody else can open the gate. */
   public static final long UNTIL_TOLD = Long.MAX_VALUE;
 
@@ -23,8 +27,10 @@ public final class OfflineGate {
   private final double leastShare;
   private final int mostRuns;
   private final OnlineWork online;
+  private final Slowdowns slowdowns;
   private final LongSupplier nanoClock;
-  private final AtomicInteger runs = new AtomicInteger();
+  private final List<OfflineRun> runs = new CopyOnWriteArrayList<>();
+  private final AtomicLong goes = new AtomicLong();
   private final LongAdder ended = new LongAdder();
   private final LongAdder heldNanos = new LongAdder();
   private volatile SharingState state = SharingState.HEALTHY;
@@ -47,6 +53,7 @@ public final class OfflineGate {
     this.mostRuns = mostRuns;
     this.online = online;
     this.nanoClock = nanoClock;
+    this.slowdowns = new Slowdowns(nanoClock.getAsLong());
     online.onIdle(this::tell);
     online.onBusy(this::tellClosed);
   }
@@ -61,12 +68,43 @@ public final class OfflineGate {
     return online;
   }
 
-  /** Has somebody told, on any thread, that it may have opened. */
+  /** What online runs are told to that end, of models that may only be slowed down so much. */
+  public Slowdowns slowdowns() {
+    return slowdowns;
+  }
+
+  /** An offline run that has begun and not ended. */
+  @FunctionalInterface
+  public interface OfflineRun {
+    /**
+     * Whether it computes nothing, being held at a gate or waiting for memory, and goes on only
+     * after {@link #goesOn}; for any thread. A run that was stopped computes on to its next gate.
+     */
+    boolean stands();
+  }
+
+  /** Whether an offline run computes now, or may at any time. */
+  private boolean isOfflineUnderWay() {
+    return runs.stream().anyMatch(run -> !run.stands());
+  }
+
+  /** What {@link #offlineRanSince} is asked by; taken when an online run begins. */
+  public long mark() {
+    long before = goes.get();
+    return isOfflineUnderWay() ? UNDER_WAY : before;
+  }
+
+  /** Whether an offline run has computed since a mark was taken, or then. */
+  public boolean offlineRanSince(long mark) {
+    return mark == UNDER_WAY || goes.get() != mark;
+  }
+
+  /** Has somebody told, on any thread, that it may have opened, or let more through. */
   public void onOpened(Runnable listener) {
     whenOpened = listener;
   }
 
-  /** Has somebody told, on any thread, that it may have closed; returns at once. */
+  /** Has somebody told, on any thread, that it may have closed, or let less through. */
   public void onClosed(Runnable listener) {
     whenClosed = listener;
   }
@@ -95,12 +133,26 @@ public final class OfflineGate {
 
   /** Whether an offline run may begin now, whatever else is under way. */
   public boolean mayBeginOnCredit() {
-    return !heeds() || (state.takesOfflineWork() && runs.get() < mostRuns);
+    return !heeds() || (state.takesOfflineWork() && runs.size() < mostRuns);
   }
 
   /** Whether an offline run that nobody owes anything may begin now. */
   public boolean mayBegin() {
     return !heeds() || (mayBeginOnCredit() && !online.isInFlight());
+  }
+
+  /**
+   * What an offline run may have of its own speed now: 1 for all, 0 while only somebody else can
+   * open the gate.
+   */
+  public double allowed() {
+    if (!heeds() || online.isWaitingForMemory()) {
+      return 1;
+    }
+    if (state.stopsOfflineWork()) {
+      return 0;
+    }
+    return online.isInFlight() ? Math.min(leastShare, share) : share;
   }
 
   /**
@@ -111,23 +163,19 @@ public final class OfflineGate {
    * @param endedNanos when that ended
    */
   public long waitNanos(long segmentNanos, long endedNanos) {
-    if (!heeds() || online.isWaitingForMemory()) {
-      return 0;
-    }
-    if (state.stopsOfflineWork()) {
-      return UNTIL_TOLD;
-    }
-    boolean inFlight = online.isInFlight();
-    double allowed = inFlight ? Math.min(leastShare, share) : share;
+    double allowed = allowed();
     if (allowed <= 0) {
       return UNTIL_TOLD;
+    }
+    if (!heeds() || online.isWaitingForMemory()) {
+      return 0;
     }
     long now = nanoClock.getAsLong();
     long pause = (long) (segmentNanos * (1 / allowed - 1)) - (now - endedNanos);
     if (pause > 0) {
       return pause;
     }
-    return inFlight ? 0 : online.expectedWaitNanos(segmentNanos, now);
+    return online.isInFlight() ? 0 : online.expectedWaitNanos(segmentNanos, now);
   }
 
   /** Whether nobody online has asked for anything lately, so that nobody is to be expected. */
@@ -136,13 +184,19 @@ public final class OfflineGate {
   }
 
   /** An offline run begins. */
-  public void begin() {
-    runs.incrementAndGet();
+  public void begin(OfflineRun run) {
+    goesOn();
+    runs.add(run);
+  }
+
+  /** One that stood goes on; said before it does. */
+  public void goesOn() {
+    goes.incrementAndGet();
   }
 
   /** One has ended. */
-  public void end() {
-    runs.decrementAndGet();
+  public void end(OfflineRun run) {
+    runs.remove(run);
     ended.increment();
     tell();
   }
@@ -159,9 +213,15 @@ public final class OfflineGate {
     tellClosed();
   }
 
-  /** What the throttle lets offline work have of its own speed, above 0, from now on. */
+  /** What the throttle lets offline work have of its own speed from now on; 0 stops it. */
   public void setShare(double now) {
+    double before = share;
     share = now;
+    if (now > before) {
+      tell();
+    } else if (now < before) {
+      tellClosed();
+    }
   }
 
   /** Opens for good: what was taken is to come to its end. */
@@ -173,7 +233,7 @@ public final class OfflineGate {
   /** What there is to know of it. */
   public Counts counts() {
     return new Counts(
-        online.requests(), online.perSecond(), runs.get(), ended.sum(), heldNanos.sum());
+        online.requests(), online.perSecond(), runs.size(), ended.sum(), heldNanos.sum());
   }
 
   /**

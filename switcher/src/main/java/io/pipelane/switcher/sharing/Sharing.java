@@ -10,6 +10,7 @@ import java.lang.System.Logger.Level;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -33,8 +34,10 @@ public final class Sharing implements AutoCloseable {
   private final DeviceLoad load;
   private final SampleRing samples = new SampleRing();
   private final Attainment attainment = new Attainment();
+  private final ErrorWatch errors = new ErrorWatch();
   private final LongSupplier nanoClock;
   private volatile Supplier<Attainment.Objectives> objectives = () -> Attainment.Objectives.NONE;
+  private volatile Consumer<String> reset = reason -> {};
   private volatile SharingOverview latest;
   private long lookedNanos;
 
@@ -61,7 +64,14 @@ public final class Sharing implements AutoCloseable {
     this.lookedNanos = nanoClock.getAsLong();
     this.latest =
         new SharingOverview(
-            SharingState.INIT, 1, 0, 0, monitor.source(), DeviceSample.UNKNOWN, gate.counts());
+            SharingState.INIT,
+            1,
+            0,
+            0,
+            monitor.source(),
+            DeviceSample.UNKNOWN,
+            gate.counts(),
+            Map.of());
   }
 
   private static Map<SharingMetric, Thresholds> thresholds(SharingConfig config) {
@@ -107,9 +117,15 @@ public final class Sharing implements AutoCloseable {
     objectives = counts;
   }
 
+  /** Has workers be reset, for a reason, when the device reports an error. */
+  public void onError(Consumer<String> resetting) {
+    reset = resetting;
+  }
+
   /** Looks at the device once, and steers by what it sees. */
   public void look() {
     long now = nanoClock.getAsLong();
+    errors.reported(monitor.errors(), now, reset);
     DeviceSample sample;
     try {
       sample = monitor.sample();
@@ -125,8 +141,9 @@ public final class Sharing implements AutoCloseable {
     if (active.isPresent()) {
       double clock = sample.isBusy() ? sample.clock().orElse(load.threshold()) : load.threshold();
       loaded = load.of(active.getAsDouble(), clock);
-      gate.setShare(throttle.update(loaded, (now - lookedNanos) / 1e9));
+      throttle.update(loaded, (now - lookedNanos) / 1e9);
     }
+    gate.setShare(Math.min(throttle.share(), gate.slowdowns().steer(now)));
     lookedNanos = now;
     states.observe(readings(sample, now), now);
     publish(sample, loaded, now);
@@ -156,12 +173,13 @@ public final class Sharing implements AutoCloseable {
     latest =
         new SharingOverview(
             states.state(),
-            throttle.share(),
+            Math.min(throttle.share(), gate.slowdowns().share()),
             loaded,
             states.entries(now),
             monitor.source(),
             sample,
-            gate.counts());
+            gate.counts(),
+            gate.slowdowns().ratios());
   }
 
   /** As it was looked at last, with counts of now. */
@@ -174,7 +192,8 @@ public final class Sharing implements AutoCloseable {
         seen.overlimitEntries(),
         seen.source(),
         seen.sample(),
-        gate.counts());
+        gate.counts(),
+        seen.slowdowns());
   }
 
   /** Looks no more. */

@@ -1,14 +1,18 @@
 package io.pipelane.switcher.sharing;
 
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.modelstore.ModelVersion;
+import java.util.Map;
 
 /**
  * How online and offline work share a device, now.
  *
- * @param share of its own speed, what the throttle lets offline work have
+ * @param share of its own speed, what the throttles let offline work have
  * @param load of the device, as the throttle sees it; 0 while nobody measures it
  * @param overlimitEntries within the last two hours
  * @param source where the sample's figures come from
+ * @param slowdowns how many times as long as alone online runs take beside offline work, of models
+ *     whose owners limit that
  */
 public record SharingOverview(
     SharingState state,
@@ -17,4 +21,5 @@ public record SharingOverview(
     int overlimitEntries,
     String source,
     DeviceSample sample,
-    OfflineGate.Counts counts) {}
+    OfflineGate.Counts counts,
+    Map<ModelVersion, Double> slowdowns) {}

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -123,6 +125,7 @@ class GateTurnsTest {
         Thread.onSpinWait();
       }
       assertEquals(2, segment.get(), "held, though a lane is idle");
+      assertFalse(gate.offlineRanSince(gate.mark()), "it stands at its gate");
       assertFalse(gate.mayBegin());
       assertEquals(0, ended.get());
       mayAnswer.countDown();
@@ -136,15 +139,83 @@ class GateTurnsTest {
     assertTrue(gate.counts().heldNanos() > 0);
   }
 
-  /** A run elsewhere computes no segment while its stop word says so. */
-  private void computeElsewhere(Turn turn, Runnable segment) {
-    AtomicBoolean stop = new AtomicBoolean();
-    try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(stop::set)) {
-      for (int i = 0; i < SEGMENTS; i++) {
-        while (stop.get()) {
+  /** As a worker heeds it; shares are not kept. */
+  private static final class Word implements StopWord {
+    volatile double allowed = 1;
+    volatile boolean stands;
+
+    @Override
+    public void allow(double share) {
+      allowed = share;
+    }
+
+    @Override
+    public boolean stands() {
+      return stands;
+    }
+
+    void pass() {
+      if (allowed <= 0) {
+        stands = true;
+        while (allowed <= 0) {
           Thread.onSpinWait();
         }
+        stands = false;
+      }
+    }
+  }
+
+  /** A run elsewhere computes no segment while its stop word says so. */
+  private void computeElsewhere(Turn turn, Runnable segment) {
+    Word word = new Word();
+    try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
+      for (int i = 0; i < SEGMENTS; i++) {
+        word.pass();
         segment.run();
+      }
+    }
+  }
+
+  /** A thread of its own serves, and its offline run stands where the test wants it to. */
+  @Test
+  void offlineRunElsewhere_shareChanges_theWordSaysSoAndItRanUntilItStands() throws Exception {
+    CompletableFuture<Turn> began = new CompletableFuture<>();
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    Word word = new Word();
+    Consumer<Turn> run =
+        turn -> {
+          try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
+            began.complete(turn);
+            await(mayEnd);
+          }
+        };
+    try (ExecutorService threads = Executors.newFixedThreadPool(2 * LANES)) {
+      List<Future<?>> lanes = serve(threads, run);
+      gate.setShare(0.75);
+      submit(Priority.OFFLINE);
+      Turn turn = began.get();
+      assertEquals(0.75, word.allowed);
+      gate.setShare(0.25);
+      assertEquals(0.25, word.allowed);
+      gate.setShare(0.5);
+      assertEquals(0.5, word.allowed);
+      assertTrue(gate.offlineRanSince(gate.mark()));
+      gate.setShare(0);
+      assertEquals(0, word.allowed);
+      assertFalse(turn.stands(), "it computes on to its next gate");
+      assertTrue(gate.offlineRanSince(gate.mark()));
+      word.stands = true;
+      assertTrue(turn.stands());
+      long mark = gate.mark();
+      assertFalse(gate.offlineRanSince(mark));
+      gate.setShare(1);
+      assertEquals(1, word.allowed);
+      assertTrue(gate.offlineRanSince(mark));
+      mayEnd.countDown();
+      awaitEnded(1);
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
       }
     }
   }
@@ -285,13 +356,14 @@ class GateTurnsTest {
         turns.requestCame();
         if (random.nextInt(20) == 0) {
           gate.setState(states[random.nextInt(states.length)]);
-          gate.setShare(0.5 + random.nextDouble() / 2);
+          gate.setShare(random.nextInt(4) == 0 ? 0 : 0.5 + random.nextDouble() / 2);
         }
         if (random.nextInt(8) == 0) {
           Thread.onSpinWait();
         }
       }
       gate.setState(SharingState.HEALTHY);
+      gate.setShare(1);
       queue.close();
       for (Future<?> lane : lanes) {
         lane.get();

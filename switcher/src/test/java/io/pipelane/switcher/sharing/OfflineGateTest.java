@@ -11,6 +11,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,63 @@ class OfflineGateTest {
   }
 
   @Test
+  void shareOfNothing_stopsUntilToldOtherwise() {
+    gate.onOpened(told::incrementAndGet);
+    AtomicInteger toldClosed = new AtomicInteger();
+    gate.onClosed(toldClosed::incrementAndGet);
+    gate.setShare(0);
+    assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+    assertEquals(0, gate.allowed());
+    assertEquals(1, toldClosed.get());
+    gate.setShare(0);
+    assertEquals(0, told.get());
+    gate.setShare(0.5);
+    assertEquals(1, told.get());
+    assertEquals(0.5, gate.allowed());
+    assertEquals(SEGMENT, gate.waitNanos(SEGMENT, 0));
+    gate.setShare(0.25);
+    assertEquals(2, toldClosed.get(), "whoever keeps the share elsewhere is to hear of it");
+  }
+
+  /** Else times would be taken for those alone that are not. */
+  @Test
+  void offlineRanSince_runComputesOnToItsNextGate_itRan() {
+    AtomicBoolean stands = new AtomicBoolean();
+    assertFalse(gate.offlineRanSince(gate.mark()), "there is none");
+    gate.begin(stands::get);
+    gate.setShare(0);
+    long mark = gate.mark();
+    stands.set(true);
+    assertTrue(gate.offlineRanSince(mark), "it came to its gate meanwhile");
+    assertFalse(gate.offlineRanSince(gate.mark()), "it stands there");
+  }
+
+  @Test
+  void offlineRanSince_runGoesOnAndStandsAgainOrBegins_itRan() {
+    AtomicBoolean stands = new AtomicBoolean(true);
+    OfflineGate.OfflineRun run = stands::get;
+    long idle = gate.mark();
+    gate.begin(run);
+    assertTrue(gate.offlineRanSince(idle));
+    long mark = gate.mark();
+    gate.goesOn();
+    assertTrue(gate.offlineRanSince(mark));
+    long again = gate.mark();
+    gate.end(run);
+    assertFalse(gate.offlineRanSince(again));
+  }
+
+  /** Else an online run would wait for ever for the memory of the one that is held. */
+  @Test
+  void shareOfNothing_onlineWorkWaitsForMemory_opens() {
+    gate.setShare(0);
+    online.arrived();
+    online.begin(nobody());
+    online.waitsForMemory();
+    assertEquals(0, gate.waitNanos(SEGMENT, 0));
+  }
+
+  @Test
   void leastShare_isHadWhileOnlineWorkIsInFlight() {
     OfflineGate shared = new OfflineGate(true, 0.5, 1, online, now::get);
     online.arrived();
@@ -103,9 +161,10 @@ class OfflineGateTest {
 
   @Test
   void asManyRunsAsAllowed_noMoreBegin() {
-    gate.begin();
+    OfflineGate.OfflineRun run = () -> false;
+    gate.begin(run);
     assertFalse(gate.mayBegin());
-    gate.end();
+    gate.end(run);
     assertTrue(gate.mayBegin());
     assertEquals(1, gate.counts().offlineRuns());
   }

@@ -7,8 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.monitor.DeviceError;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
@@ -21,6 +24,7 @@ class SharingTest {
   private final AtomicLong now = new AtomicLong();
   private DeviceSample sample = sample(0.2, 1, 0.5);
   private boolean lost;
+  private List<DeviceError> errors = List.of();
   private final Sharing sharing =
       new Sharing(
           new SharingSettings(
@@ -36,6 +40,13 @@ class SharingTest {
         throw new StatusException(Status.DEVICE_FAILURE, "the GPU is lost");
       }
       return sample;
+    }
+
+    @Override
+    public List<DeviceError> errors() {
+      List<DeviceError> reported = errors;
+      errors = List.of();
+      return reported;
     }
 
     @Override
@@ -150,6 +161,28 @@ class SharingTest {
     lost = false;
     assertEquals(SharingState.INIT, look());
     assertEquals(SharingState.HEALTHY, look());
+  }
+
+  @Test
+  void look_deviceReportsAnError_workersAreResetOnceABurst() {
+    List<String> resets = new ArrayList<>();
+    sharing.onError(resets::add);
+    look();
+    assertEquals(List.of(), resets);
+    errors = List.of(new DeviceError(31), new DeviceError(43));
+    look();
+    errors = List.of(new DeviceError(45), new DeviceError(13));
+    look();
+    assertEquals(1, resets.size());
+    assertTrue(resets.getFirst().contains("XID 31"), resets::toString);
+    now.addAndGet(3 * SECOND);
+    errors = List.of(new DeviceError(45));
+    look();
+    assertEquals(1, resets.size(), "it is the trace of a process that has ended");
+    errors = List.of(new DeviceError(79));
+    lost = true;
+    look();
+    assertEquals(2, resets.size(), "also of a device that does not answer");
   }
 
   @Test

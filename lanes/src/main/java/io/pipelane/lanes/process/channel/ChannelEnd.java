@@ -6,14 +6,14 @@ import org.jspecify.annotations.Nullable;
 /** One end of a channel: a ring to the other side and one back. Belongs to one thread at a time. */
 public final class ChannelEnd {
   private static final long ARRIVALS = 0; // written by the server
-  private static final long STOP = ARRIVALS + Signal.BYTES; // written by the server
-  private static final long PROGRESS = STOP + Signal.BYTES; // written by the worker
+  private static final long GO = ARRIVALS + Signal.BYTES; // written by both
+  private static final long PROGRESS = GO + GoWord.BYTES; // written by the worker
   private static final long TO_WORKER = PROGRESS + Progress.BYTES;
   private static final long TO_SERVER = TO_WORKER + RingMemory.BYTES;
   static final long BYTES = (TO_SERVER + RingMemory.BYTES + 4095) & -4096;
 
   private final Signal arrivals;
-  private final Signal stop;
+  private final GoWord go;
   private final Progress progress;
   private final RingWriter outgoing;
   private final RingReader incoming;
@@ -21,8 +21,8 @@ public final class ChannelEnd {
 
   private ChannelEnd(MemorySegment memory, long outgoing, long incoming) {
     this.arrivals = new Signal(memory.asSlice(ARRIVALS, Signal.BYTES));
-    this.stop = new Signal(memory.asSlice(STOP, Signal.BYTES));
     this.progress = new Progress(memory.asSlice(PROGRESS, Progress.BYTES));
+    this.go = new GoWord(memory.asSlice(GO, GoWord.BYTES), progress);
     this.outgoing = new RingWriter(memory.asSlice(outgoing, RingMemory.BYTES));
     this.incoming = new RingReader(memory.asSlice(incoming, RingMemory.BYTES));
   }
@@ -89,21 +89,9 @@ public final class ChannelEnd {
     return arrivals;
   }
 
-  /** Keeps the lane's run from its next segment, or lets it go on. */
-  public void stop(boolean stop) {
-    this.stop.set(stop ? 1 : 0);
-  }
-
-  /** Whether the lane's run has been told to stop. */
-  public boolean isStopped() {
-    return stop.value() != 0;
-  }
-
-  /** Waits, in the worker, for as long as the lane's run is to stop; blocks a platform thread. */
-  public void awaitGo() {
-    while (isStopped()) {
-      boolean _ = stop.awaitChange(1, Signal.FOREVER);
-    }
+  /** Whether the lane's run may go on. */
+  public GoWord go() {
+    return go;
   }
 
   public Progress progress() {

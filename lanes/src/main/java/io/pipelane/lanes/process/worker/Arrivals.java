@@ -62,7 +62,7 @@ final class Arrivals implements WorkerDevice.WorkerArrivals {
 
   @Override
   public void giveWay(int segment) {
-    end.awaitGo();
+    end.go().pass(segment);
   }
 
   @Override

@@ -77,7 +77,7 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
 
   @Override
   public void giveWay(int segment) {
-    end.awaitGo();
+    end.go().pass(segment);
   }
 
   @Override

@@ -1,0 +1,106 @@
+package io.pipelane.lanes.process.channel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Both sides' words in one memory; pauses are bounded from below only. */
+@Timeout(value = 20, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class GoWordTest {
+  private static final long SEGMENT_NANOS = 3_000_000;
+
+  private final MemorySegment memory = Arena.ofShared().allocate(GoWord.BYTES + Progress.BYTES, 64);
+  private final Progress progress = new Progress(memory.asSlice(GoWord.BYTES, Progress.BYTES));
+  private final GoWord server = new GoWord(memory.asSlice(0, GoWord.BYTES), progress);
+  private final GoWord worker = new GoWord(memory.asSlice(0, GoWord.BYTES), progress);
+
+  private static long compute() {
+    long begin = System.nanoTime();
+    while (System.nanoTime() - begin < SEGMENT_NANOS) {
+      Thread.onSpinWait();
+    }
+    return System.nanoTime() - begin;
+  }
+
+  private void awaitStanding() {
+    while (!server.stands()) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void pass_nothingIsSaid_goesOn() {
+    worker.pass(0);
+    worker.pass(1);
+    assertFalse(server.stands());
+    assertEquals(0, progress.steps(), "whoever goes on says so itself");
+  }
+
+  @Test
+  void pass_stopped_standsUntilItMayGoOn() throws Exception {
+    server.allow(0);
+    assertTrue(server.isStopped());
+    assertFalse(server.stands(), "it has not come to its gate");
+    Thread run = Thread.ofPlatform().start(() -> worker.pass(3));
+    awaitStanding();
+    assertFalse(run.join(Duration.ofMillis(50)));
+    server.allow(1);
+    run.join();
+    assertFalse(server.stands());
+  }
+
+  @Test
+  void pass_halfTheSpeed_pausesForAsLongAsTheSegmentTookAndShowsThatItLives() {
+    server.allow(0.5);
+    assertFalse(server.isStopped());
+    worker.pass(0);
+    assertEquals(0, progress.steps(), "nothing was computed yet");
+    long computed = compute();
+    long begin = System.nanoTime();
+    worker.pass(1);
+    assertTrue(System.nanoTime() - begin >= computed * 0.99);
+    assertTrue(progress.steps() > 0);
+  }
+
+  /** A pause of minutes, were the share not raised. */
+  @Test
+  void pass_shareIsRaised_goesOnAtOnce() throws Exception {
+    server.allow(0.0001);
+    worker.pass(0);
+    compute();
+    Thread run = Thread.ofPlatform().start(() -> worker.pass(1));
+    awaitStanding();
+    server.allow(1);
+    run.join();
+    assertFalse(server.stands());
+  }
+
+  /** What it has stood for its share is not stood again. */
+  @Test
+  void pass_stoppedThenSlowed_theStopCountsAsPause() throws Exception {
+    worker.pass(0);
+    compute();
+    server.allow(0);
+    Thread run = Thread.ofPlatform().start(() -> worker.pass(1));
+    awaitStanding();
+    assertFalse(run.join(Duration.ofNanos(4 * SEGMENT_NANOS)));
+    server.allow(0.999_9);
+    run.join();
+  }
+
+  @Test
+  void allow_anyShareAboveNothing_doesNotStop() {
+    server.allow(1e-9);
+    assertFalse(server.isStopped());
+    server.allow(-1);
+    assertTrue(server.isStopped());
+    server.allow(2);
+    assertFalse(server.isStopped());
+  }
+}
