@@ -129,6 +129,19 @@ class InjectedFaultsTest {
   }
 
   @Test
+  void warmUp_standbyFails_othersGoOnAndNoneTriesAgain() {
+    faults.arm(Step.WARMING, Fault.KILL);
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(1);
+    faults.arm(Step.WARMING, Fault.KILL);
+    assertArrayEquals(expected, workers.infer(model, X));
+    workers.killActive();
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(2);
+    assertTrue(faults.isArmed(Step.WARMING));
+  }
+
+  @Test
   void takeOver_successorFailsInItsFirstRun_theNextAnswers() {
     workers.killActive();
     faults.arm(Step.MAPPING, Fault.ABORT);

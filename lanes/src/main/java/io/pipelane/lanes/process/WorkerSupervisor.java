@@ -270,7 +270,9 @@ final class WorkerSupervisor implements AutoCloseable {
     if (members.stream().noneMatch(WorkerSupervisor::isSettledActive)) {
       members.stream()
           .filter(member -> member.stays() && member.is(WorkerState.STANDBY))
-          .max(Comparator.comparingInt(member -> member.worker.builds().count()))
+          .max(
+              Comparator.comparingInt((WorkerMember member) -> member.worker.builds().count())
+                  .thenComparingInt(member -> member.worker.builds().warmedUp()))
           .ifPresent(this::takeOver);
     }
     publish(); // Nobody is sent to those that go now.

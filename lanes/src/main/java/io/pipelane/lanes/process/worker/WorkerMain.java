@@ -65,12 +65,14 @@ public final class WorkerMain {
             arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
     ending.opened(device);
     WorkerSessions sessions = new WorkerSessions(server, device, steps);
+    WarmUps warmUps = new WarmUps(device, sessions, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
       boolean isLane = i < arguments.lanes();
       LaneRuns runs = new LaneRuns(i, end, device, sessions, steps);
-      ChannelLoop loop = new ChannelLoop(end, sessions, runs, isLane ? device.awakeNanos() : 0);
+      ChannelLoop loop =
+          new ChannelLoop(end, sessions, warmUps, runs, isLane ? device.awakeNanos() : 0);
       ending.started(loop);
       String name = (isLane ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));

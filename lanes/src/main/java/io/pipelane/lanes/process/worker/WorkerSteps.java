@@ -16,6 +16,8 @@ public interface WorkerSteps {
     BUILDING,
     /** The server is told that it is. */
     BUILT,
+    /** A session is warmed up. */
+    WARMING,
     /** A run begins. */
     RUNNING,
     /** Pages are mapped, within a run. */
