@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -60,12 +61,25 @@ public final class ChildProcess implements AutoCloseable {
    */
   public static ChildProcess start(Path log, Class<?> main, List<String> arguments)
       throws IOException, InterruptedException {
+    return start(log, main, arguments, Map.of());
+  }
+
+  /**
+   * The same with more in its environment, which is that of its own processes, too.
+   *
+   * @param environment variables beside those of this process
+   */
+  public static ChildProcess start(
+      Path log, Class<?> main, List<String> arguments, Map<String, String> environment)
+      throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(JVM_OPTIONS);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
     command.addAll(arguments);
-    Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
+    ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
+    builder.environment().putAll(environment);
+    Process process = builder.start();
     try {
       return new ChildProcess(process, log);
     } catch (RuntimeException | InterruptedException e) {

@@ -216,6 +216,7 @@ final class WorkerSupervisor implements AutoCloseable {
     failedStarts = 0;
     if (member.is(WorkerState.STARTING)) {
       member.become(WorkerState.STANDBY);
+      publish();
       onStandby.accept(member.worker);
     }
     boolean _ = runtimeVersion.complete(version);

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.ServiceLoader;
 
 /** The worker process: a thread for each channel does what is said there, until the server ends. */
 public final class WorkerMain {
@@ -30,7 +31,9 @@ public final class WorkerMain {
 
   /** Runs a worker; see {@link WorkerArguments}. */
   public static void main(String[] arguments) throws InterruptedException {
-    run(arguments, WorkerSteps.UNOBSERVED);
+    run(
+        arguments,
+        ServiceLoader.load(WorkerSteps.class).findFirst().orElse(WorkerSteps.UNOBSERVED));
   }
 
   /** The same, telling how far it comes. */
