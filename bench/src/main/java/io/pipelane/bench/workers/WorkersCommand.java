@@ -158,6 +158,7 @@ public final class WorkersCommand implements Callable<Integer> {
       double initialisation = replaced ? overview.lastPauseNanos() / MEGA : 0;
       double transmission = caller.timings().stallNanos() / MEGA;
       server.awaitBuilt(workers, 2);
+      server.awaitWarmedUp(2);
       double warm = warmMillis(caller);
       String name = way.description();
       results.add(name, WorkersColumns.OVERHEAD, cleaning + total - warm);

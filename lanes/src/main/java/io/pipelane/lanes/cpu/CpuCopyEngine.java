@@ -112,6 +112,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   }
 
   private void carryOut(Copy copy) {
+    copy.range.zeroBefore(copy.rangeOffset, copy.bytes);
     Throwable failure;
     if (lenders.isEmpty() || copy.bytes < LEAST_SHARED_BYTES) {
       failure = carryAlone(copy);

@@ -91,14 +91,19 @@ final class WarmUps {
    * Warms a session up.
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when something else is going on, {@link
-   *     Status#INSUFFICIENT_MEMORY} when the lane's memory would come short elsewhere
+   *     Status#NOT_FOUND} when the session is closed by now, {@link Status#INSUFFICIENT_MEMORY}
+   *     when the lane's memory would come short elsewhere
    */
   Message.WarmedUp carryOut(Message.WarmUp warmUp) {
     if (!quiet.writeLock().tryLock()) {
       throw new StatusException(Status.UNAVAILABLE, "the worker does something else");
     }
     try {
-      WorkerSession session = sessions.get(warmUp.session());
+      WorkerSession session =
+          sessions
+              .find(warmUp.session())
+              .orElseThrow(
+                  () -> new StatusException(Status.NOT_FOUND, "the session has been closed"));
       steps.reached(WorkerSteps.Step.WARMING, session.plan().structureHash());
       // As much again is left for those who have a right to it.
       if (!device.hasFree(2 * warmUp.limitBytes())) {
