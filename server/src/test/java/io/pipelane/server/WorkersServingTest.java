@@ -29,6 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A server in a process of its own, its workers in theirs, and signals to them. */
@@ -39,7 +40,9 @@ class WorkersServingTest {
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
           .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
 
-  @TempDir Path folder;
+  @TempDir(cleanup = CleanupMode.ON_SUCCESS)
+  Path folder; // Kept with its logs after a failure.
+
   private final HttpClient http = HttpClient.newHttpClient();
   private final Patience patience = Patience.begin();
   private @Nullable Process process;

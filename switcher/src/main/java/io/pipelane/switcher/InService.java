@@ -1,7 +1,6 @@
 package io.pipelane.switcher;
 
 import io.pipelane.switcher.InferenceService.Ticket;
-import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -92,10 +91,9 @@ final class InService {
     requests.decrementAndGet();
   }
 
-  /** Waits until no request is under way, but not longer than so; takes none of anybody's then. */
-  void awaitNone(Duration longest) {
-    long end = System.nanoTime() + longest.toNanos();
-    while (requests.get() > 0 && System.nanoTime() - end < 0) {
+  /** Waits until no request is under way, but not beyond a time; takes none of anybody's then. */
+  void awaitNone(long endNanos) {
+    while (requests.get() > 0 && System.nanoTime() - endNanos < 0) {
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
     phase = Phase.ENDED;

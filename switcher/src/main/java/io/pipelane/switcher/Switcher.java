@@ -36,6 +36,7 @@ import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -55,7 +56,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private static final Duration LONGEST_RUN = Duration.ofHours(1);
 
   /** How long a version that leaves goes on answering the requests that it has taken. */
-  private static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
+  public static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
 
   private final DeviceMemory memory;
   private final SessionFactory sessions;
@@ -228,11 +229,32 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
+    leave(version);
+    remove(version, System.nanoTime() + LONGEST_LEAVING.toNanos());
+  }
+
+  /**
+   * Takes no more requests for a model, but its holders'; {@link #remove} follows.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void leave(ModelVersion version) {
     @Nullable InService service = services.get(version);
     if (service == null || !service.leave()) {
       throw notRegistered(version);
     }
-    service.awaitNone(LONGEST_LEAVING);
+  }
+
+  /**
+   * Takes out a model that {@link #leave leaves}; blocks until its runs have ended and its memory
+   * is back.
+   *
+   * @param endNanos how long the requests that it has taken are answered, by {@link
+   *     System#nanoTime}
+   */
+  public void remove(ModelVersion version, long endNanos) {
+    InService service = Objects.requireNonNull(services.get(version), "it has left");
+    service.awaitNone(endNanos);
     daemon.deregister(version);
     worker.discard(version);
     threads.forget(version);

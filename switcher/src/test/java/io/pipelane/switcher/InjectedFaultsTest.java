@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.ArmedFaults;
 import io.pipelane.lanes.process.ArmedFaults.Fault;
@@ -40,7 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Workers that fail at each step of a start, a run and a hand-over. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InjectedFaultsTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(2);
+  private static final Duration PATIENCE = Duration.ofSeconds(TestDevices.ON_GPU ? 4 : 2);
   private static final Set<Step> OF_RUNS =
       EnumSet.of(Step.RUNNING, Step.MAPPING, Step.COMPUTING, Step.RAN);
   private static final float[] X = WorkersFixture.input(1);
@@ -141,6 +142,19 @@ class InjectedFaultsTest {
       before += 2;
       settle(before);
     }
+  }
+
+  @Test
+  void warmUp_standbyFails_othersGoOnAndNoneTriesAgain() {
+    faults.arm(Step.WARMING, Fault.KILL);
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(1);
+    faults.arm(Step.WARMING, Fault.KILL);
+    assertArrayEquals(expected, workers.infer(model, X));
+    workers.killActive();
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(2);
+    assertTrue(faults.isArmed(Step.WARMING));
   }
 
   @Test

@@ -69,20 +69,21 @@ class SequencesTest {
     device.close();
   }
 
-  private static ModelProto recurrent() {
+  /** {@code y = x w + s}, and t is the same. */
+  static ModelProto recurrent(int width) {
     return TestModels.model(
         GraphProto.newBuilder()
-            .addInput(TestModels.value("x", TensorType.FP32, -1, WIDTH))
-            .addInput(TestModels.value("s", TensorType.FP32, -1, WIDTH))
-            .addInitializer(TestModels.weight("w", new Random(1), WIDTH, WIDTH))
+            .addInput(TestModels.value("x", TensorType.FP32, -1, width))
+            .addInput(TestModels.value("s", TensorType.FP32, -1, width))
+            .addInitializer(TestModels.weight("w", new Random(1), width, width))
             .addNode(TestModels.node("MatMul", List.of("x", "w"), "h"))
             .addNode(TestModels.node("Add", List.of("h", "s"), "y"))
             .addNode(TestModels.node("Identity", List.of("y"), "t"))
-            .addOutput(TestModels.value("y", TensorType.FP32, -1, WIDTH))
-            .addOutput(TestModels.value("t", TensorType.FP32, -1, WIDTH)));
+            .addOutput(TestModels.value("y", TensorType.FP32, -1, width))
+            .addOutput(TestModels.value("t", TensorType.FP32, -1, width)));
   }
 
-  private static ModelOptions keeping(Map<String, String> state) {
+  static ModelOptions keeping(Map<String, String> state) {
     ModelOptions options = ModelOptions.DEFAULT;
     return new ModelOptions(
         options.buckets(),
@@ -95,7 +96,7 @@ class SequencesTest {
   }
 
   private ImportedModel registered() throws IOException {
-    ImportedModel model = TestImports.of(recurrent(), "m", folder);
+    ImportedModel model = TestImports.of(recurrent(WIDTH), "m", folder);
     switcher.register(model, keeping(Map.of("t", "s")));
     return model;
   }
@@ -223,7 +224,7 @@ class SequencesTest {
 
   @Test
   void declarationThatDoesNotFitTheModel_isRefused() throws Exception {
-    ImportedModel model = TestImports.of(recurrent(), "m", folder);
+    ImportedModel model = TestImports.of(recurrent(WIDTH), "m", folder);
     for (Map<String, String> state :
         List.of(Map.of("none", "s"), Map.of("t", "none"), Map.of("t", "s", "y", "s"))) {
       assertEquals(

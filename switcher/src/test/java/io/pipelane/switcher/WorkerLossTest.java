@@ -159,7 +159,7 @@ class WorkerLossTest {
 
   @Test
   void stopped_isEndedAfterTheTimeLimitAndTheRequestAnsweredElsewhere() throws Exception {
-    try (WorkersFixture workers = new WorkersFixture(1, Duration.ofMillis(500))) {
+    try (WorkersFixture workers = new WorkersFixture(1, WorkersFixture.SHORT)) {
       ImportedModel model = chain("m", 1);
       workers.switcher.register(model);
       float[] expected = workers.infer(model, WorkersFixture.input(1));
@@ -213,7 +213,7 @@ class WorkerLossTest {
 
   @Test
   void modelThatHangs_isQuarantinedAndOthersGoOn() throws Exception {
-    try (WorkersFixture workers = new WorkersFixture(1, Duration.ofMillis(300))) {
+    try (WorkersFixture workers = new WorkersFixture(1, WorkersFixture.SHORT)) {
       ImportedModel good = chain("good", 1);
       ImportedModel bad = TestImports.of(endless(), "bad", folder);
       workers.switcher.register(good);

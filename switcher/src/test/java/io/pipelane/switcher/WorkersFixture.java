@@ -21,13 +21,19 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A switcher with worker processes, and what happens to these. */
 final class WorkersFixture implements AutoCloseable {
-  static final int WIDTH = 64;
+  /** Chains of several pages each, which a GPU has not as small. */
+  static final int WIDTH = TestDevices.ON_GPU ? 512 : 64;
+
   static final int LAYERS = 8;
 
   /** Two chains at a time. */
   private static final long WEIGHTS = 2L * LAYERS * WIDTH * WIDTH * Float.BYTES;
 
+  /** A short time for a run that hangs, which a first run on a GPU does not take either. */
+  static final Duration SHORT = Duration.ofMillis(TestDevices.ON_GPU ? 4_000 : 500);
+
   private static final int LANES = 2;
+  private static final long WORKING_MEMORY = TestDevices.ON_GPU ? 2L << 30 : 64 << 20;
 
   final SharedDevice device = TestDevices.openForWorkers(WEIGHTS, 16 << 10);
   final ProcessSessionFactory workers;
@@ -46,7 +52,7 @@ final class WorkersFixture implements AutoCloseable {
             new DeviceMemory(device.persistent()),
             workers,
             new SwitcherSettings(
-                WEIGHTS, 64 << 20, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
+                WEIGHTS, WORKING_MEMORY, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
             ReadWeights::of);
   }
 

@@ -46,6 +46,18 @@ enum FaultKind {
       server.denyMemory(server.only("ACTIVE"));
     }
   },
+  ILLEGAL_WRITE("a kernel of the active worker writes to an illegal address", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException {
+      server.launch(FaultyKernel.ILLEGAL);
+    }
+  },
+  ENDLESS_KERNEL("a kernel of the active worker takes the whole GPU and never ends", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException {
+      server.launch(FaultyKernel.ENDLESS);
+    }
+  },
   STANDBY("kill -9 of the standby", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
@@ -76,6 +88,11 @@ enum FaultKind {
   }
 
   abstract void commit(FaultyServer server) throws IOException, InterruptedException;
+
+  /** Whether only a GPU has it. */
+  boolean isOfGpus() {
+    return this == ILLEGAL_WRITE || this == ENDLESS_KERNEL;
+  }
 
   /** In words, for the table. */
   String description() {

@@ -1,19 +1,23 @@
 package io.pipelane.bench.faults;
 
 import ai.onnxruntime.OrtEnvironment;
+import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.faults.Clients.Counts;
 import io.pipelane.bench.faults.FaultyServer.Worker;
 import io.pipelane.bench.faults.FaultyServer.Workers;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.model.ChainModel;
 import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
+import io.pipelane.config.DeviceSelection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
 import picocli.CommandLine.Command;
@@ -38,6 +42,7 @@ public final class FaultsCommand implements Callable<Integer> {
   private static final String MEMORY = "20MiB";
   private static final int ANSWERS_AFTERWARDS = 50;
   private static final long TICK_NANOS = 5_000_000;
+  private static final long WARM_UP_NANOS = 10_000_000_000L;
   private static final long LIMIT_NANOS = 120_000_000_000L;
 
   @Spec private CommandSpec spec = CommandSpec.create();
@@ -57,12 +62,14 @@ public final class FaultsCommand implements Callable<Integer> {
       description = "Clients that ask (${DEFAULT-VALUE}).")
   private int connections = 4;
 
+  @Mixin private AcceleratorOptions device = new AcceleratorOptions(1);
+
   @Option(
-      names = "--device",
-      paramLabel = "DEVICE",
-      defaultValue = "cpu",
-      description = "What to serve on, as device.kind is written (${DEFAULT-VALUE}).")
-  private String device = "cpu";
+      names = "--hang-timeout",
+      paramLabel = "TIME",
+      defaultValue = "500ms",
+      description = "When a worker that does not get on is ended (${DEFAULT-VALUE}).")
+  private String hangTimeout = "500ms";
 
   @Option(
       names = "--fault",
@@ -92,22 +99,30 @@ public final class FaultsCommand implements Callable<Integer> {
     writeModels(repository(work));
     Results results = new Results(FaultsColumns.TITLE, FaultsColumns.ALL, FaultsColumns.NOTES);
     boolean sound = true;
+    boolean onGpu = !(device.device() instanceof DeviceSelection.Cpu);
     try (FaultyServer server = start(work, 0);
         Clients clients = clients(server);
         Clients others = offlineClients(server)) {
       clients.awaitRight(requests);
       for (FaultKind fault : faults) {
-        Counts before = others.counts();
-        sound &= measure(fault, server, clients, results);
-        if (offline > 0) {
-          addOffline(results, fault.description(), others.counts().since(before));
+        if (onGpu || !fault.isOfGpus()) {
+          Console.say(spec, fault.description());
+          Counts before = others.counts();
+          sound &= measure(fault, server, clients, results);
+          if (offline > 0) {
+            addOffline(results, fault.description(), others.counts().since(before));
+          }
         }
       }
     }
     if (!spareServer) {
       measureServerKilled(work, results);
     }
-    options.publish(spec, results, OrtEnvironment.getEnvironment().getVersion());
+    options.publish(
+        spec,
+        results,
+        OrtEnvironment.getEnvironment().getVersion(),
+        Map.of("device", device.device().toString()));
     return sound ? 0 : 1;
   }
 
@@ -127,18 +142,18 @@ public final class FaultsCommand implements Callable<Integer> {
   }
 
   private FaultyServer start(Path work, int port) throws IOException, InterruptedException {
+    Map<String, String> settings = device.serverSettings(work);
+    settings.put("repository.path", repository(work).toString());
+    settings.put("repository.cache", work.resolve("cache").toString());
+    settings.put("device.memory", MEMORY);
+    settings.put("device.page-size", "2MiB");
+    settings.put("device.lanes", "2");
+    settings.put("workers.isolation", "process");
+    settings.put("workers.hang-timeout", hangTimeout);
+    settings.put("server.http-port", Integer.toString(port));
     return FaultyServer.start(
         work.resolve("faults.log"),
-        List.of(
-            "repository.path=" + repository(work),
-            "repository.cache=" + work.resolve("cache"),
-            "device.kind=" + device,
-            "device.memory=" + MEMORY,
-            "device.page-size=2MiB",
-            "device.lanes=2",
-            "workers.isolation=process",
-            "workers.hang-timeout=500ms",
-            "server.http-port=" + port));
+        settings.entrySet().stream().map(each -> each.getKey() + "=" + each.getValue()).toList());
   }
 
   private Clients clients(FaultyServer server) throws IOException, InterruptedException {
@@ -193,15 +208,20 @@ public final class FaultsCommand implements Callable<Integer> {
     results.add(name, FaultsColumns.RECOVERY_MAXIMUM, recoveries.quantile(1));
   }
 
-  /** Waits until so many workers have been lost and there is a standby that has all sessions. */
+  /**
+   * Waits until so many workers have been lost and there is a standby that has all sessions, and a
+   * while for it to have run them.
+   */
   private Workers awaitReady(FaultyServer server, long lost)
       throws IOException, InterruptedException {
-    long end = System.nanoTime() + LIMIT_NANOS;
-    while (System.nanoTime() < end) {
+    long begin = System.nanoTime();
+    while (System.nanoTime() - begin < LIMIT_NANOS) {
       Workers workers = server.workers();
+      List<Worker> standbys = workers.in("STANDBY", MODELS.size() + (offline > 0 ? 1 : 0));
+      boolean late = System.nanoTime() - begin > WARM_UP_NANOS;
       if (workers.lost() >= lost
           && !workers.in("ACTIVE", 1).isEmpty()
-          && !workers.in("STANDBY", MODELS.size() + (offline > 0 ? 1 : 0)).isEmpty()) {
+          && standbys.stream().anyMatch(each -> late || each.warmedUp() >= each.sessions())) {
         return workers;
       }
       LockSupport.parkNanos(TICK_NANOS);

@@ -18,30 +18,38 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /** A server with worker processes, in a process of its own, and what is done to it. */
 final class FaultyServer implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
+  private static final long TICK_NANOS = 200_000;
+
   /** In front of it lies what identifies the memory. */
   private static final int AREA_HEADER = 4096;
 
   private final ChildProcess process;
+  private final Path armed;
   private final HttpClient http = HttpClient.newHttpClient();
 
-  private FaultyServer(ChildProcess process) {
+  private FaultyServer(ChildProcess process, Path armed) {
     this.process = process;
+    this.armed = armed;
   }
 
   /** Starts one and waits until its models are READY. */
   static FaultyServer start(Path log, List<String> settings)
       throws IOException, InterruptedException {
-    return new FaultyServer(ChildProcess.start(log, ServerMain.class, settings));
+    Path armed = log.resolveSibling("armed");
+    return new FaultyServer(
+        ChildProcess.start(log, ServerMain.class, settings, KernelFaults.environment(armed)),
+        armed);
   }
 
   /** A worker as the server tells of it. */
-  record Worker(int id, long pid, String state, int sessions) {}
+  record Worker(int id, long pid, String state, int sessions, int warmedUp) {}
 
   /** All of them, and what has become of others. */
   record Workers(List<Worker> workers, long lost, double lastPauseMillis) {
@@ -75,7 +83,8 @@ final class FaultyServer implements AutoCloseable {
               worker.path("id").asInt(),
               worker.path("pid").asLong(),
               worker.path("state").asText(),
-              worker.path("sessions").asInt()));
+              worker.path("sessions").asInt(),
+              worker.path("warmed_up").asInt()));
     }
     return new Workers(
         workers, answer.path("lost").asLong(), answer.path("last_pause_us").asLong() / 1e3);
@@ -96,6 +105,14 @@ final class FaultyServer implements AutoCloseable {
   /** Lets a worker have no more memory than it has. */
   void denyMemory(Worker worker) throws IOException, InterruptedException {
     run("prlimit", "--pid", Long.toString(worker.pid()), "--as=4096", "--data=4096");
+  }
+
+  /** Has the active worker launch a kernel in the middle of a run; blocks until it does. */
+  void launch(FaultyKernel kernel) throws IOException {
+    KernelFaults.arm(armed, kernel);
+    while (KernelFaults.isArmed(armed, kernel)) {
+      LockSupport.parkNanos(TICK_NANOS);
+    }
   }
 
   /** Overwrites everything that a worker and the server tell each other. */

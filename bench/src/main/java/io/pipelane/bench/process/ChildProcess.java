@@ -65,9 +65,9 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   /**
-   * The same.
+   * The same with more in its environment, which is that of its own processes, too.
    *
-   * @param environment beside this process's own
+   * @param environment variables beside those of this process
    */
   public static ChildProcess start(
       Path log, Class<?> main, List<String> arguments, Map<String, String> environment)

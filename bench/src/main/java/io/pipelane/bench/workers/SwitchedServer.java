@@ -1,9 +1,10 @@
 package io.pipelane.bench.workers;
 
 import io.pipelane.bench.local.LocalCaller;
-import io.pipelane.bench.model.BenchCase;
+import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.process.Readiness;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
@@ -11,15 +12,16 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.switcher.memory.Ledger;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /** A server in this process, whose workers are told apart. */
 final class SwitchedServer implements AutoCloseable {
   private static final long TICK_NANOS = 500_000;
+  private static final long WARM_UP_NANOS = 10_000_000_000L;
   private static final long LIMIT_NANOS = 120_000_000_000L;
 
   private final PipelaneServer server;
@@ -28,15 +30,16 @@ final class SwitchedServer implements AutoCloseable {
     this.server = server;
   }
 
-  static SwitchedServer start(Path repository, Path work, String device, List<String> settings)
+  /**
+   * Starts one and waits until its models are READY.
+   *
+   * @param settings but for those of the way
+   * @param way more of them, {@code KEY=VALUE}
+   */
+  static SwitchedServer start(Map<String, String> settings, List<String> way)
       throws InterruptedException {
-    Map<String, String> values = new HashMap<>();
-    values.put("repository.path", repository.toString());
-    values.put("repository.cache", work.resolve("cache").toString());
-    values.put("device.kind", device);
-    values.put("device.memory", "1GiB");
-    values.put("server.http-port", "0");
-    for (String setting : settings) {
+    Map<String, String> values = new HashMap<>(settings);
+    for (String setting : way) {
       int equals = setting.indexOf('=');
       values.put(setting.substring(0, equals), setting.substring(equals + 1));
     }
@@ -45,20 +48,25 @@ final class SwitchedServer implements AutoCloseable {
     return new SwitchedServer(server);
   }
 
-  LocalCaller caller(BenchCase benchCase) {
+  /** What a model is asked. */
+  List<Tensor> inputs(AskedModel asked) {
+    return asked.inputs().apply(server.catalog().resolve(asked.model(), null).inputs());
+  }
+
+  LocalCaller caller(AskedModel asked) {
     List<String> outputs =
-        server.catalog().resolve(benchCase.model(), null).outputs().stream()
+        server.catalog().resolve(asked.model(), null).outputs().stream()
             .map(TensorSpec::name)
             .toList();
-    return new LocalCaller(server.devices(), version(benchCase), benchCase.inputs(), outputs);
+    return new LocalCaller(server.devices(), version(asked), inputs(asked), outputs);
   }
 
-  private static ModelVersion version(BenchCase benchCase) {
-    return new ModelVersion(benchCase.model(), 1);
+  private static ModelVersion version(AskedModel asked) {
+    return new ModelVersion(asked.model(), 1);
   }
 
-  void evict(BenchCase benchCase) {
-    server.devices().evict(version(benchCase));
+  void evict(AskedModel asked) {
+    server.devices().evict(version(asked));
   }
 
   /** Who holds what of its one device's memory for weights. */
@@ -67,9 +75,9 @@ final class SwitchedServer implements AutoCloseable {
   }
 
   /** What each of the copies moves that bring a model in. */
-  List<Long> groupBytes(BenchCase benchCase) {
+  List<Long> groupBytes(AskedModel asked) {
     return ledger().entries().stream()
-        .filter(entry -> entry.model().equals(version(benchCase)))
+        .filter(entry -> entry.model().equals(version(asked)))
         .map(Ledger.Entry::groupBytes)
         .findFirst()
         .orElseThrow(() -> new IllegalStateException("the model is not in service"));
@@ -81,11 +89,14 @@ final class SwitchedServer implements AutoCloseable {
 
   /** The process that runs what comes; this one where there are no workers. */
   long activePid() {
+    return active().map(WorkersOverview.Entry::pid).orElse(ProcessHandle.current().pid());
+  }
+
+  /** The worker that runs what comes, where there are any. */
+  Optional<WorkersOverview.Entry> active() {
     return workers().workers().stream()
         .filter(worker -> worker.state() == WorkerState.ACTIVE)
-        .map(WorkersOverview.Entry::pid)
-        .findFirst()
-        .orElse(ProcessHandle.current().pid());
+        .findFirst();
   }
 
   /** Waits until so many workers have all sessions. */
@@ -99,6 +110,17 @@ final class SwitchedServer implements AutoCloseable {
       if (System.nanoTime() > end) {
         throw new IOException("the workers were not ready in minutes: " + workers());
       }
+      LockSupport.parkNanos(TICK_NANOS);
+    }
+  }
+
+  /** Waits a while for those that stand by to have run so many shapes. */
+  void awaitWarmedUp(int shapes) {
+    long end = System.nanoTime() + WARM_UP_NANOS;
+    while (System.nanoTime() < end
+        && workers().workers().stream()
+            .filter(worker -> worker.state() == WorkerState.STANDBY)
+            .anyMatch(worker -> worker.warmedUp() < shapes)) {
       LockSupport.parkNanos(TICK_NANOS);
     }
   }

@@ -15,6 +15,8 @@ final class WorkersColumns {
   static final Column BESIDE = new Column("cleaning_beside_ms", "cleaning beside ms", 1);
   static final Column ISOLATED = new Column("isolated", "own process", 0);
   static final Column WARM = new Column("warm_ms", "warm ms", 1);
+  static final Column WARMED_UP = new Column("warmed_up", "shapes run before", 0);
+  static final Column DEVICE_MEMORY = new Column("device_mb", "device MB", 0);
   static final Column MEMORY = new Column("private_mb", "processes' own MB", 0);
 
   static final List<Column> ALL =
@@ -27,7 +29,9 @@ final class WorkersColumns {
           BESIDE,
           ISOLATED,
           WARM,
-          MEMORY);
+          WARMED_UP,
+          MEMORY,
+          DEVICE_MEMORY);
 
   static final List<String> NOTES =
       List.of(
@@ -38,8 +42,10 @@ final class WorkersColumns {
           "allocation: the rest: the session, mapping, and in a new process code that is not compiled yet",
           "own process: 1 where the two models ran in different ones (isolation, PipeSwitch table 2)",
           "processes' own MB: memory of all worker processes that no file and no other process shares",
+          "shapes run before: by whoever runs the second model, before anybody asked for it: while it stood by",
+          "device MB: of all worker processes, beside weights: contexts, sessions, captures; on the processor sessions' constants",
           "a copy each: plain ONNX Runtime sessions of both models, once for each of three workers",
-          "memory opened: a worker maps the pages of the second model's groups, one group after another; the device's exported memory was opened when the worker started, as Pipelane does it, or is opened anew for each group and gets addresses of its own (PipeSwitch §6.3, no IPC optimization). The processor's memory (memfd), whatever the device; the messages that would carry handles are not in it");
+          "memory opened: a worker maps the pages of the second model's groups, one group after another; the device's exported memory was opened when the worker started, as Pipelane does it, or is exported and opened anew for each group (PipeSwitch §6.3, no IPC optimization). On a GPU each page has a handle, on the processor all memory has one (memfd), which gets addresses of its own each time. The messages that would carry handles are not in it");
 
   private WorkersColumns() {}
 }

@@ -8,6 +8,7 @@ import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +18,9 @@ final class CpuAddressRange implements AddressRange {
   /*
    * Slots belong to the memory daemon's thread, which maps and unmaps; copies pin the slots they
    * write from their enqueueing to their end, on any thread. The object's monitor guards both, so
-   * that a copy never meets a slot without a page. Nobody waits under it.
+   * that a copy never meets a slot without a page. Nobody waits under it. Slots in `unzeroed` are
+   * zeroed under `zeroing`, which is taken before the monitor, so that nobody copies into one half
+   * zeroed.
    *
    * Copies write to pages by the pool's own addresses for them, and what is mapped while there is
    * scratch memory shows when that ends: so a session may be built at any time, as long as none
@@ -36,6 +39,8 @@ final class CpuAddressRange implements AddressRange {
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
   private final long windowBytes;
+  private final BitSet unzeroed = new BitSet();
+  private final Object zeroing = new Object();
   private boolean scratch;
   private boolean closed;
 
@@ -79,7 +84,7 @@ final class CpuAddressRange implements AddressRange {
     map(slot, page, false);
   }
 
-  /** Zeroes at once, so that the content is gone before the page can be read here. */
+  /** The copy thread zeroes it, which takes longer than who maps has time for. */
   @Override
   public void mapZeroed(int slot, Page page) {
     map(slot, page, true);
@@ -89,21 +94,56 @@ final class CpuAddressRange implements AddressRange {
     requireOpen();
     slots.requireFree(slot, page);
     pages.populate(page);
-    if (zeroed) {
-      pages.content(page).fill((byte) 0);
-    }
     if (published != null) {
       published.put(slot, page);
     } else if (!scratch) {
       pages.mapAt(addressOf(slot), page);
     }
     slots.put(slot, page);
+    unzeroed.set(slot, zeroed);
+  }
+
+  /**
+   * Zeroes what is to be zero before a copy into a pinned stretch begins; returns when it is,
+   * whoever does it.
+   */
+  void zeroBefore(long offset, long bytes) {
+    if (bytes > 0) {
+      zero(slots.firstSlot(offset), slots.firstSlot(offset + bytes - 1) + 1);
+    }
+  }
+
+  private void zero(int first, int end) {
+    synchronized (zeroing) {
+      for (int slot = nextUnzeroed(first); slot >= 0 && slot < end; slot = nextUnzeroed(slot)) {
+        zero(slot);
+      }
+    }
+  }
+
+  private synchronized int nextUnzeroed(int slot) {
+    return unzeroed.nextSetBit(slot);
+  }
+
+  private void zero(int slot) {
+    @Nullable MemorySegment content;
+    synchronized (this) {
+      Page page = slots.at(slot);
+      content = page == null ? null : pages.content(page);
+    }
+    if (content != null) {
+      content.fill((byte) 0);
+    }
+    synchronized (this) {
+      unzeroed.clear(slot);
+    }
   }
 
   @Override
   public synchronized Page unmap(int slot) {
     requireOpen();
     Page page = slots.requireIdle(slot);
+    unzeroed.clear(slot);
     if (published != null) {
       published.remove(slot);
     } else if (!scratch) {
@@ -112,9 +152,10 @@ final class CpuAddressRange implements AddressRange {
     return slots.remove(slot);
   }
 
-  /** Pages are mapped at once. */
+  /** Pages are mapped at once; those that no copy has come for are zeroed now. */
   @Override
-  public DeviceEvent settled(int slots) {
+  public DeviceEvent settled(int count) {
+    zero(0, count);
     return Completion.DONE;
   }
 

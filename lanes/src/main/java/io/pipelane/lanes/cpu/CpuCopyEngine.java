@@ -118,6 +118,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   }
 
   private void carryOut(Copy copy) {
+    copy.range.zeroBefore(copy.rangeOffset, copy.bytes);
     Throwable failure;
     if (copy.source instanceof CpuPeerPages.Weights) {
       failure = carryFromPeer(copy);

@@ -79,8 +79,16 @@ public final class WorkerMemory {
 
   /** A lane's region. */
   public WorkerRegion region(int descriptor, long maximumBytes) {
-    WorkerRegion region =
-        new WorkerRegion(SharedMemory.open(process, descriptor, maximumBytes), maximumBytes);
+    return added(
+        WorkerRegion.over(SharedMemory.open(process, descriptor, maximumBytes), maximumBytes));
+  }
+
+  /** A region of this process's own, in place of a lane's. */
+  public WorkerRegion spareRegion(long maximumBytes) {
+    return added(WorkerRegion.spare(maximumBytes));
+  }
+
+  private WorkerRegion added(WorkerRegion region) {
     allocations.add(region);
     return region;
   }

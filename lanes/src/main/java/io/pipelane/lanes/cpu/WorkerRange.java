@@ -78,6 +78,12 @@ public final class WorkerRange implements MappedRange {
     Arrays.fill(mapped, NOTHING);
   }
 
+  /** Takes no memory while it is only read. */
+  @Override
+  public Blank blank() {
+    return scratch()::close;
+  }
+
   synchronized WorkerRange shared() {
     users++;
     return this;

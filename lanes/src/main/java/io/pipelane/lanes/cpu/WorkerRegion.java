@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 public final class WorkerRegion extends BlockRegion {
   private final SharedMemory memory;
 
-  WorkerRegion(SharedMemory memory, long maximumBytes) {
+  private WorkerRegion(SharedMemory memory, long maximumBytes) {
     super(maximumBytes);
     this.memory = memory;
   }
@@ -15,6 +15,16 @@ public final class WorkerRegion extends BlockRegion {
   /** A region over memory that it takes over. */
   public static WorkerRegion over(SharedMemory memory, long maximumBytes) {
     return new WorkerRegion(memory, maximumBytes);
+  }
+
+  /** A region over memory of this process's own, which is taken as it is touched. */
+  public static WorkerRegion spare(long maximumBytes) {
+    return over(SharedMemory.allocate("pipelane-spare", maximumBytes), maximumBytes);
+  }
+
+  /** Gives the memory back to the system that has been touched; nothing is in use. */
+  public void discard() {
+    memory.discardFrom(0);
   }
 
   /** A part of the memory. */

@@ -98,7 +98,7 @@ public final class CudaWorkerDevice implements SessionDevice {
 
   private CudaWorkerRange reserve(ExportedSlots slots) {
     return new CudaWorkerRange(
-        memory, forReading, pages, export.pageBytes(), slotTable.segment(), slots);
+        context, memory, forReading, pages, export.pageBytes(), slotTable.segment(), slots);
   }
 
   /** Gives a range back; its addresses go with its last user. */
@@ -150,6 +150,16 @@ public final class CudaWorkerDevice implements SessionDevice {
     PinnedHostMemory _ =
         PinnedHostMemory.register(context, region.at(0, Math.min(bytes, PINNED_HOST_BYTES)));
     return region;
+  }
+
+  /** Host memory of this process's own in place of a lane's. */
+  public WorkerRegion spareHostRegion(long bytes) {
+    return WorkerRegion.spare(bytes);
+  }
+
+  /** Whether the device has so much memory that nobody has taken. */
+  public boolean hasFree(long bytes) {
+    return context.freeBytes() >= bytes;
   }
 
   /** The server's transfer memory, pinned; empty where it has none. */

@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.cpu.SlotTable;
+import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.Mappings;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.modelstore.host.HostMemory;
@@ -16,6 +17,7 @@ final class CudaWorkerRange implements MappedRange {
    * is over. A page that has left a slot stays mapped until another comes: nothing reads it there.
    * The monitor guards everything.
    */
+  private final CudaContext context;
   private final VirtualMemory memory;
   private final long[] pages;
   private final long pageBytes;
@@ -26,12 +28,14 @@ final class CudaWorkerRange implements MappedRange {
   private int users;
 
   CudaWorkerRange(
+      CudaContext context,
       VirtualMemory memory,
       Mappings forReading,
       long[] pages,
       long pageBytes,
       MemorySegment slotTable,
       ExportedSlots slots) {
+    this.context = context;
     this.memory = memory;
     this.pages = pages;
     this.pageBytes = pageBytes;
@@ -57,6 +61,31 @@ final class CudaWorkerRange implements MappedRange {
       }
     }
     mappings.settle(first, end);
+  }
+
+  /** Takes one page, which lies under all slots. */
+  @Override
+  public synchronized Blank blank() {
+    BlankPage page = BlankPage.take(context, memory, pageBytes);
+    try {
+      cover(page.handle());
+    } catch (RuntimeException e) {
+      uncover(page);
+      throw e;
+    }
+    return () -> uncover(page);
+  }
+
+  private void cover(long handle) {
+    for (int slot = 0; slot < slots; slot++) {
+      mappings.plan(slot, handle);
+    }
+    mappings.settle();
+  }
+
+  private synchronized void uncover(BlankPage page) {
+    mappings.clear();
+    page.close();
   }
 
   /** Which host memory the variant in the range reads in place. */

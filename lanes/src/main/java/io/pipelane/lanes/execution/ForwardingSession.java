@@ -21,6 +21,11 @@ public abstract class ForwardingSession implements ModelSession {
   }
 
   @Override
+  public boolean isCaptured() {
+    return session.isCaptured();
+  }
+
+  @Override
   public List<String> notes() {
     return session.notes();
   }

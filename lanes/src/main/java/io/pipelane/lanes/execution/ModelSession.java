@@ -29,6 +29,14 @@ public interface ModelSession extends AutoCloseable {
     return 0;
   }
 
+  /**
+   * Whether runs of the latest one's shapes are captured, so that they replay what it did; belongs
+   * to the thread of the latest run.
+   */
+  default boolean isCaptured() {
+    return false;
+  }
+
   /** What the model's owner should know of how the session runs, a phrase each; for any thread. */
   default List<String> notes() {
     return List.of();

@@ -13,6 +13,7 @@ import io.pipelane.modelstore.ImportedModel;
  * @param limitBytes what its constants may take in one worker
  * @param lane the lane that it belongs to, or {@link Message#NO_LANE}
  * @param laneBytes what that may ever take
+ * @param shapes those that it is run with again and again
  */
 record KnownSession(
     long number,
@@ -20,4 +21,5 @@ record KnownSession(
     ImportedModel model,
     long limitBytes,
     int lane,
-    long laneBytes) {}
+    long laneBytes,
+    RepeatedShapes shapes) {}

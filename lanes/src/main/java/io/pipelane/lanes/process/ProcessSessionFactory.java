@@ -15,6 +15,8 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -129,7 +131,8 @@ public final class ProcessSessionFactory implements SessionFactory {
             model,
             constants.roomBytes() / settings.workers(),
             lane instanceof SharedLane shared ? shared.host().lane() : Message.NO_LANE,
-            lane == null ? 0 : lane.maximumBytes());
+            lane == null ? 0 : lane.maximumBytes(),
+            new RepeatedShapes());
     Message.Built built = build(known);
     charge(built.constantBytes(), constants, known);
     sessions.put(known.number(), known);
@@ -157,9 +160,43 @@ public final class ProcessSessionFactory implements SessionFactory {
     }
   }
 
-  /** A worker that is ready builds what the others have. */
+  /** A worker that is ready builds and does what the others have, the most popular first. */
   private void catchUp(WorkerProcess worker) {
-    sessions.values().forEach(known -> background.execute(() -> buildInBackground(worker, known)));
+    List<KnownSession> all =
+        sessions.values().stream()
+            .sorted(Comparator.comparingLong((KnownSession known) -> -known.shapes().runs()))
+            .toList();
+    all.forEach(known -> background.execute(() -> buildInBackground(worker, known)));
+    all.forEach(known -> background.execute(() -> warmUp(worker, known, known.shapes().all())));
+  }
+
+  /** Has workers that stand by do what the active one does again and again. */
+  void repeat(KnownSession known, Message.WarmUp run) {
+    for (WorkerProcess worker : supervisor.board().standbys()) {
+      background.execute(() -> warmUp(worker, known, List.of(run)));
+    }
+  }
+
+  /**
+   * What cannot be done is left to the first request; a worker that has taken over is let alone.
+   */
+  private void warmUp(WorkerProcess worker, KnownSession known, List<Message.WarmUp> runs) {
+    for (Message.WarmUp run : runs) {
+      if (!supervisor.board().standbys().contains(worker) || !worker.enter()) {
+        return;
+      }
+      try (UnderWay.Ended _ = worker.underWay().begin()) {
+        if (sessions.containsKey(known.number()) && worker.builds().has(known)) {
+          worker.builds().warmUp(run);
+        }
+      } catch (WorkerLostException e) {
+        known.shapes().giveUp();
+      } catch (StatusException e) {
+        LOG.log(Level.DEBUG, "worker " + worker.id() + " has not warmed a session up", e);
+      } finally {
+        worker.leave();
+      }
+    }
   }
 
   /** What cannot be built, or costs a worker again and again, is left for when it is needed. */

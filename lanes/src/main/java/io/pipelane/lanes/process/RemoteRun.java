@@ -38,6 +38,7 @@ final class RemoteRun implements AutoCloseable {
   private long awakeNanos;
   private volatile boolean heldBack;
   private @Nullable List<String> notes;
+  private boolean captured;
 
   RemoteRun(
       RemoteModel model,
@@ -71,6 +72,24 @@ final class RemoteRun implements AutoCloseable {
     return Optional.ofNullable(notes);
   }
 
+  /** How a worker that stands by would do the same, once it has been done. */
+  Message.WarmUp repetition(KnownSession session) {
+    List<PlacedTensor> all = new ArrayList<>(inputs);
+    all.addAll(transfers);
+    return new Message.WarmUp(
+        session.number(),
+        session.lane(),
+        host.maximumBytes(),
+        lane.limitBytes(),
+        captured,
+        all,
+        wanted());
+  }
+
+  private List<Integer> wanted() {
+    return invocation.outputs().stream().map(model::output).toList();
+  }
+
   /**
    * Runs in a worker that has the session; outputs are placed when nothing can fail any more.
    *
@@ -78,7 +97,7 @@ final class RemoteRun implements AutoCloseable {
    */
   long in(WorkerProcess worker, long session, WorkerSettings settings) {
     placeInputs();
-    List<Integer> outputs = invocation.outputs().stream().map(model::output).toList();
+    List<Integer> outputs = wanted();
     ChannelEnd end = worker.lane(host.lane());
     try (ArrivalPublisher arrivals =
         new ArrivalPublisher(weights, model.segments(), end.arrivals())) {
@@ -177,8 +196,9 @@ final class RemoteRun implements AutoCloseable {
   private long finish(Message.Ran ran, Conversation conversation, WorkerProcess worker) {
     try {
       return switch (awaitEnd(conversation)) {
-        case Message.Finished(long peakBytes, long heldBytes) -> {
+        case Message.Finished(long peakBytes, long heldBytes, boolean now) -> {
           reached(peakBytes);
+          captured = now;
           yield heldBytes;
         }
         case Message.ToServer other -> throw new ProtocolException("it answered " + other);

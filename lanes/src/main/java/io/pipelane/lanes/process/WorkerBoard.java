@@ -129,6 +129,19 @@ final class WorkerBoard {
     }
   }
 
+  /** The workers that may take over. */
+  List<WorkerProcess> standbys() {
+    lock.lock();
+    try {
+      return members.stream()
+          .filter(member -> member.stays() && member.is(WorkerState.STANDBY))
+          .map(member -> member.worker)
+          .toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   String lastLoss() {
     lock.lock();
     try {

@@ -12,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -29,6 +30,7 @@ final class WorkerBuilds {
   private final BlockingQueue<ChannelEnd> foreground;
   private final BlockingQueue<ChannelEnd> background = new ArrayBlockingQueue<>(1);
   private final Map<Long, CompletableFuture<Message.Built>> built = new ConcurrentHashMap<>();
+  private final Set<Message.WarmUp> warmedUp = ConcurrentHashMap.newKeySet();
 
   /**
    * Nothing is built yet.
@@ -58,6 +60,17 @@ final class WorkerBuilds {
     return built.size();
   }
 
+  /** Whether a session is built. */
+  boolean has(KnownSession session) {
+    CompletableFuture<Message.Built> known = built.get(session.number());
+    return known != null && known.isDone() && !known.isCompletedExceptionally();
+  }
+
+  /** Shapes that sessions have been warmed up for. */
+  int warmedUp() {
+    return warmedUp.size();
+  }
+
   /**
    * Sees to it that a session is built; waits for another thread that builds it.
    *
@@ -73,6 +86,23 @@ final class WorkerBuilds {
   /** The same, letting others go first. */
   Message.Built requireInBackground(KnownSession session) {
     return require(session, background);
+  }
+
+  /**
+   * Warms a session up that is built, once; others go first.
+   *
+   * @throws StatusException when that cannot be, now or ever
+   * @throws WorkerLostException when the worker is gone
+   */
+  void warmUp(Message.WarmUp run) {
+    if (warmedUp.contains(run)) {
+      return;
+    }
+    switch (ask(run, background)) {
+      case Message.WarmedUp _ -> warmedUp.add(run);
+      case Message.Failed failed -> throw new StatusException(failed.status(), failed.reason());
+      case Message.ToServer other -> throw violated(other);
+    }
   }
 
   private Message.Built require(KnownSession session, BlockingQueue<ChannelEnd> idle) {
@@ -137,6 +167,7 @@ final class WorkerBuilds {
     } catch (RuntimeException e) {
       return; // It was not built.
     }
+    warmedUp.removeIf(run -> run.session() == number);
     giveUp(new Message.Close(number));
   }
 

@@ -216,6 +216,7 @@ final class WorkerSupervisor implements AutoCloseable {
     failedStarts = 0;
     if (member.is(WorkerState.STARTING)) {
       member.become(WorkerState.STANDBY);
+      publish();
       onStandby.accept(member.worker);
     }
     boolean _ = runtimeVersion.complete(version);
@@ -270,7 +271,9 @@ final class WorkerSupervisor implements AutoCloseable {
     if (members.stream().noneMatch(WorkerSupervisor::isSettledActive)) {
       members.stream()
           .filter(member -> member.stays() && member.is(WorkerState.STANDBY))
-          .max(Comparator.comparingInt(member -> member.worker.builds().count()))
+          .max(
+              Comparator.comparingInt((WorkerMember member) -> member.worker.builds().count())
+                  .thenComparingInt(member -> member.worker.builds().warmedUp()))
           .ifPresent(this::takeOver);
     }
     publish(); // Nobody is sent to those that go now.

@@ -41,6 +41,7 @@ public record WorkersOverview(
    *
    * @param id counted from 1
    * @param sessions built there
+   * @param warmedUp shapes that they have run with before anybody asked for it
    * @param memoryBytes memory of the process that no file or other process shares
    * @param device what it runs on
    * @param deviceBytes what it takes there: its sessions' constants, and its share of what the
@@ -51,12 +52,14 @@ public record WorkersOverview(
       long pid,
       WorkerState state,
       int sessions,
+      int warmedUp,
       long memoryBytes,
       String device,
       long deviceBytes) {
 
     Entry on(String name, long shareBytes) {
-      return new Entry(id, pid, state, sessions, memoryBytes, name, deviceBytes + shareBytes);
+      return new Entry(
+          id, pid, state, sessions, warmedUp, memoryBytes, name, deviceBytes + shareBytes);
     }
   }
 }

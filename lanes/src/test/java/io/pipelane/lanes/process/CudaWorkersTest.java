@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -161,6 +162,43 @@ class CudaWorkersTest {
       assertArrayEquals(expected, workers.warm(x).y());
       assertTrue(workers.active().deviceBytes() > 0);
     }
+  }
+
+  @Test
+  void takeOver_shapesThatWereCaptured_areReplayedAtOnce() throws Exception {
+    ImportedModel model = chain(6);
+    float[] x = GpuSide.random(8 * WIDTH, 1);
+    try (GpuSide workers = inWorkers(model, 1)) {
+      float[] expected = workers.cold(x).y();
+      workers.awaitStandby();
+      firstRunAfterAKill("the session alone", workers, x, expected);
+    }
+    try (GpuSide workers = inWorkers(model, 1)) {
+      float[] expected = workers.cold(x).y();
+      for (int i = 0; i < 4; i++) {
+        assertArrayEquals(expected, workers.warm(x).y());
+      }
+      for (int i = 0; i < 2; i++) {
+        workers.awaitWarmedUp(1);
+        firstRunAfterAKill("captures", workers, x, expected);
+        assertTrue(workers.notes().toString().contains("captured for"), workers.notes()::toString);
+        assertArrayEquals(expected, workers.moved(x).y());
+      }
+      assertEquals(2, workers.overview().lost());
+    }
+  }
+
+  private static void firstRunAfterAKill(
+      String name, GpuSide workers, float[] x, float[] expected) {
+    long lost = workers.overview().lost();
+    Signals.send("KILL", workers.active().pid());
+    while (workers.overview().lost() == lost) {
+      LockSupport.parkNanos(1_000_000);
+    }
+    GpuSide.Timed first = workers.warm(x);
+    assertArrayEquals(expected, first.y());
+    System.out.printf(
+        "the first run of a worker that stood by with %s: %.1f ms%n", name, first.nanos() / 1e6);
   }
 
   @Test

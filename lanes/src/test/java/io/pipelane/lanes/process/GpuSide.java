@@ -183,6 +183,14 @@ final class GpuSide implements AutoCloseable {
     }
   }
 
+  /** Waits until a worker stands by that has run so many shapes before anybody asked for it. */
+  void awaitWarmedUp(int shapes) {
+    while (overview().workers().stream()
+        .noneMatch(w -> w.state() == WorkerState.STANDBY && w.warmedUp() >= shapes)) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
   /** With weights that are there. */
   Timed warm(float[] x) {
     return timed(x, () -> WeightArrivals.PRESENT);

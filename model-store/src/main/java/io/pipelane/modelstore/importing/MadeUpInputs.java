@@ -1,13 +1,11 @@
 package io.pipelane.modelstore.importing;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.runtime.MadeUpNumbers;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtTensor;
 import io.pipelane.runtime.Shape;
@@ -47,7 +45,7 @@ final class MadeUpInputs {
     for (TensorSpec spec : specs) {
       Shape shape = closed(spec.shape(), openDimension);
       MemorySegment data = allocate(spec, shape);
-      fill(spec.type(), data, random);
+      MadeUpNumbers.fill(spec.type(), data, random);
       inputs.put(spec.name(), tensor(spec, shape, data));
     }
     return inputs;
@@ -73,7 +71,7 @@ final class MadeUpInputs {
       Shape shape = Shape.of(dimensions);
       MemorySegment data = allocate(spec, shape);
       long rowBytes = data.byteSize() / batch;
-      fill(spec.type(), data.asSlice(0, rows * rowBytes), random);
+      MadeUpNumbers.fill(spec.type(), data.asSlice(0, rows * rowBytes), random);
       for (int row = rows; row < batch; row++) {
         MemorySegment.copy(data, (rows - 1) * rowBytes, data, row * rowBytes, rowBytes);
       }
@@ -108,7 +106,7 @@ final class MadeUpInputs {
       long[] dimensions = closed(spec.shape(), openDimension).toArray();
       dimensions[0] = rows;
       MemorySegment data = allocate(spec, Shape.of(dimensions));
-      fill(spec.type(), data, random);
+      MadeUpNumbers.fill(spec.type(), data, random);
       long rowBytes = data.byteSize() / rows;
       for (int row = 0; row < rows; row++) {
         enlarge(spec.type(), data.asSlice(row * rowBytes, rowBytes), row + 1);
@@ -150,21 +148,6 @@ final class MadeUpInputs {
     long size = shape.elements() * width;
     bytes += size;
     return arena.allocate(Math.max(1, size), 64).asSlice(0, size);
-  }
-
-  private static void fill(TensorType type, MemorySegment data, Random random) {
-    int width = type.byteWidth();
-    for (long i = 0; i < data.byteSize() / width; i++) {
-      switch (type) {
-        case FP32 -> data.setAtIndex(JAVA_FLOAT, i, (float) random.nextGaussian());
-        case FP64 -> data.setAtIndex(JAVA_DOUBLE, i, random.nextGaussian());
-        case FP16 ->
-            data.setAtIndex(JAVA_SHORT, i, Float.floatToFloat16((float) random.nextGaussian()));
-        case BF16, BYTES -> {}
-        case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL, UINT32, UINT64 ->
-            data.set(JAVA_BYTE, i * width, (byte) random.nextInt(2));
-      }
-    }
   }
 
   private OrtTensor tensor(TensorSpec spec, Shape shape, MemorySegment data) {

@@ -41,13 +41,15 @@ final class WorkersCommand implements Subcommand {
 
   private static void print(JsonNode overview, PrintWriter out) {
     TextTable table =
-        new TextTable("ID", "PID", "STATE", "SESSIONS", "MEMORY", "DEVICE", "DEVICE MEMORY");
+        new TextTable(
+            "ID", "PID", "STATE", "SESSIONS", "WARMED UP", "MEMORY", "DEVICE", "DEVICE MEMORY");
     for (JsonNode worker : overview.path("workers")) {
       table.add(
           worker.path("id").asText(),
           worker.path("pid").asText(),
           worker.path("state").asText(),
           worker.path("sessions").asText(),
+          worker.path("warmed_up").asText(),
           new ByteSize(worker.path("memory_bytes").asLong()).toString(),
           worker.path("device").asText(),
           new ByteSize(worker.path("device_bytes").asLong()).toString());

@@ -189,6 +189,7 @@ public final class Answers {
       json.writeNumberField("pid", worker.pid());
       json.writeStringField("state", worker.state().name());
       json.writeNumberField("sessions", worker.sessions());
+      json.writeNumberField("warmed_up", worker.warmedUp());
       json.writeNumberField("memory_bytes", worker.memoryBytes());
       json.writeStringField("device", worker.device());
       json.writeNumberField("device_bytes", worker.deviceBytes());

@@ -113,7 +113,7 @@ class WebPageInBrowserTest {
 
   private static WorkersOverview workers() {
     return new WorkersOverview(
-        List.of(new WorkersOverview.Entry(1, 4711, WorkerState.ACTIVE, 2, MIB, "cpu", 9 * MIB)),
+        List.of(new WorkersOverview.Entry(1, 4711, WorkerState.ACTIVE, 2, 0, MIB, "cpu", 9 * MIB)),
         2,
         1,
         "killed",

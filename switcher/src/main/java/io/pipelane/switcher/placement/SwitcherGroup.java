@@ -153,15 +153,16 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   public void deregister(ModelVersion version) {
     Route route = route(version);
     routes.remove(version);
-    for (int device : route.registered) {
-      deregister(members.get(device), version);
-    }
+    List<Member> having = route.registered.stream().map(members::get).toList();
+    having.forEach(each -> unlessLost(each, version, () -> each.switcher.leave(version)));
+    long end = System.nanoTime() + Switcher.LONGEST_LEAVING.toNanos(); // For all of them.
+    having.forEach(each -> unlessLost(each, version, () -> each.switcher.remove(version, end)));
     homes.remove(version);
   }
 
-  private static void deregister(Member member, ModelVersion version) {
+  private static void unlessLost(Member member, ModelVersion version, Runnable step) {
     try {
-      member.switcher.deregister(version);
+      step.run();
     } catch (RuntimeException e) {
       if (member.isUsable()) {
         throw e;

@@ -37,6 +37,7 @@ public final class CudaSession implements ModelSession {
   private final long builtBytes;
   private volatile long firstRunBytes;
   private boolean hasRun;
+  private boolean isCaptured;
 
   /**
    * A session.
@@ -85,6 +86,7 @@ public final class CudaSession implements ModelSession {
       long inPlaceAddress = inPlace.getAsLong();
       CaptureKey key = new CaptureKey(InputShapes.of(invocation.inputs()), inPlaceAddress);
       Captures.Entry captured = captures.find(key);
+      isCaptured = captured != null;
       if (captured != null) {
         captured.run().run(invocation, growth, weights, captured.times());
       } else {
@@ -112,7 +114,9 @@ public final class CudaSession implements ModelSession {
         List<InputTensor> inputs = copies(invocation.inputs(), arena);
         invocation.placed();
         captures.capture(key, inputs, growth);
-        tellTimes(captures.find(key), weights);
+        Captures.Entry captured = captures.find(key);
+        isCaptured = captured != null;
+        tellTimes(captured, weights);
       }
     }
   }
@@ -159,6 +163,11 @@ public final class CudaSession implements ModelSession {
     lane.stream().context().bind();
     captures.clear();
     captures.refuse("there was no memory for captures beside the session");
+  }
+
+  @Override
+  public boolean isCaptured() {
+    return isCaptured;
   }
 
   @Override

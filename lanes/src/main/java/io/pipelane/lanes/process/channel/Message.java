@@ -16,6 +16,20 @@ public sealed interface Message {
 
   void write(MessageWriter message);
 
+  private static void writeOutputs(MessageWriter message, List<Integer> outputs) {
+    message.number(outputs.size());
+    outputs.forEach(message::number);
+  }
+
+  private static List<Integer> readOutputs(MessageReader message) {
+    int count = message.count(MAXIMUM_OUTPUTS);
+    List<Integer> outputs = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      outputs.add(message.count(MAXIMUM_OUTPUTS));
+    }
+    return outputs;
+  }
+
   /** What a server says. */
   sealed interface ToWorker extends Message {}
 
@@ -116,8 +130,7 @@ public sealed interface Message {
       message.number(session).number(region).number(regionBytes).number(limitBytes);
       PlacedTensor.write(message, inputs);
       PlacedTensor.write(message, transfers);
-      message.number(outputs.size());
-      outputs.forEach(message::number);
+      writeOutputs(message, outputs);
       message.number(segmentsAhead);
       NumberedArrival.write(message, arrivals);
     }
@@ -129,11 +142,7 @@ public sealed interface Message {
       long limitBytes = message.size();
       List<PlacedTensor> inputs = PlacedTensor.read(message);
       List<PlacedTensor> transfers = PlacedTensor.read(message);
-      int count = message.count(MAXIMUM_OUTPUTS);
-      List<Integer> outputs = new ArrayList<>(count);
-      for (int i = 0; i < count; i++) {
-        outputs.add(message.count(MAXIMUM_OUTPUTS));
-      }
+      List<Integer> outputs = readOutputs(message);
       return new Run(
           session,
           region,
@@ -156,6 +165,51 @@ public sealed interface Message {
   }
 
   /**
+   * Run a session on numbers made up and weights of zero, so that the first run of these shapes
+   * finds done what takes long the first time; {@link WarmedUp} or {@link Failed} follows.
+   *
+   * @param lane the lane that the session belongs to, or {@link #NO_LANE}
+   * @param regionBytes what a lane's host memory may ever take
+   * @param limitBytes what of a lane the run may use
+   * @param captured whether elsewhere such runs are captured, after a check with true weights
+   * @param inputs wherever they lie
+   * @param outputs indices of those wanted
+   */
+  record WarmUp(
+      long session,
+      int lane,
+      long regionBytes,
+      long limitBytes,
+      boolean captured,
+      List<PlacedTensor> inputs,
+      List<Integer> outputs)
+      implements ToWorker {
+    @Override
+    public void write(MessageWriter message) {
+      message.number(session).number(lane).number(regionBytes).number(limitBytes);
+      message.number(captured ? 1 : 0);
+      PlacedTensor.write(message, inputs);
+      writeOutputs(message, outputs);
+    }
+
+    /** The same, of runs that are captured elsewhere, or not. */
+    public WarmUp captured(boolean so) {
+      return new WarmUp(session, lane, regionBytes, limitBytes, so, inputs, outputs);
+    }
+
+    static WarmUp read(MessageReader message) {
+      return new WarmUp(
+          message.number(),
+          message.integer(),
+          message.size(),
+          message.size(),
+          message.count(1) == 1,
+          PlacedTensor.read(message),
+          readOutputs(message));
+    }
+  }
+
+  /**
    * A session is built.
    *
    * @param constantBytes what its constants take
@@ -165,6 +219,14 @@ public sealed interface Message {
     @Override
     public void write(MessageWriter message) {
       message.number(constantBytes).number(heldBytes);
+    }
+  }
+
+  /** A session has run as {@link WarmUp} says. */
+  record WarmedUp() implements ToServer {
+    @Override
+    public void write(MessageWriter message) {
+      // It says all there is to say.
     }
   }
 
@@ -233,11 +295,15 @@ public sealed interface Message {
     }
   }
 
-  /** A session has ended the work of its own that followed a run's outputs. */
-  record Finished(long peakBytes, long heldBytes) implements ToServer {
+  /**
+   * A session has ended the work of its own that followed a run's outputs.
+   *
+   * @param captured whether runs of these shapes are captured now
+   */
+  record Finished(long peakBytes, long heldBytes, boolean captured) implements ToServer {
     @Override
     public void write(MessageWriter message) {
-      message.number(peakBytes).number(heldBytes);
+      message.number(peakBytes).number(heldBytes).number(captured ? 1 : 0);
     }
   }
 

@@ -13,6 +13,8 @@ import io.pipelane.lanes.process.channel.Message.Ran;
 import io.pipelane.lanes.process.channel.Message.Run;
 import io.pipelane.lanes.process.channel.Message.Shrink;
 import io.pipelane.lanes.process.channel.Message.Tidy;
+import io.pipelane.lanes.process.channel.Message.WarmUp;
+import io.pipelane.lanes.process.channel.Message.WarmedUp;
 
 /** The numbers that messages have in a ring. */
 final class MessageType {
@@ -22,6 +24,7 @@ final class MessageType {
   private static final int GROWN = 4;
   private static final int SHRINK = 5;
   private static final int TIDY = 6;
+  private static final int WARM_UP = 7;
   private static final int BUILT = 11;
   private static final int CLOSED = 12;
   private static final int RAN = 13;
@@ -29,6 +32,7 @@ final class MessageType {
   private static final int FAILED = 15;
   private static final int FINISHED = 16;
   private static final int NOTED = 17;
+  private static final int WARMED_UP = 18;
 
   private MessageType() {}
 
@@ -38,6 +42,7 @@ final class MessageType {
       case Close _ -> CLOSE;
       case Shrink _ -> SHRINK;
       case Tidy _ -> TIDY;
+      case WarmUp _ -> WARM_UP;
       case Run _ -> RUN;
       case Grown _ -> GROWN;
       case Built _ -> BUILT;
@@ -47,6 +52,7 @@ final class MessageType {
       case Failed _ -> FAILED;
       case Finished _ -> FINISHED;
       case Noted _ -> NOTED;
+      case WarmedUp _ -> WARMED_UP;
     };
   }
 
@@ -58,6 +64,7 @@ final class MessageType {
           case CLOSE -> new Close(body.number());
           case SHRINK -> new Shrink(body.number());
           case TIDY -> new Tidy();
+          case WARM_UP -> WarmUp.read(body);
           case RUN -> Run.read(body);
           case GROWN -> new Grown(body.size());
           case BUILT -> new Built(body.size(), body.size());
@@ -65,8 +72,9 @@ final class MessageType {
           case RAN -> Ran.read(body);
           case GROW -> new Grow(body.size(), body.size());
           case FAILED -> Failed.read(body);
-          case FINISHED -> new Finished(body.size(), body.size());
+          case FINISHED -> new Finished(body.size(), body.size(), body.count(1) == 1);
           case NOTED -> Noted.read(body);
+          case WARMED_UP -> new WarmedUp();
           default -> throw new ProtocolException("a message of type " + type);
         };
     body.end();

@@ -66,6 +66,11 @@ public record PlacedTensor(int index, TensorType type, Shape shape, long offset,
     }
   }
 
+  /** The same in another place. */
+  public PlacedTensor at(long place) {
+    return new PlacedTensor(index, type, shape, place, byteSize);
+  }
+
   public boolean isString() {
     return type == TensorType.BYTES;
   }

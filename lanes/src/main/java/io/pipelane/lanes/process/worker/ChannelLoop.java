@@ -15,6 +15,7 @@ final class ChannelLoop implements Runnable {
 
   private final ChannelEnd end;
   private final WorkerSessions sessions;
+  private final WarmUps warmUps;
   private final LaneRuns runs;
   private final long awakeNanos;
   private volatile boolean busy;
@@ -24,10 +25,12 @@ final class ChannelLoop implements Runnable {
    *
    * @param awakeNanos how long to stay awake for what the server says next
    */
-  ChannelLoop(ChannelEnd end, WorkerSessions sessions, LaneRuns runs, long awakeNanos) {
+  ChannelLoop(
+      ChannelEnd end, WorkerSessions sessions, WarmUps warmUps, LaneRuns runs, long awakeNanos) {
     this.end = end;
     this.awakeNanos = awakeNanos;
     this.sessions = sessions;
+    this.warmUps = warmUps;
     this.runs = runs;
   }
 
@@ -74,42 +77,36 @@ final class ChannelLoop implements Runnable {
   }
 
   private Message answer(Message message) {
-    long peakBytes = 0;
     try {
-      switch (message) {
-        case Message.Build build -> {
-          return sessions.build(build);
-        }
-        case Message.Close close -> {
-          return sessions.close(close);
-        }
-        case Message.Shrink shrink -> {
-          return sessions.shrink(shrink);
-        }
-        case Message.Tidy _ -> {
-          return sessions.tidy();
-        }
-        case Message.Run run -> {
-          try {
-            return runs.run(run);
-          } finally {
-            peakBytes = runs.peakBytes();
-          }
-        }
-        default -> throw new ProtocolException("the server said " + message);
+      if (message instanceof Message.WarmUp warmUp) {
+        return warmUps.carryOut(warmUp);
+      }
+      try (WarmUps.Apart _ = warmUps.apart(end)) {
+        return answerApart(message);
       }
     } catch (ProtocolException e) {
       throw e;
     } catch (OutOfDeviceMemoryException e) {
       return new Message.Failed(
-          Status.INSUFFICIENT_MEMORY, e.refusedBytes(), peakBytes, e.toString());
+          Status.INSUFFICIENT_MEMORY, e.refusedBytes(), runs.peakBytes(), e.toString());
     } catch (StatusException e) {
       if (String.valueOf(e.getMessage()).contains(NO_MEMORY)) {
         WorkerMain.unfit(e);
       }
-      return new Message.Failed(e.status(), 0, peakBytes, String.valueOf(e.getMessage()));
+      return new Message.Failed(e.status(), 0, runs.peakBytes(), String.valueOf(e.getMessage()));
     } catch (RuntimeException e) {
-      return new Message.Failed(Status.INTERNAL, 0, peakBytes, e.toString());
+      return new Message.Failed(Status.INTERNAL, 0, runs.peakBytes(), e.toString());
     }
+  }
+
+  private Message answerApart(Message message) {
+    return switch (message) {
+      case Message.Build build -> sessions.build(build);
+      case Message.Close close -> sessions.close(close);
+      case Message.Shrink shrink -> sessions.shrink(shrink);
+      case Message.Tidy _ -> sessions.tidy();
+      case Message.Run run -> runs.run(run);
+      default -> throw new ProtocolException("the server said " + message);
+    };
   }
 }

@@ -58,6 +58,12 @@ final class CpuWorker implements WorkerDevice {
   }
 
   @Override
+  public WorkerLane spareLane(int lane, long regionBytes) {
+    WorkerRegion region = memory.spareRegion(regionBytes);
+    return new WorkerLane(region, region);
+  }
+
+  @Override
   public MemorySegment transferMemory() {
     return MemorySegment.NULL;
   }

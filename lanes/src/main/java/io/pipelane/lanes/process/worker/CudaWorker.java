@@ -65,6 +65,18 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
+  public WorkerLane spareLane(int lane, long regionBytes) {
+    WorkerRegion host = device.spareHostRegion(regionBytes);
+    host.limit(regionBytes);
+    return new WorkerLane(device.region(lane), host);
+  }
+
+  @Override
+  public boolean hasFree(long bytes) {
+    return device.hasFree(bytes);
+  }
+
+  @Override
   public MemorySegment transferMemory() {
     return device.transferMemory();
   }

@@ -52,7 +52,8 @@ final class LaneRuns {
       }
       steps.reached(WorkerSteps.Step.RAN, structure);
       return answered[0]
-          ? new Message.Finished(region.peakBytes(), session.heldBytes())
+          ? new Message.Finished(
+              region.peakBytes(), session.heldBytes(), session.session().isCaptured())
           : ran(session, region, arrivals, invocation, false);
     }
   }

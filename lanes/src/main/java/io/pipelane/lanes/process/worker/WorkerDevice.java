@@ -50,6 +50,18 @@ interface WorkerDevice {
   /** A lane, at its first run here. */
   WorkerLane lane(int lane, Message.Run run);
 
+  /**
+   * The same with host memory of this process's own, for runs that nobody has asked for.
+   *
+   * @param regionBytes what the host memory may ever take
+   */
+  WorkerLane spareLane(int lane, long regionBytes);
+
+  /** Whether so much device memory can be taken without anybody's lacking it. */
+  default boolean hasFree(long bytes) {
+    return true;
+  }
+
   /** The server's transfer memory; empty where it has none for workers. */
   MemorySegment transferMemory();
 

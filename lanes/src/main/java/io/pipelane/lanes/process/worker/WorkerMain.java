@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.ServiceLoader;
 
 /** The worker process: a thread for each channel does what is said there, until the server ends. */
 public final class WorkerMain {
@@ -30,7 +31,9 @@ public final class WorkerMain {
 
   /** Runs a worker; see {@link WorkerArguments}. */
   public static void main(String[] arguments) throws InterruptedException {
-    run(arguments, WorkerSteps.UNOBSERVED);
+    run(
+        arguments,
+        ServiceLoader.load(WorkerSteps.class).findFirst().orElse(WorkerSteps.UNOBSERVED));
   }
 
   /** The same, telling how far it comes. */
@@ -65,12 +68,14 @@ public final class WorkerMain {
             arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
     ending.opened(device);
     WorkerSessions sessions = new WorkerSessions(server, device, steps);
+    WarmUps warmUps = new WarmUps(device, sessions, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
       boolean isLane = i < arguments.lanes();
       LaneRuns runs = new LaneRuns(i, end, device, sessions, steps);
-      ChannelLoop loop = new ChannelLoop(end, sessions, runs, isLane ? device.awakeNanos() : 0);
+      ChannelLoop loop =
+          new ChannelLoop(end, sessions, warmUps, runs, isLane ? device.awakeNanos() : 0);
       ending.started(loop);
       String name = (isLane ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));

@@ -12,6 +12,7 @@ import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.SessionDescription;
 import io.pipelane.modelstore.ImportedModel;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -30,11 +31,12 @@ final class WorkerSessions {
 
   /** The session of a number. */
   WorkerSession get(long number) {
-    WorkerSession session = sessions.get(number);
-    if (session == null) {
-      throw new ProtocolException("there is no session " + number);
-    }
-    return session;
+    return find(number).orElseThrow(() -> new ProtocolException("there is no session " + number));
+  }
+
+  /** The same, unless it has been closed, or never built. */
+  Optional<WorkerSession> find(long number) {
+    return Optional.ofNullable(sessions.get(number));
   }
 
   /** Builds a session; nothing is left when that fails. */

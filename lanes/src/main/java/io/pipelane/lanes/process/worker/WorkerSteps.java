@@ -1,6 +1,9 @@
 package io.pipelane.lanes.process.worker;
 
-/** Told how far a worker process has come, on the thread that has; for tests of what may fail. */
+/**
+ * Told how far a worker process has come, on the thread that has; for tests of what may fail. A
+ * program that makes faults has one as a service on its class path; the product has none.
+ */
 @FunctionalInterface
 public interface WorkerSteps {
   /** Tells nobody. */
@@ -16,6 +19,8 @@ public interface WorkerSteps {
     BUILDING,
     /** The server is told that it is. */
     BUILT,
+    /** A session is warmed up. */
+    WARMING,
     /** A run begins. */
     RUNNING,
     /** Pages are mapped, within a run. */

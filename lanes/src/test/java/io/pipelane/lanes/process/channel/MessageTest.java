@@ -29,6 +29,7 @@ class MessageTest {
         new Message.Close(7),
         new Message.Shrink(7),
         new Message.Tidy(),
+        new Message.WarmUp(7, -1, 1L << 31, 1 << 20, true, List.of(TENSOR), List.of(0)),
         new Message.Run(
             7,
             42,
@@ -44,7 +45,8 @@ class MessageTest {
         new Message.Closed(),
         new Message.Grow(1000, 2000),
         new Message.Ran(2000, 5, 6, true, List.of(STRINGS, TENSOR)),
-        new Message.Finished(2000, 6),
+        new Message.Finished(2000, 6, true),
+        new Message.WarmedUp(),
         new Message.Noted(List.of("erfasst für x [8,256]", "")),
         new Message.Failed(Status.INVALID_ARGUMENT, 0, 100, "größer als erlaubt"));
   }

@@ -1,0 +1,190 @@
+package io.pipelane.lanes.process.worker;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.PlacedTensor;
+import io.pipelane.lanes.process.channel.ProtocolException;
+import io.pipelane.runtime.MadeUpNumbers;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+/**
+ * Runs sessions that nobody has asked for yet, so that the first who does need not wait for what a
+ * first run loads, compiles, tries out and captures. Safe for any platform thread.
+ */
+final class WarmUps {
+  /*
+   * A page of zeroes lies under the range meanwhile, as those under it by rights may be anybody's
+   * and change at any time. Nothing that is kept of such a run depends on the weights: a capture
+   * holds their addresses, which stay, and kernels are chosen by shapes. What a capture has frozen
+   * by mistake would not show with weights of zero, so only what has been checked elsewhere, with
+   * true weights, is captured.
+   *
+   * Everything else that this process does holds `quiet` for reading, so that no run finds the
+   * zeroes, nor its lane in use. A warm-up never waits for that: it takes place when nothing does.
+   */
+  private static final int SEED = 20260101;
+
+  /** The second run goes on where the first one compiled, as most do. */
+  private static final int RUNS = 2;
+
+  /** Shapes are captured at one of the first runs, or not for a good reason. */
+  private static final int MOST_RUNS_TO_CAPTURE = 4;
+
+  private static final long TICK_MILLIS = 20;
+
+  private final WorkerDevice device;
+  private final WorkerSessions sessions;
+  private final WorkerSteps steps;
+  private final ReentrantReadWriteLock quiet = new ReentrantReadWriteLock();
+  private final Map<Integer, WorkerLane> lanes = new HashMap<>();
+
+  WarmUps(WorkerDevice device, WorkerSessions sessions, WorkerSteps steps) {
+    this.device = device;
+    this.sessions = sessions;
+    this.steps = steps;
+  }
+
+  /** What goes on apart from warm-ups. */
+  @FunctionalInterface
+  interface Apart extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  /**
+   * Begins something else, once no warm-up is under way.
+   *
+   * @param end whose worker gets on meanwhile
+   */
+  Apart apart(ChannelEnd end) {
+    if (!quiet.readLock().tryLock()) {
+      awaitQuiet(end);
+    }
+    return quiet.readLock()::unlock;
+  }
+
+  private void awaitQuiet(ChannelEnd end) {
+    boolean entered = false;
+    while (!entered) {
+      end.progress().step(); // It is not this channel's work that does not get on.
+      try {
+        entered = quiet.readLock().tryLock(TICK_MILLIS, TimeUnit.MILLISECONDS);
+      } catch (InterruptedException e) {
+        // Nobody has a reason to interrupt this thread.
+      }
+    }
+  }
+
+  /**
+   * Warms a session up.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when something else is going on, {@link
+   *     Status#NOT_FOUND} when the session is closed by now, {@link Status#INSUFFICIENT_MEMORY}
+   *     when the lane's memory would come short elsewhere
+   */
+  Message.WarmedUp carryOut(Message.WarmUp warmUp) {
+    if (!quiet.writeLock().tryLock()) {
+      throw new StatusException(Status.UNAVAILABLE, "the worker does something else");
+    }
+    try {
+      WorkerSession session =
+          sessions
+              .find(warmUp.session())
+              .orElseThrow(
+                  () -> new StatusException(Status.NOT_FOUND, "the session has been closed"));
+      steps.reached(WorkerSteps.Step.WARMING, session.plan().structureHash());
+      // As much again is left for those who have a right to it.
+      if (!device.hasFree(2 * warmUp.limitBytes())) {
+        throw new StatusException(
+            Status.INSUFFICIENT_MEMORY,
+            "the device has no %d bytes to warm up with".formatted(warmUp.limitBytes()));
+      }
+      WorkerLane lane =
+          lanes.computeIfAbsent(
+              warmUp.lane(), number -> device.spareLane(number, warmUp.regionBytes()));
+      overBlankWeights(session, lane, warmUp);
+      WorkerMain.orEnd(() -> session.range().map(0, session.plan().weightBytes()));
+      return new Message.WarmedUp();
+    } finally {
+      quiet.writeLock().unlock();
+    }
+  }
+
+  private static void overBlankWeights(
+      WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
+    try (MappedRange.Blank _ = session.range().blank()) {
+      lane.region().limit(warmUp.limitBytes());
+      try {
+        runAgainAndAgain(session, lane, warmUp);
+      } finally {
+        lane.region().limit(0); // Waits for what a failed run has left on the device.
+        lane.host().discard();
+      }
+    }
+  }
+
+  private static void runAgainAndAgain(
+      WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
+    int left = warmUp.captured() ? MOST_RUNS_TO_CAPTURE : RUNS;
+    do {
+      run(session, lane, warmUp);
+      left--;
+    } while (left > 0 && !session.session().isCaptured());
+  }
+
+  private static void run(WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
+    Message.Run run =
+        new Message.Run(
+            warmUp.session(),
+            0,
+            warmUp.regionBytes(),
+            warmUp.limitBytes(),
+            placed(warmUp, lane),
+            List.of(),
+            warmUp.outputs(),
+            WeightArrivals.ALL,
+            List.of());
+    try (PlacedInvocation invocation =
+        new PlacedInvocation(
+            session.plan(), run, MemorySegment.NULL, lane.host(), bytes -> false, placed -> {})) {
+      session.session().run(invocation, lane.region(), bytes -> false, WeightArrivals.PRESENT);
+    }
+  }
+
+  /** Puts made-up inputs where the run will look for them: what is allocated first lies first. */
+  private static List<PlacedTensor> placed(Message.WarmUp warmUp, WorkerLane lane) {
+    Random random = new Random(SEED);
+    List<PlacedTensor> inputs = new ArrayList<>();
+    List<Long> allocated = new ArrayList<>();
+    try {
+      for (PlacedTensor input : warmUp.inputs()) {
+        if (input.isString()) {
+          throw new ProtocolException("strings cannot be made up");
+        }
+        long address = lane.host().allocate(input.byteSize());
+        if (address == 0) {
+          throw new OutOfDeviceMemoryException(input.byteSize());
+        }
+        allocated.add(address);
+        PlacedTensor there = input.at(address - lane.host().address());
+        MadeUpNumbers.fill(input.type(), lane.host().at(there.offset(), there.byteSize()), random);
+        inputs.add(there);
+      }
+      return inputs;
+    } finally {
+      allocated.forEach(lane.host()::free);
+    }
+  }
+}

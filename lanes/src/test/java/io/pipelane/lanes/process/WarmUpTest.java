@@ -1,0 +1,111 @@
+package io.pipelane.lanes.process;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.TestModels;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Workers that stand by do what the active one does again and again, before they take over. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class WarmUpTest {
+  private static final float[] X = WorkerFixture.random(2, 1);
+  private static final float[] LONGER = WorkerFixture.random(5, 2);
+
+  @TempDir Path folder;
+  private final WorkerFixture workers = new WorkerFixture(1, Duration.ofSeconds(20));
+
+  @AfterEach
+  void nothingIsLeft() {
+    assertEquals(0, workers.region.usedBytes());
+    workers.constants.close();
+    workers.close();
+  }
+
+  private ImportedModel branches(long seed) throws Exception {
+    return TestImports.of(TestModels.branches(seed), "branches" + seed, folder);
+  }
+
+  private void awaitWarmedUp(int atLeast) {
+    while (workers
+        .in(WorkerState.STANDBY)
+        .filter(worker -> worker.warmedUp() >= atLeast)
+        .isEmpty()) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  private void killActive() {
+    long lost = workers.sessions.workers().lost();
+    Signals.send("KILL", workers.active().pid());
+    while (workers.sessions.workers().lost() == lost) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Test
+  void run_shapesAskedForAgain_standbysAndTheirSuccessorsRunThemFirst() throws Exception {
+    ImportedModel model = branches(1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, X);
+      float[] longer = workers.run(session, LONGER);
+      assertArrayEquals(expected, workers.run(session, X));
+      awaitWarmedUp(1);
+      assertArrayEquals(longer, workers.run(session, LONGER));
+      awaitWarmedUp(2);
+      for (int i = 0; i < 2; i++) {
+        killActive();
+        assertArrayEquals(expected, workers.run(session, X));
+        assertArrayEquals(longer, workers.run(session, LONGER));
+        awaitWarmedUp(2);
+      }
+    }
+    assertEquals(0, workers.active().warmedUp());
+  }
+
+  @Test
+  void takeOver_afterAWarmUp_readsPagesThatHaveMovedMeanwhile() throws Exception {
+    ImportedModel model = branches(1);
+    AddressRange range = workers.filled(model);
+    try (ModelSession session = workers.gated(model, range)) {
+      float[] expected = workers.run(session, X);
+      assertArrayEquals(expected, workers.run(session, X));
+      awaitWarmedUp(1);
+      var other = workers.device.pages().take().orElseThrow();
+      workers.device.pages().giveBack(range.unmap(0));
+      range.map(0, other);
+      workers.fill(model, range);
+      killActive();
+      assertArrayEquals(expected, workers.run(session, X));
+    }
+  }
+
+  @Test
+  void run_whileStandbysWarmUpOtherSessions_answersTheSame() throws Exception {
+    ImportedModel first = branches(1);
+    ImportedModel second = branches(2);
+    try (ModelSession one = workers.gated(first, workers.filled(first));
+        ModelSession other = workers.gated(second, workers.filled(second))) {
+      float[] ofOne = workers.run(one, X);
+      float[] ofOther = workers.run(other, X);
+      for (int i = 0; i < 3; i++) {
+        workers.run(one, X);
+        workers.run(other, X);
+        killActive(); // The next may have just begun to warm up.
+        assertArrayEquals(ofOne, workers.run(one, X, bytes -> false, WeightArrivals.PRESENT));
+        assertArrayEquals(ofOther, workers.run(other, X));
+      }
+    }
+  }
+}
