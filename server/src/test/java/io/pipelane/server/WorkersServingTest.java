@@ -42,6 +42,7 @@ class WorkersServingTest {
 
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path folder; // Kept with its logs after a failure.
+
   private final HttpClient http = HttpClient.newHttpClient();
   private final Patience patience = Patience.begin();
   private @Nullable Process process;
