@@ -56,6 +56,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** How long a version that leaves goes on answering the requests that it has taken. */
   private static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
 
+  private final LongSupplier clock = System::nanoTime;
   private final DeviceMemory memory;
   private final SessionFactory sessions;
   private final Lanes lanes;
@@ -88,7 +89,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
       SessionFactory sessions,
       SwitcherSettings settings,
       HostWeights hostWeights) {
-    LongSupplier clock = System::nanoTime;
     laneCount = settings.lanes();
     this.memory = memory;
     this.sessions = sessions;
@@ -334,8 +334,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (request.priority() == Priority.OFFLINE) {
       return taken(request, keepsState, handler);
     }
-    sharing.gate().online().arrived();
-    if (!keepsState && shortRuns.run(request, handler)) {
+    long now = clock.getAsLong();
+    sharing.gate().online().arrived(now);
+    if (!keepsState && shortRuns.run(request, handler, now)) {
       return Ticket.ENDED;
     }
     return service.count(

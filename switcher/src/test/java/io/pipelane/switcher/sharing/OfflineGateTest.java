@@ -19,7 +19,7 @@ class OfflineGateTest {
   private static final long SEGMENT = 1_000_000;
 
   private final AtomicLong now = new AtomicLong();
-  private final OnlineWork online = new OnlineWork(now::get);
+  private final OnlineWork online = new OnlineWork();
   private final OfflineGate gate = new OfflineGate(true, 0, 1, online, now::get);
   private final AtomicInteger told = new AtomicInteger();
 
@@ -41,9 +41,9 @@ class OfflineGateTest {
   @Test
   void onlineWorkInFlight_closesUntilItHasEnded() {
     gate.onOpened(told::incrementAndGet);
-    online.arrived();
+    online.arrived(now.get());
     ResultHandler first = online.begin(nobody());
-    online.arrived();
+    online.arrived(now.get());
     ResultHandler second = online.begin(nobody());
     assertFalse(gate.mayBegin());
     assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
@@ -60,7 +60,7 @@ class OfflineGateTest {
   @Test
   void onlineWorkWaitsForMemory_opens() {
     gate.onOpened(told::incrementAndGet);
-    online.arrived();
+    online.arrived(now.get());
     online.begin(nobody());
     gate.setState(SharingState.OVERLIMIT);
     online.waitsForMemory();
@@ -95,7 +95,7 @@ class OfflineGateTest {
   @Test
   void leastShare_isHadWhileOnlineWorkIsInFlight() {
     OfflineGate shared = new OfflineGate(true, 0.5, 1, online, now::get);
-    online.arrived();
+    online.arrived(now.get());
     online.begin(nobody());
     assertEquals(SEGMENT, shared.waitNanos(SEGMENT, 0));
     assertEquals(0, shared.waitNanos(0, 0));
