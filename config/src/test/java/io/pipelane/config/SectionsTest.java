@@ -433,7 +433,8 @@ class SectionsTest {
                 Map.of(
                     "placement.routing", "round-robin",
                     "placement.replicas", "true",
-                    "placement.replica-half-life", "2s"))
+                    "placement.replica-half-life", "2s",
+                    "placement.peer-memory", "false"))
             .placement());
   }
 

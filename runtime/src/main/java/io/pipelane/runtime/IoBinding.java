@@ -20,6 +20,10 @@ public final class IoBinding implements AutoCloseable {
   private final long binding;
   private final Arena arena = Arena.ofShared();
   private final Map<String, Long> names = new HashMap<>();
+  private final Map<String, Stretch> stretches = new HashMap<>();
+
+  /** Memory that is bound as an input. */
+  private record Stretch(long address, long byteSize, TensorType type, Shape shape) {}
 
   IoBinding(OrtEnvironment environment, OrtSession session) {
     this.environment = environment;
@@ -34,6 +38,29 @@ public final class IoBinding implements AutoCloseable {
    * that the session reads on the host are bound as {@link OrtTensor#onHost} for that reason.
    */
   public void input(String name, OrtTensor tensor) {
+    stretches.remove(name);
+    bind(name, tensor);
+  }
+
+  /**
+   * Binds memory that ONNX Runtime is to read in place; at once where the same is bound already, as
+   * it mostly is: runs of the same shapes find the same addresses in their lane.
+   *
+   * @param address of {@code byteSize} bytes of device memory, there until the run has ended
+   */
+  public void input(String name, long address, long byteSize, TensorType type, Shape shape) {
+    Stretch stretch = new Stretch(address, byteSize, type, shape);
+    if (stretch.equals(stretches.get(name))) {
+      return;
+    }
+    stretches.remove(name);
+    try (OrtTensor tensor = OrtTensor.over(environment, address, byteSize, type, shape)) {
+      bind(name, tensor);
+    }
+    stretches.put(name, stretch);
+  }
+
+  private void bind(String name, OrtTensor tensor) {
     api.call(OrtApi.BIND_INPUT, binding, name(name), tensor.address());
   }
 

@@ -114,9 +114,12 @@ public final class OrtTensor implements AutoCloseable {
     TensorType type = TensorType.ofOnnx(results.get(JAVA_INT, 0));
     long dimensions = results.getAtIndex(JAVA_LONG, 1);
     long rank = results.getAtIndex(JAVA_LONG, 2);
-    return new Form(
-        type,
-        Shape.of(MemorySegment.ofAddress(dimensions).reinterpret(8 * rank).toArray(JAVA_LONG)));
+    MemorySegment read = MemorySegment.ofAddress(dimensions).reinterpret(8 * rank);
+    long[] shape = new long[(int) rank];
+    for (int d = 0; d < shape.length; d++) {
+      shape[d] = read.getAtIndex(JAVA_LONG, d);
+    }
+    return new Form(type, Shape.of(shape));
   }
 
   /** Whether the elements lie in memory that the processor reads. */
@@ -130,9 +133,16 @@ public final class OrtTensor implements AutoCloseable {
    * it {@link #isOnHost} may they be touched.
    */
   public MemorySegment data() {
-    OrtApi api = environment.api();
-    long bytes = api.get(OrtApi.GET_TENSOR_SIZE_IN_BYTES, value);
-    long address = api.get(OrtApi.GET_TENSOR_MUTABLE_DATA, value);
+    return data(environment.api().get(OrtApi.GET_TENSOR_SIZE_IN_BYTES, value));
+  }
+
+  /** The same of a tensor whose form is known. */
+  public MemorySegment data(Form form) {
+    return data(form.shape().elements() * form.type().byteWidth());
+  }
+
+  private MemorySegment data(long bytes) {
+    long address = environment.api().get(OrtApi.GET_TENSOR_MUTABLE_DATA, value);
     return MemorySegment.ofAddress(address).reinterpret(bytes);
   }
 

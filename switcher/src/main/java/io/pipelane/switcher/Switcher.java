@@ -58,6 +58,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** How long a version that leaves goes on answering the requests that it has taken. */
   public static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
 
+  private final LongSupplier clock = System::nanoTime;
   private final DeviceMemory memory;
   private final SessionFactory sessions;
   private final Lanes lanes;
@@ -90,7 +91,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
       SessionFactory sessions,
       SwitcherSettings settings,
       HostWeights hostWeights) {
-    LongSupplier clock = System::nanoTime;
     laneCount = settings.lanes();
     this.memory = memory;
     this.sessions = sessions;
@@ -360,8 +360,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (request.priority() == Priority.OFFLINE) {
       return taken(request, keepsState, handler);
     }
-    sharing.gate().online().arrived();
-    if (!keepsState && shortRuns.run(request, handler)) {
+    long now = clock.getAsLong();
+    sharing.gate().online().arrived(now);
+    if (!keepsState && shortRuns.run(request, handler, now)) {
       return Ticket.ENDED;
     }
     return service.count(

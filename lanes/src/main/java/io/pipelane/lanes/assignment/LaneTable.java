@@ -11,9 +11,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,12 +50,23 @@ public final class LaneTable {
     }
   }
 
+  /** A job that is here. */
+  private static final class Entry {
+    Job job;
+
+    /** Null while it is pending. */
+    @Nullable Lane lane;
+
+    Entry(Job job) {
+      this.job = job;
+    }
+  }
+
   private final long capacityBytes;
   private final int maximumLanes;
   private final List<Lane> lanes = new ArrayList<>();
-  private final Map<Job, Lane> assigned = new HashMap<>();
-  private final Map<String, Job> jobs = new LinkedHashMap<>();
-  private final Map<String, Job> pending = new LinkedHashMap<>();
+  private final Map<String, Entry> jobs = new HashMap<>();
+  private final Set<Entry> pending = new LinkedHashSet<>();
   private long otherPersistentBytes;
   private long jobPersistentBytes;
   private long laneBytes;
@@ -94,12 +107,13 @@ public final class LaneTable {
                   job.ephemeralBytes(),
                   capacityBytes));
     }
-    if (jobs.putIfAbsent(job.id(), job) != null) {
+    Entry entry = new Entry(job);
+    if (jobs.putIfAbsent(job.id(), entry) != null) {
       throw new IllegalArgumentException("job " + job.id() + " is here already");
     }
-    Assigned found = assign(job);
+    Assigned found = assign(entry);
     if (found == null) {
-      pending.put(job.id(), job);
+      pending.add(entry);
       return new NotFound(job);
     }
     return found;
@@ -111,16 +125,16 @@ public final class LaneTable {
    * @throws IllegalArgumentException when there is no such job
    */
   public Departure finish(String id) {
-    Job job = jobs.remove(id);
-    if (job == null) {
+    Entry entry = jobs.remove(id);
+    if (entry == null) {
       throw new IllegalArgumentException("no job " + id + " is here");
     }
-    Lane lane = assigned.remove(job);
+    Lane lane = entry.lane;
     if (lane == null) {
-      pending.remove(id);
+      pending.remove(entry);
       return new Departure(Optional.empty(), List.of());
     }
-    jobPersistentBytes -= job.persistentBytes();
+    jobPersistentBytes -= entry.job.persistentBytes();
     lane.jobs--;
     Optional<LaneId> closed = Optional.empty();
     if (lane.jobs == 0) {
@@ -162,19 +176,17 @@ public final class LaneTable {
    * @throws IllegalArgumentException when the job has no lane
    */
   public boolean grow(String id, long ephemeralBytes) {
-    Job job = jobs.get(id);
-    Lane lane = job == null ? null : assigned.get(job);
-    if (job == null || lane == null) {
+    Entry entry = jobs.get(id);
+    Lane lane = entry == null ? null : entry.lane;
+    if (entry == null || lane == null) {
       throw new IllegalArgumentException("job " + id + " has no lane");
     }
     long more = Math.max(0, ephemeralBytes - lane.bytes);
     if (more > headroomBytes()) {
       return false;
     }
-    Job grown = new Job(id, job.persistentBytes(), Math.max(ephemeralBytes, job.ephemeralBytes()));
-    jobs.put(id, grown);
-    assigned.remove(job);
-    assigned.put(grown, lane);
+    Job job = entry.job;
+    entry.job = new Job(id, job.persistentBytes(), Math.max(ephemeralBytes, job.ephemeralBytes()));
     lane.bytes += more;
     laneBytes += more;
     return true;
@@ -187,8 +199,7 @@ public final class LaneTable {
 
   /** The lane of a job; empty while it is pending or when it is not here. */
   public Optional<LaneId> laneOf(String id) {
-    Job job = jobs.get(id);
-    return Optional.ofNullable(job == null ? null : assigned.get(job)).map(lane -> lane.id);
+    return Optional.ofNullable(jobs.get(id)).map(entry -> entry.lane).map(lane -> lane.id);
   }
 
   /** Open lanes with their sizes in bytes, in the order of their opening. */
@@ -214,7 +225,12 @@ public final class LaneTable {
 
   /** Jobs without a lane, in the order of their coming. */
   public List<Job> pending() {
-    return List.copyOf(pending.values());
+    return pending.stream().map(entry -> entry.job).toList();
+  }
+
+  /** Whether there are such. */
+  public boolean hasPending() {
+    return !pending.isEmpty();
   }
 
   /**
@@ -225,9 +241,14 @@ public final class LaneTable {
    */
   public void checkSafety() {
     long persistent = otherPersistentBytes;
-    for (Map.Entry<Job, Lane> entry : assigned.entrySet()) {
-      persistent += entry.getKey().persistentBytes();
-      require(entry.getKey().ephemeralBytes() <= entry.getValue().bytes, "a job exceeds its lane");
+    int assigned = 0;
+    for (Entry entry : jobs.values()) {
+      Lane lane = entry.lane;
+      if (lane != null) {
+        assigned++;
+        persistent += entry.job.persistentBytes();
+        require(entry.job.ephemeralBytes() <= lane.bytes, "a job exceeds its lane");
+      }
     }
     long sizes = lanes.stream().mapToLong(lane -> lane.bytes).sum();
     require(persistent + sizes <= capacityBytes, "memory is promised twice");
@@ -235,8 +256,8 @@ public final class LaneTable {
     require(lanes.size() <= maximumLanes, "too many lanes are open");
     require(lanes.stream().allMatch(lane -> lane.jobs > 0), "a lane without jobs is open");
     int inLanes = lanes.stream().mapToInt(lane -> lane.jobs).sum();
-    require(inLanes == assigned.size(), "jobs of lanes are miscounted");
-    require(assigned.size() + pending.size() == jobs.size(), "a job is lost");
+    require(inLanes == assigned, "jobs of lanes are miscounted");
+    require(assigned + pending.size() == jobs.size(), "a job is lost");
   }
 
   private void require(boolean condition, String otherwise) {
@@ -249,8 +270,11 @@ public final class LaneTable {
   }
 
   private List<Assigned> assignPending() {
+    if (pending.isEmpty()) {
+      return List.of(); // As nearly always.
+    }
     List<Assigned> admitted = new ArrayList<>();
-    for (Iterator<Job> all = pending.values().iterator(); all.hasNext(); ) {
+    for (Iterator<Entry> all = pending.iterator(); all.hasNext(); ) {
       Assigned found = assign(all.next());
       if (found != null) {
         all.remove();
@@ -261,12 +285,13 @@ public final class LaneTable {
   }
 
   /** Algorithm 1's FINDLANE, and its outcome put into effect; null when nothing is found. */
-  private @Nullable Assigned assign(Job job) {
+  private @Nullable Assigned assign(Entry entry) {
+    Job job = entry.job;
     long room = headroomBytes() - job.persistentBytes();
     if (lanes.size() < maximumLanes && job.ephemeralBytes() <= room) {
       Lane lane = new Lane(new LaneId(nextLane++));
       lanes.add(lane);
-      enter(job, lane, job.ephemeralBytes());
+      enter(entry, lane, job.ephemeralBytes());
       return new Opened(job, lane.id);
     }
     Lane best = null;
@@ -279,12 +304,12 @@ public final class LaneTable {
       }
     }
     if (best != null && room >= 0) {
-      enter(job, best, best.bytes);
+      enter(entry, best, best.bytes);
       return new Joined(job, best.id);
     }
     if (smallest != null) {
       long former = smallest.bytes;
-      enter(job, smallest, job.ephemeralBytes());
+      enter(entry, smallest, job.ephemeralBytes());
       return new Replaced(job, smallest.id, former);
     }
     return null;
@@ -295,12 +320,12 @@ public final class LaneTable {
     return lane.bytes < other.bytes || (lane.bytes == other.bytes && lane.jobs < other.jobs);
   }
 
-  private void enter(Job job, Lane lane, long bytes) {
+  private void enter(Entry entry, Lane lane, long bytes) {
     laneBytes += bytes - lane.bytes;
     lane.bytes = bytes;
     lane.jobs++;
-    jobPersistentBytes += job.persistentBytes();
-    assigned.put(job, lane);
+    jobPersistentBytes += entry.job.persistentBytes();
+    entry.lane = lane;
   }
 
   private static long saturatedSum(long a, long b) {

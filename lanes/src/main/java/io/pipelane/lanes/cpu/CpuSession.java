@@ -174,10 +174,7 @@ final class CpuSession implements ModelSession {
     long address =
         region.contains(input.data()) ? input.data().address() : copyToLane(input, copies);
     long bytes = input.data().byteSize();
-    try (OrtTensor tensor =
-        OrtTensor.over(environment, address, bytes, input.type(), input.shape())) {
-      binding.input(input.name(), tensor);
-    }
+    binding.input(input.name(), address, bytes, input.type(), input.shape());
   }
 
   private long copyToLane(InputTensor input, List<Long> copies) {

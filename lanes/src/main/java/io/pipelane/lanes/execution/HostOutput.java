@@ -16,7 +16,7 @@ public final class HostOutput {
       long bytes = StringTensors.encodedSize(output);
       StringTensors.encode(output, invocation.place(name, form.type(), form.shape(), bytes));
     } else {
-      MemorySegment data = output.data();
+      MemorySegment data = output.data(form);
       if (!invocation.takes(name, form.type(), form.shape(), data)) {
         invocation.place(name, form.type(), form.shape(), data.byteSize()).copyFrom(data);
       }

@@ -13,6 +13,7 @@ import io.pipelane.lanes.assignment.Job;
 import io.pipelane.lanes.assignment.LaneId;
 import io.pipelane.lanes.assignment.LaneTable;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -119,7 +120,7 @@ public final class Lanes implements AutoCloseable {
       long ephemeralBytes, Set<EphemeralRegion> preferredRegions, Runnable beforeWaiting) {
     lock.lock();
     try {
-      while (reserving > 0 || !table.pending().isEmpty()) {
+      while (reserving > 0 || table.hasPending()) {
         beforeWaiting.run();
         changed.awaitUninterruptibly();
       }
@@ -318,7 +319,7 @@ public final class Lanes implements AutoCloseable {
     lock.lock();
     try {
       return reserving == 0
-          && table.pending().isEmpty()
+          && !table.hasPending()
           && !parked.isEmpty()
           && ephemeralBytes <= table.headroomBytes();
     } finally {
@@ -389,10 +390,10 @@ public final class Lanes implements AutoCloseable {
 
   /** Of the preferred, or else of all: the smallest that is large enough, or else the largest. */
   private EphemeralRegion bestParked(long bytes, Set<EphemeralRegion> preferredRegions) {
-    List<EphemeralRegion> choice = new ArrayList<>(parked);
-    choice.retainAll(preferredRegions);
-    if (choice.isEmpty()) {
-      choice = parked;
+    List<EphemeralRegion> choice = parked;
+    if (!preferredRegions.isEmpty() && !Collections.disjoint(parked, preferredRegions)) {
+      choice = new ArrayList<>(parked);
+      choice.retainAll(preferredRegions);
     }
     EphemeralRegion best = choice.getFirst();
     for (EphemeralRegion region : choice) {

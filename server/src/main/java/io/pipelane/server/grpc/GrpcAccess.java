@@ -33,6 +33,9 @@ final class GrpcAccess implements ServerInterceptor {
   private static final Metadata.Key<String> API_KEY =
       Metadata.Key.of("x-api-key", Metadata.ASCII_STRING_MARSHALLER);
 
+  private static final Demand INFERENCE = Demand.of(Role.INFER, "");
+  private static final Set<Role> MANAGE_ALONE = Set.of(Role.MANAGE);
+
   private final AccessControl access;
 
   GrpcAccess(AccessControl access) {
@@ -61,7 +64,7 @@ final class GrpcAccess implements ServerInterceptor {
       case "ServerLive", "ServerReady" -> Demand.NONE;
       case "ServerMetadata", "ModelMetadata", "ModelReady", "ModelConfig", "ServerReflectionInfo" ->
           Demand.ofAny("");
-      case "ModelInfer", "ModelStreamInfer" -> Demand.of(Role.INFER, "");
+      case "ModelInfer", "ModelStreamInfer" -> INFERENCE;
       case "ModelStatistics" -> Demand.of(Role.OBSERVE, "");
       case "RepositoryIndex" -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
       default -> Demand.of(Role.MANAGE, "");
@@ -87,6 +90,9 @@ final class GrpcAccess implements ServerInterceptor {
       call.close(GrpcStatusMapping.status(e), GrpcStatusMapping.trailers(e));
       return new ServerCall.Listener<>() {};
     }
+    if (caller == Caller.ANYBODY) {
+      return next.startCall(call, headers); // As a call is that nothing is said of.
+    }
     try {
       Context context = Context.current().withValue(CALLER, caller);
       if (!call.getMethodDescriptor().getType().clientSendsOneMessage()) {
@@ -100,7 +106,7 @@ final class GrpcAccess implements ServerInterceptor {
   }
 
   private void checkPort(Demand demand) {
-    if (access.managementPort().isPresent() && demand.roles().equals(Set.of(Role.MANAGE))) {
+    if (access.managementPort().isPresent() && demand.roles().equals(MANAGE_ALONE)) {
       throw new StatusException(
           Status.PERMISSION_DENIED,
           "management is served over HTTP alone, at port " + access.managementPort().getAsInt());

@@ -34,9 +34,10 @@ import org.jspecify.annotations.Nullable;
 final class GrpcInferRun implements ResultHandler {
   /*
    * Threads, one after another: the caller's event loop, or a codec thread for a large message,
-   * decodes and submits; a lane's thread places outputs and reports the end; an event loop, or a
-   * codec thread for large outputs, encodes and tells the receiver, which serializes the answer
-   * before it returns. Only `cancel` may come at any time, on any thread.
+   * decodes and submits; a lane's thread, or the same one where the run is short, places outputs and
+   * reports the end; the caller's event loop, or a codec thread for large outputs, encodes and tells
+   * the receiver, which serializes the answer before it returns. Only `cancel` may come at any time,
+   * on any thread.
    *
    * References: `call` holds the inputs' buffers until the handler has been told the end, whoever
    * still listens. Outputs are this run's until the receiver has been told.
@@ -66,7 +67,7 @@ final class GrpcInferRun implements ResultHandler {
     this.parts = parts;
     this.caller = caller;
     this.receiver = receiver;
-    this.loop = parts.loops().next();
+    this.loop = parts.loop();
     this.headers = parts.backend().statistics().traces() ? GrpcTracing.headers() : null;
   }
 
@@ -215,9 +216,16 @@ final class GrpcInferRun implements ResultHandler {
     if (account != null) {
       account.ran(timings);
     }
-    long bytes = outputs.stream().mapToLong(output -> output.data().readableBytes()).sum();
+    long bytes = 0;
+    for (OutputTensor output : outputs) {
+      bytes += output.data().readableBytes();
+    }
     StatusException error = deliver();
-    hop(bytes > CodecThreads.LARGEST_ON_LOOP ? parts.codecs() : loop, () -> finish(error));
+    if (bytes > CodecThreads.LARGEST_ON_LOOP) {
+      hop(parts.codecs(), () -> finish(error));
+    } else {
+      onLoop(error);
+    }
   }
 
   /** Writes outputs that are not sent to where they go, while a thread may still wait for that. */
@@ -234,7 +242,15 @@ final class GrpcInferRun implements ResultHandler {
 
   @Override
   public void failed(StatusException error) {
-    hop(loop, () -> finish(error));
+    onLoop(error);
+  }
+
+  private void onLoop(@Nullable StatusException error) {
+    if (loop.inEventLoop()) {
+      finish(error);
+    } else {
+      hop(loop, () -> finish(error));
+    }
   }
 
   /** Goes on elsewhere; where nothing more is taken, here, as nobody may be left waiting. */

@@ -102,11 +102,10 @@ final class InferMessageReader {
     }
     checkParameters("the request", message.getParametersMap());
     boolean raw = message.getRawInputContentsCount() > 0;
-    int sent =
-        (int)
-            message.getInputsList().stream()
-                .filter(input -> !RegionParameters.areIn(input.getParametersMap()))
-                .count();
+    int sent = 0;
+    for (InferInputTensor input : message.getInputsList()) {
+      sent += RegionParameters.areIn(input.getParametersMap()) ? 0 : 1;
+    }
     if (raw && message.getRawInputContentsCount() != sent) {
       throw invalid(
           "there are %d raw_input_contents for %d inputs; send one for each, or contents in each"

@@ -2,6 +2,7 @@ package io.pipelane.server.grpc;
 
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.TransferBuffers;
 import java.util.concurrent.Executor;
@@ -21,4 +22,15 @@ record InferenceParts(
     ByteBufAllocator allocator,
     EventLoopGroup loops,
     Executor codecs,
-    int maxResponseBytes) {}
+    int maxResponseBytes) {
+
+  /** The event loop that calls; any, where another thread does. */
+  EventExecutor loop() {
+    for (EventExecutor loop : loops) {
+      if (loop.inEventLoop()) {
+        return loop;
+      }
+    }
+    return loops.next();
+  }
+}

@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -18,8 +19,7 @@ final class Admission {
   private final AccessControl access;
   private final ServedPort port;
   private final int maxRequestBytes;
-  private @Nullable String latestTarget;
-  private @Nullable Route latestRoute;
+  private @Nullable Asked latest;
 
   /**
    * @param port which port the connection has come to
@@ -29,6 +29,18 @@ final class Admission {
     this.access = access;
     this.port = port;
     this.maxRequestBytes = maxRequestBytes;
+  }
+
+  /** What a path and a method ask for: clients ask for the same again and again. */
+  private record Asked(String target, HttpMethod method, Route route, Demand demand) {
+    static Asked of(RequestHead head) {
+      Route route = Route.of(head.target()).with(head.method());
+      return new Asked(head.target(), head.method(), route, route.demand());
+    }
+
+    boolean isBy(RequestHead head) {
+      return target.equals(head.target()) && method.equals(head.method());
+    }
   }
 
   /** What is decided. */
@@ -46,7 +58,8 @@ final class Admission {
 
   Verdict judge(RequestHead head, ByteBufAllocator allocator) {
     try {
-      Route route = route(head.target()).with(head.method());
+      Asked asked = asked(head);
+      Route route = asked.route();
       if (!route.allows(head.method())) {
         return new Refused(Response.methodNotAllowed(allocator, route.allowed()), true);
       }
@@ -62,7 +75,7 @@ final class Admission {
       if (unknownEncoding != null) {
         return new Refused(Response.encodingUnknown(allocator, unknownEncoding), true);
       }
-      Caller caller = caller(route, head);
+      Caller caller = caller(asked.demand(), head);
       if (!(route instanceof Route.Upload)) {
         head.checkBody(maxRequestBytes);
       } else if (head.compression() != null) {
@@ -76,8 +89,7 @@ final class Admission {
   }
 
   /** Who asks; everybody for what is public. */
-  private Caller caller(Route route, RequestHead head) {
-    Demand demand = route.demand();
+  private Caller caller(Demand demand, RequestHead head) {
     port.check(demand, access);
     if (demand.isPublic()) {
       return Caller.ANYBODY;
@@ -97,11 +109,12 @@ final class Admission {
     return caller;
   }
 
-  private Route route(String target) {
-    if (latestRoute == null || !target.equals(latestTarget)) {
-      latestRoute = Route.of(target);
-      latestTarget = target;
+  private Asked asked(RequestHead head) {
+    Asked asked = latest;
+    if (asked == null || !asked.isBy(head)) {
+      asked = Asked.of(head);
+      latest = asked;
     }
-    return latestRoute;
+    return asked;
   }
 }

@@ -14,18 +14,22 @@ enum ServedPort {
   /** Management, and what can be observed; no inference. */
   MANAGEMENT;
 
+  private static final Set<Role> MANAGE_ALONE = Set.of(Role.MANAGE);
+  private static final Set<Role> INFER_ALONE = Set.of(Role.INFER);
+
   /**
    * Checks that something is served here.
    *
    * @throws StatusException {@link Status#NOT_FOUND} naming where it is
    */
   void check(Demand demand, AccessControl access) {
-    boolean manages = demand.roles().equals(Set.of(Role.MANAGE));
-    if (this == PUBLIC && manages && access.managementPort().isPresent()) {
+    if (this == PUBLIC
+        && access.managementPort().isPresent()
+        && demand.roles().equals(MANAGE_ALONE)) {
       throw new StatusException(
           Status.NOT_FOUND, "management is not served at this port; see security.management-port");
     }
-    if (this == MANAGEMENT && demand.roles().equals(Set.of(Role.INFER))) {
+    if (this == MANAGEMENT && demand.roles().equals(INFER_ALONE)) {
       throw new StatusException(
           Status.NOT_FOUND, "inference is not served at this port; see server.http-port");
     }

@@ -1,28 +1,39 @@
 package io.pipelane.server.statistics;
 
 import io.pipelane.server.statistics.ModelCounters.Total;
-import java.util.concurrent.atomic.LongAdder;
 
-/** The runs of one batch size, counted in rows, and where their time went. Safe for any thread. */
+/**
+ * The runs of one batch size, counted in rows, and where their time went. {@link ModelCounters}
+ * guards its own, and gives out copies.
+ */
 public final class BatchCounters {
   private final long size;
-  private final LongAdder runs = new LongAdder();
-  private final LongAdder decodeNanos = new LongAdder();
-  private final LongAdder executeNanos = new LongAdder();
-  private final LongAdder encodeNanos = new LongAdder();
+  private long runs;
+  private long decodeNanos;
+  private long executeNanos;
+  private long encodeNanos;
 
   BatchCounters(long size) {
     this.size = size;
   }
 
+  BatchCounters copy() {
+    BatchCounters copy = new BatchCounters(size);
+    copy.runs = runs;
+    copy.decodeNanos = decodeNanos;
+    copy.executeNanos = executeNanos;
+    copy.encodeNanos = encodeNanos;
+    return copy;
+  }
+
   void ran(long execute) {
-    runs.increment();
-    executeNanos.add(execute);
+    runs++;
+    executeNanos += execute;
   }
 
   void answered(long decode, long encode) {
-    decodeNanos.add(decode);
-    encodeNanos.add(encode);
+    decodeNanos += decode;
+    encodeNanos += encode;
   }
 
   /** Rows of all requests that run together. */
@@ -32,16 +43,16 @@ public final class BatchCounters {
 
   /** Decoding of all that was answered by these runs. */
   public Total decode() {
-    return new Total(runs.sum(), decodeNanos.sum());
+    return new Total(runs, decodeNanos);
   }
 
   /** The runs, each counted once, stalls included. */
   public Total execute() {
-    return new Total(runs.sum(), executeNanos.sum());
+    return new Total(runs, executeNanos);
   }
 
   /** Encoding of all that was answered by these runs. */
   public Total encode() {
-    return new Total(runs.sum(), encodeNanos.sum());
+    return new Total(runs, encodeNanos);
   }
 }

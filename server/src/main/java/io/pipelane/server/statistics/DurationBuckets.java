@@ -2,11 +2,10 @@ package io.pipelane.server.statistics;
 
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Durations counted by size, in steps of 1, 2.5 and 5 from 50 µs to 10 s. Adding allocates nothing.
- * Safe for any thread.
+ * {@link ModelCounters} guards its own, and gives out copies.
  */
 public final class DurationBuckets {
   private static final long[] LIMITS_MICROS = {
@@ -29,17 +28,26 @@ public final class DurationBuckets {
     10_000_000
   };
 
-  private final LongAdder[] counts = new LongAdder[LIMITS_MICROS.length + 1];
-  private final LongAdder nanos = new LongAdder();
+  private final long[] counts;
+  private long nanos;
 
   DurationBuckets() {
-    Arrays.setAll(counts, _ -> new LongAdder());
+    counts = new long[LIMITS_MICROS.length + 1];
+  }
+
+  private DurationBuckets(long[] counts, long nanos) {
+    this.counts = counts;
+    this.nanos = nanos;
+  }
+
+  DurationBuckets copy() {
+    return new DurationBuckets(counts.clone(), nanos);
   }
 
   void add(long durationNanos) {
     int at = Arrays.binarySearch(LIMITS_MICROS, Math.ceilDiv(durationNanos, 1_000L));
-    counts[at < 0 ? -at - 1 : at].increment();
-    nanos.add(durationNanos);
+    counts[at < 0 ? -at - 1 : at]++;
+    nanos += durationNanos;
   }
 
   /** The upper limits of all buckets in seconds; the last is infinite. */
@@ -52,10 +60,10 @@ public final class DurationBuckets {
 
   /** How many durations lie in each bucket, not added up. */
   public long[] counts() {
-    return Arrays.stream(counts).mapToLong(LongAdder::sum).toArray();
+    return counts.clone();
   }
 
   public double sumSeconds() {
-    return nanos.sum() / (double) TimeUnit.SECONDS.toNanos(1);
+    return nanos / (double) TimeUnit.SECONDS.toNanos(1);
   }
 }

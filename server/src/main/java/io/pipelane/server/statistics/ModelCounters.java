@@ -5,19 +5,21 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceTimings;
 import java.util.Comparator;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalDouble;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** What became of the requests for one model version, and where their time went. */
+/**
+ * What became of the requests for one model version, and where their time went. Safe for any
+ * thread.
+ */
 public final class ModelCounters {
   /*
-   * Adders rather than a lock: event loops and lanes' threads write without meeting each other. A
-   * reader may see a request in one count and not yet in another.
+   * Everything is guarded by the monitor, and lies together: a request counts in some twenty places,
+   * which as adders are as many atomic steps, and cache lines that runs of a large model have pushed
+   * out. What is given out is a copy.
    */
 
   /** Why a request failed, as the metrics name it. */
@@ -64,42 +66,36 @@ public final class ModelCounters {
   private static final int BATCH_SIZES = 256;
 
   private final ModelVersion version;
-  private final LongAdder begun = new LongAdder();
-  private final LongAdder succeeded = new LongAdder();
-  private final LongAdder successNanos = new LongAdder();
-  private final LongAdder failureNanos = new LongAdder();
-  private final LongAdder decodeNanos = new LongAdder();
-  private final LongAdder queueNanos = new LongAdder();
-  private final LongAdder executeNanos = new LongAdder();
-  private final LongAdder encodeNanos = new LongAdder();
-  private final LongAdder inferences = new LongAdder();
-  private final LongAdder executions = new LongAdder();
-  private final Map<Long, BatchCounters> batches = new ConcurrentHashMap<>();
-  private final LongAdder stalls = new LongAdder();
-  private final LongAdder stallNanos = new LongAdder();
-  private final Map<Failure, LongAdder> failed = new EnumMap<>(Failure.class);
-  private final Map<Objective, LongAdder> objectives = new EnumMap<>(Objective.class);
+  private final Map<Long, BatchCounters> batches = new HashMap<>();
+  private final Map<Failure, Long> failed = new EnumMap<>(Failure.class);
+  private final Map<Objective, Long> objectives = new EnumMap<>(Objective.class);
   private final DurationBuckets durations = new DurationBuckets();
   private final DurationBuckets stallDurations = new DurationBuckets();
-  private volatile long lastInferenceMillis;
+  private long begun;
+  private long succeeded;
+  private long successNanos;
+  private long failureNanos;
+  private long decodeNanos;
+  private long queueNanos;
+  private long executeNanos;
+  private long encodeNanos;
+  private long inferences;
+  private long executions;
+  private long stalls;
+  private long stallNanos;
+  private long lastInferenceMillis;
 
   ModelCounters(ModelVersion version) {
     this.version = version;
-    for (Failure reason : Failure.values()) {
-      failed.put(reason, new LongAdder());
-    }
-    for (Objective outcome : Objective.values()) {
-      objectives.put(outcome, new LongAdder());
-    }
   }
 
-  void begin() {
-    begun.increment();
+  synchronized void begin() {
+    begun++;
   }
 
   /** A request has begun again for another version: it never was this one's. */
-  void withdrawn() {
-    begun.decrement();
+  synchronized void withdrawn() {
+    begun--;
   }
 
   /**
@@ -107,9 +103,9 @@ public final class ModelCounters {
    *
    * @param rows of the request; those that run together have as many each
    */
-  void ran(InferenceTimings timings, long rows) {
+  synchronized void ran(InferenceTimings timings, long rows) {
     if (timings.place() == 0) {
-      executions.increment();
+      executions++;
       BatchCounters batch = batch(rows * timings.batch());
       if (batch != null) {
         batch.ran(timings.executeNanos());
@@ -124,66 +120,70 @@ public final class ModelCounters {
         : batches.computeIfAbsent(size, BatchCounters::new);
   }
 
-  void succeeded(long nanos, long decode, InferenceTimings timings, long encode, long rows) {
-    succeeded.increment();
-    inferences.add(rows);
-    successNanos.add(nanos);
-    decodeNanos.add(decode);
-    queueNanos.add(timings.queueNanos());
-    executeNanos.add(timings.executeNanos());
-    encodeNanos.add(encode);
+  synchronized void succeeded(
+      long nanos, long decode, InferenceTimings timings, long encode, long rows) {
+    succeeded++;
+    inferences += rows;
+    successNanos += nanos;
+    decodeNanos += decode;
+    queueNanos += timings.queueNanos();
+    executeNanos += timings.executeNanos();
+    encodeNanos += encode;
     durations.add(nanos);
     BatchCounters batch = batch(rows * timings.batch());
     if (batch != null) {
       batch.answered(decode, encode);
     }
     if (timings.stallNanos() > 0) {
-      stalls.increment();
-      stallNanos.add(timings.stallNanos());
+      stalls++;
+      stallNanos += timings.stallNanos();
       stallDurations.add(timings.stallNanos());
     }
     lastInferenceMillis = System.currentTimeMillis();
   }
 
-  void failed(Status status, long nanos) {
-    adder(Failure.of(status)).increment();
-    failureNanos.add(nanos);
+  synchronized void failed(Status status, long nanos) {
+    failed.merge(Failure.of(status), 1L, Long::sum);
+    failureNanos += nanos;
   }
 
-  void objective(Objective outcome) {
-    Objects.requireNonNull(objectives.get(outcome)).increment();
+  synchronized void objective(Objective outcome) {
+    objectives.merge(outcome, 1L, Long::sum);
   }
 
   /** Requests that had to be answered by a time, by what became of them. */
-  public long objectives(Objective outcome) {
-    return Objects.requireNonNull(objectives.get(outcome)).sum();
+  public synchronized long objectives(Objective outcome) {
+    return objectives.getOrDefault(outcome, 0L);
   }
 
   /** Requests answered in time, or whose caller waits for as long as it takes. */
-  public long answeredInTime() {
-    return Math.max(0, succeeded.sum() - objectives(Objective.MISSED));
+  public synchronized long answeredInTime() {
+    return Math.max(0, succeeded - objectives(Objective.MISSED));
   }
 
   /** Of the requests with a time that were not refused, the share that was answered in time. */
-  public OptionalDouble attainment() {
+  public synchronized OptionalDouble attainment() {
     long met = objectives(Objective.MET);
     long admitted = met + objectives(Objective.MISSED) + objectives(Objective.FAILED);
     return admitted == 0 ? OptionalDouble.empty() : OptionalDouble.of(met / (double) admitted);
   }
 
   /** Runs, each of one request or of several together, whether they were answered or not. */
-  public long executions() {
-    return executions.sum();
+  public synchronized long executions() {
+    return executions;
   }
 
   /** Rows of the requests answered; a request without a batch axis is one. */
-  public long inferences() {
-    return inferences.sum();
+  public synchronized long inferences() {
+    return inferences;
   }
 
   /** The runs by their batch size, ascending; those of the sizes that came first. */
-  public List<BatchCounters> batches() {
-    return batches.values().stream().sorted(Comparator.comparingLong(BatchCounters::size)).toList();
+  public synchronized List<BatchCounters> batches() {
+    return batches.values().stream()
+        .map(BatchCounters::copy)
+        .sorted(Comparator.comparingLong(BatchCounters::size))
+        .toList();
   }
 
   public ModelVersion version() {
@@ -191,68 +191,60 @@ public final class ModelCounters {
   }
 
   /** Requests answered, from the beginning of their decoding to the end of their encoding. */
-  public Total success() {
-    return new Total(succeeded.sum(), successNanos.sum());
+  public synchronized Total success() {
+    return new Total(succeeded, successNanos);
   }
 
-  public Total failure() {
-    long count = 0;
-    for (LongAdder adder : failed.values()) {
-      count += adder.sum();
-    }
-    return new Total(count, failureNanos.sum());
+  public synchronized Total failure() {
+    return new Total(failed.values().stream().mapToLong(Long::longValue).sum(), failureNanos);
   }
 
-  public long failures(Failure reason) {
-    return adder(reason).sum();
-  }
-
-  private LongAdder adder(Failure reason) {
-    return Objects.requireNonNull(failed.get(reason));
+  public synchronized long failures(Failure reason) {
+    return failed.getOrDefault(reason, 0L);
   }
 
   /** Requests that have begun and not ended. */
-  public long pending() {
-    return Math.max(0, begun.sum() - succeeded.sum() - failure().count());
+  public synchronized long pending() {
+    return Math.max(0, begun - succeeded - failure().count());
   }
 
   /** Decoding of the requests answered. */
-  public Total decode() {
-    return new Total(succeeded.sum(), decodeNanos.sum());
+  public synchronized Total decode() {
+    return new Total(succeeded, decodeNanos);
   }
 
   /** Their waiting for a lane. */
-  public Total queue() {
-    return new Total(succeeded.sum(), queueNanos.sum());
+  public synchronized Total queue() {
+    return new Total(succeeded, queueNanos);
   }
 
   /** Their runs, stalls included. */
-  public Total execute() {
-    return new Total(succeeded.sum(), executeNanos.sum());
+  public synchronized Total execute() {
+    return new Total(succeeded, executeNanos);
   }
 
   /** Handing over and encoding of their outputs. */
-  public Total encode() {
-    return new Total(succeeded.sum(), encodeNanos.sum());
+  public synchronized Total encode() {
+    return new Total(succeeded, encodeNanos);
   }
 
   /** Runs that waited for weights, and how long. */
-  public Total stall() {
-    return new Total(stalls.sum(), stallNanos.sum());
+  public synchronized Total stall() {
+    return new Total(stalls, stallNanos);
   }
 
   /** How long answered requests took, by size. */
-  public DurationBuckets durations() {
-    return durations;
+  public synchronized DurationBuckets durations() {
+    return durations.copy();
   }
 
   /** How long runs waited for weights, of those that did. */
-  public DurationBuckets stallDurations() {
-    return stallDurations;
+  public synchronized DurationBuckets stallDurations() {
+    return stallDurations.copy();
   }
 
   /** When the last request was answered, in milliseconds since the epoch; 0 for never. */
-  public long lastInferenceMillis() {
+  public synchronized long lastInferenceMillis() {
     return lastInferenceMillis;
   }
 }

@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +19,7 @@ public final class SegmentProfiles {
       Caffeine.newBuilder().maximumSize(MOST_STRUCTURES).build();
   private final @Nullable ProfileFolder folder;
   private final Executor writer;
+  private final AtomicLong changes = new AtomicLong();
 
   private SegmentProfiles(@Nullable ProfileFolder folder, Executor writer) {
     this.folder = folder;
@@ -56,7 +58,11 @@ public final class SegmentProfiles {
    */
   public void observed(String structure, String shapes, long[] segmentNanos) {
     boolean published = running(structure).observed(shapes, segmentNanos);
-    if (published && folder != null) {
+    if (!published) {
+      return;
+    }
+    changes.incrementAndGet();
+    if (folder != null) {
       ProfileFolder files = folder;
       writer.execute(() -> of(structure).ifPresent(files::write));
     }
@@ -69,6 +75,11 @@ public final class SegmentProfiles {
   public Optional<SegmentProfile> of(String structure) {
     return Optional.of(running(structure).published())
         .filter(profile -> !profile.shapes().isEmpty());
+  }
+
+  /** How often something else was known of a structure: where it is the same, nothing was. */
+  public long changes() {
+    return changes.get();
   }
 
   private RunningProfile running(String structure) {

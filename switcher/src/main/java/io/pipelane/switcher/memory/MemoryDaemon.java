@@ -248,11 +248,12 @@ public final class MemoryDaemon implements AutoCloseable {
   /**
    * The same where nothing has to be waited for: the weights are there, and nobody waits.
    *
+   * @param nowNanos by the daemon's clock
    * @return null otherwise; nothing has happened then
    * @throws StatusException {@link Status#NOT_FOUND} when the model is not registered or about to
    *     go
    */
-  public @Nullable Lease tryAcquire(ModelVersion version) {
+  public @Nullable Lease tryAcquire(ModelVersion version, long nowNanos) {
     lock.lock();
     try {
       Residency residency = known(version);
@@ -263,7 +264,7 @@ public final class MemoryDaemon implements AutoCloseable {
           || residency.isArriving()) {
         return null;
       }
-      holdings.used(residency.holding, Priority.ONLINE, nanoClock.getAsLong());
+      holdings.used(residency.holding, Priority.ONLINE, nowNanos);
       return lease(residency);
     } finally {
       lock.unlock();
@@ -327,7 +328,7 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       residency.leases--;
       runs--;
-      linkIsFree = runs == 0 && pacing.restNanos(nanoClock.getAsLong()) > 0;
+      linkIsFree = runs == 0 && pacing.hasHeldBack();
       memory.settle(residency);
       stalls.refresh(residency, holdings);
       if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {

@@ -48,6 +48,11 @@ final class Pacing {
     return heldBack;
   }
 
+  /** Whether something has to wait since the last {@link #begin}. */
+  boolean hasHeldBack() {
+    return heldBack;
+  }
+
   /** When to ask again for what has been held back; 0 where nothing was. */
   long restNanos(long nowNanos) {
     return heldBack ? Math.max(1, restUntilNanos - nowNanos) : 0;

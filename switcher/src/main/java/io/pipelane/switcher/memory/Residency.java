@@ -36,6 +36,9 @@ final class Residency {
   /** What its stalls were told from; null where sizes alone are known. */
   @Nullable SegmentProfile curveOf;
 
+  /** As of which of the profiles' changes that is so. */
+  long curveAsOf = -1;
+
   int leases;
 
   /** Other devices that copy its pages now. */

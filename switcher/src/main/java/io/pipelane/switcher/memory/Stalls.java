@@ -33,9 +33,11 @@ final class Stalls {
   /** Has a model's curve follow its profile, where there is another one than before. */
   void refresh(Residency residency, Holdings holdings) {
     Optional<PipelineCosts> costs = settings.costs();
-    if (costs.isEmpty()) {
+    long changes = settings.profiles().changes();
+    if (costs.isEmpty() || residency.curveAsOf == changes) {
       return;
     }
+    residency.curveAsOf = changes;
     Plan plan = residency.model.plan();
     SegmentProfile profile = settings.profiles().of(plan.structureHash()).orElse(null);
     if (profile == null || profile.equals(residency.curveOf)) {

@@ -184,17 +184,23 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   }
 
   /** The first device that a model has and that is not lost, or else the first. */
+  private Switcher home(Route route) {
+    List<Integer> devices = route.devices();
+    for (int device : devices) {
+      if (members.get(device).isUsable()) {
+        return members.get(device).switcher;
+      }
+    }
+    return members.get(devices.getFirst()).switcher;
+  }
+
   private Switcher home(ModelVersion version) {
-    List<Member> devices = route(version).devices().stream().map(members::get).toList();
-    return devices.stream()
-        .filter(Member::isUsable)
-        .findFirst()
-        .orElseGet(devices::getFirst)
-        .switcher;
+    return home(route(version));
   }
 
   private <T> T ofHome(ModelVersion version, Function<Switcher, T> question, T otherwise) {
-    return routes.containsKey(version) ? question.apply(home(version)) : otherwise;
+    @Nullable Route route = routes.get(version);
+    return route == null ? otherwise : question.apply(home(route));
   }
 
   /** Whether one device at least can answer. */

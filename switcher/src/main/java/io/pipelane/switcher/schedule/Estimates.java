@@ -17,9 +17,8 @@ public final class Estimates {
   private static final double NANOS_PER_MILLI = 1e6;
 
   private final ToLongFunction<ModelVersion> stallNanos;
-  private final RunTimes times = new RunTimes();
+  private final RunHistory history = new RunHistory();
   private final EstimateErrors errors = new EstimateErrors();
-  private final EphemeralProfile ephemeral = new EphemeralProfile();
 
   /**
    * Knows nothing of runs yet.
@@ -38,7 +37,7 @@ public final class Estimates {
 
   /** The usual time of a run, without its stall; 0 for one that is not known. */
   long executionNanos(RunKey key) {
-    return times.usualNanos(key);
+    return history.of(key).usualNanos();
   }
 
   /** The usual time of a request's run, without its stall; 0 for one that is not known. */
@@ -46,24 +45,19 @@ public final class Estimates {
     return executionNanos(RunKey.of(request));
   }
 
-  /** The usual time of a run, without its stall; 0 until a few have run. */
-  long knownNanos(RunKey key) {
-    return times.knownNanos(key);
-  }
-
   /** The median of the latest runs' times, without stalls; 0 until a few have been seen. */
   long medianNanos(RunKey key) {
-    return times.medianNanos(key);
+    return history.of(key).medianNanos();
   }
 
   /** What a run is known to take of its lane; 0 for one that is not known. */
   long ephemeralBytes(RunKey key) {
-    return ephemeral.expected(key);
+    return history.of(key).peakBytes();
   }
 
-  /** Where lanes note what runs took. */
-  EphemeralProfile ephemeral() {
-    return ephemeral;
+  /** What runs took. */
+  RunHistory history() {
+    return history;
   }
 
   /** Stall and run. */
@@ -81,7 +75,7 @@ public final class Estimates {
     OptionalLong deadline = queued.request().deadlineNanos();
     return deadline.isPresent()
         && deadline.getAsLong() - nowNanos
-            < stallNanos(queued.key()) + times.leastNanos(queued.key());
+            < stallNanos(queued.key()) + history.of(queued.key()).leastNanos();
   }
 
   /** Why a request that {@link #isTooLate} is not run. */
@@ -112,18 +106,28 @@ public final class Estimates {
       long expectedStallNanos,
       long executeNanos,
       long stallNanos) {
-    long usual = executionNanos(key);
+    ran(history.toTell(key), estimatedNanos, expectedStallNanos, executeNanos, stallNanos);
+  }
+
+  /** The same of a run that was like some others. */
+  void ran(
+      PastRuns past,
+      long estimatedNanos,
+      long expectedStallNanos,
+      long executeNanos,
+      long stallNanos) {
+    long usual = past.usualNanos();
     if (usual > 0 && executeNanos > 0) {
       errors.observed(estimatedNanos, executeNanos);
     }
     if (usual == 0 || expectedStallNanos == 0) {
-      times.observed(key, Math.max(1, executeNanos - stallNanos));
+      past.ran(Math.max(1, executeNanos - stallNanos));
     }
   }
 
   /** Makes known what runs of a kind take, as a few of them would: nothing runs in a simulator. */
   void learn(RunKey key, long runNanos) {
-    times.learn(key, Math.max(1, runNanos));
+    history.toTell(key).learn(Math.max(1, runNanos));
   }
 
   /** The median of |estimate - actual| / actual over the latest runs. */
@@ -132,7 +136,7 @@ public final class Estimates {
   }
 
   void forget(ModelVersion model) {
-    times.forget(model);
+    history.forget(model);
   }
 
   private static String milliseconds(long nanos) {

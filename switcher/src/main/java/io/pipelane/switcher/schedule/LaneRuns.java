@@ -7,7 +7,6 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
-import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.worker.NoSessionRoomException;
@@ -23,27 +22,22 @@ final class LaneRuns {
    */
   private final Lanes lanes;
   private final Worker worker;
-  private final EphemeralProfile profile;
+  private final RunHistory history;
 
   /**
    * Runs nothing yet.
    *
-   * @param profile told what runs take
+   * @param history told what runs take
    */
-  LaneRuns(Lanes lanes, Worker worker, EphemeralProfile profile) {
+  LaneRuns(Lanes lanes, Worker worker, RunHistory history) {
     this.lanes = lanes;
     this.worker = worker;
-    this.profile = profile;
+    this.history = history;
   }
 
   /** What a run like this is known to take of a lane. */
   long expectedBytes(RunKey key) {
-    return profile.expected(key);
-  }
-
-  /** Forgets what a model's runs took. */
-  void forget(ModelVersion version) {
-    profile.forget(version);
+    return history.of(key).peakBytes();
   }
 
   /**
@@ -67,7 +61,7 @@ final class LaneRuns {
   /** Returns false when the session has turned out larger than its room. */
   private boolean runWithRoom(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     turn.leave();
-    try (SessionRoom _ = worker.makeRoom(lease, profile.expected(request.key()))) {
+    try (SessionRoom _ = worker.makeRoom(lease, history.of(request.key()).peakBytes())) {
       runInLane(request, lease, placed, turn);
       return true;
     } catch (NoSessionRoomException e) {
@@ -76,7 +70,7 @@ final class LaneRuns {
   }
 
   private void runInLane(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
-    long expected = profile.expected(request.key());
+    long expected = history.of(request.key()).peakBytes();
     long needed = expected;
     boolean ran = false;
     while (!ran) {
@@ -96,7 +90,7 @@ final class LaneRuns {
         }
       }
       if (needed > expected) {
-        profile.observed(request.key(), needed);
+        history.toTell(request.key()).took(needed);
       }
     }
   }

@@ -58,7 +58,7 @@ public final class LaneThreads {
     this.estimates = estimates;
     this.daemon = daemon;
     this.gate = gate;
-    this.runs = new LaneRuns(lanes, worker, estimates.ephemeral());
+    this.runs = new LaneRuns(lanes, worker, estimates.history());
     this.nanoClock = nanoClock;
     this.turns =
         new Turns(
@@ -97,7 +97,6 @@ public final class LaneThreads {
 
   /** Forgets what a model's runs took: it is registered no longer. */
   public void forget(ModelVersion version) {
-    runs.forget(version);
     estimates.forget(version);
   }
 
@@ -151,7 +150,8 @@ public final class LaneThreads {
       boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
       if (isWarm && request.priority() == Priority.ONLINE) {
         boolean beside = gate.offlineRanSince(mark);
-        gate.slowdowns().ran(request.model(), key, timings.executeNanos(), beside);
+        PastRuns kind = estimates.history().of(key);
+        gate.slowdowns().ran(request.model(), kind, timings.executeNanos(), beside);
       }
       return timings;
     }

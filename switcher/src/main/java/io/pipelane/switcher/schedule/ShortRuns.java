@@ -77,24 +77,25 @@ public final class ShortRuns {
   /**
    * Runs a request now, if it is short and nothing is in its way.
    *
+   * @param nowNanos by the clock
    * @return whether the handler has been told the end; if not, nothing has happened
    */
-  public boolean run(InferenceRequest request, ResultHandler handler) {
+  public boolean run(InferenceRequest request, ResultHandler handler, long nowNanos) {
     if (longestNanos == 0
         || request.priority() != Priority.ONLINE
         || !queue.isClearFor(request)
         || running.get()) {
       return false;
     }
-    RunKey key = RunKey.of(request);
-    long expected = estimates.knownNanos(key);
+    PastRuns past = estimates.history().of(RunKey.of(request));
+    long expected = past.knownNanos();
     if (expected == 0 || expected >= longestNanos || !worker.runsAtOnce(request.model())) {
       return false;
     }
     underWay.incrementAndGet();
     running.set(true);
     try {
-      return !closed && runWithoutWaiting(request, key, expected, handler);
+      return !closed && runWithoutWaiting(request, past, expected, handler, nowNanos);
     } finally {
       running.set(false);
       underWay.decrementAndGet();
@@ -102,24 +103,23 @@ public final class ShortRuns {
   }
 
   private boolean runWithoutWaiting(
-      InferenceRequest request, RunKey key, long expected, ResultHandler handler) {
-    long begin = nanoClock.getAsLong();
+      InferenceRequest request, PastRuns past, long expected, ResultHandler handler, long begin) {
     if (request.isLate(begin + expected)) {
       return false;
     }
-    try (@Nullable Lease lease = daemon.tryAcquire(request.model())) {
+    try (@Nullable Lease lease = daemon.tryAcquire(request.model(), begin)) {
       if (lease == null || !worker.hasSession(lease)) {
         return false;
       }
-      try (@Nullable LaneLease lane = lanes.tryEnter(estimates.ephemeralBytes(key))) {
-        return lane != null && runInLane(request, key, expected, lease, lane, handler, begin);
+      try (@Nullable LaneLease lane = lanes.tryEnter(past.peakBytes())) {
+        return lane != null && runInLane(request, past, expected, lease, lane, handler, begin);
       }
     }
   }
 
   private boolean runInLane(
       InferenceRequest request,
-      RunKey key,
+      PastRuns past,
       long expected,
       Lease lease,
       LaneLease lane,
@@ -130,9 +130,9 @@ public final class ShortRuns {
     try {
       worker.run(request, lease, lane, handler, () -> {});
       long nanos = nanoClock.getAsLong() - begin;
-      estimates.ran(key, expected, 0, nanos, lease.stallNanos());
+      estimates.ran(past, expected, 0, nanos, lease.stallNanos());
       if (lease.stallNanos() == 0) {
-        gate.slowdowns().ran(key.model(), key, nanos, gate.offlineRanSince(mark));
+        gate.slowdowns().ran(request.model(), past, nanos, gate.offlineRanSince(mark));
       }
       count.increment();
       answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos));

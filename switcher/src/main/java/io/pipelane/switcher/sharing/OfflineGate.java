@@ -60,7 +60,7 @@ public final class OfflineGate {
 
   /** A gate that is always open. */
   public static OfflineGate open(LongSupplier nanoClock) {
-    return new OfflineGate(false, 0, Integer.MAX_VALUE, new OnlineWork(nanoClock), nanoClock);
+    return new OfflineGate(false, 0, Integer.MAX_VALUE, new OnlineWork(), nanoClock);
   }
 
   /** The online work that it heeds. */

@@ -3,7 +3,6 @@ package io.pipelane.switcher.sharing;
 import io.pipelane.switcher.ResultHandler;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.LongSupplier;
 
 /**
  * The online requests of a device that are in flight, and when the next may come. Safe for any
@@ -20,14 +19,9 @@ public final class OnlineWork {
   private final AtomicInteger waiting = new AtomicInteger();
   private final LongAdder requests = new LongAdder();
   private final ArrivalForecast forecast = new ArrivalForecast(); // guarded by itself
-  private final LongSupplier nanoClock;
   private final Runnable whenTold = this::end;
   private volatile Runnable whenIdle = () -> {};
   private volatile Runnable whenBusy = () -> {};
-
-  public OnlineWork(LongSupplier nanoClock) {
-    this.nanoClock = nanoClock;
-  }
 
   /** Has somebody told, on any thread, when online work no longer keeps offline work waiting. */
   void onIdle(Runnable listener) {
@@ -39,11 +33,11 @@ public final class OnlineWork {
     whenBusy = listener;
   }
 
-  /** A request comes; it is not in flight yet. */
-  public void arrived() {
+  /** A request comes, now by the device's clock; it is not in flight yet. */
+  public void arrived(long nowNanos) {
     requests.increment();
     synchronized (forecast) {
-      forecast.arrived(nanoClock.getAsLong());
+      forecast.arrived(nowNanos);
     }
   }
 

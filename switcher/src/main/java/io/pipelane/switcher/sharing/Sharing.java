@@ -56,7 +56,7 @@ public final class Sharing implements AutoCloseable {
             config.protection() == Protection.GATES,
             leastShare,
             lanes,
-            new OnlineWork(nanoClock),
+            new OnlineWork(),
             nanoClock);
     this.states = new SysMonitor(thresholds(config), config.overlimitPeriod(), Sharing::log);
     this.throttle = new LaunchThrottle(config.targetLoadPercent() / PERCENT);

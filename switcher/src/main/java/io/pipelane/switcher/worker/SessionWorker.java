@@ -161,6 +161,10 @@ public final class SessionWorker implements Worker {
       ResultHandler handler,
       Runnable placed) {
     ImportedModel model = known(request.model());
+    if (sessions.computesOnCaller()) {
+      runOnce(model, request, lease, lane, handler, placed); // There is no process to lose.
+      return;
+    }
     retries.attempt(
         request.model(),
         () -> request.isLate(nanoClock.getAsLong()),

@@ -38,7 +38,7 @@ class GateTurnsTest {
   private static final int LANES = 2;
 
   private final Estimates estimates = new Estimates(_ -> 0);
-  private final OnlineWork online = new OnlineWork(System::nanoTime);
+  private final OnlineWork online = new OnlineWork();
   private final OfflineGate gate = new OfflineGate(true, 0, LANES, online, System::nanoTime);
   private final RequestQueue queue =
       new RequestQueue(

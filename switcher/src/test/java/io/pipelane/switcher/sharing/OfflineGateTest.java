@@ -20,7 +20,7 @@ class OfflineGateTest {
   private static final long SEGMENT = 1_000_000;
 
   private final AtomicLong now = new AtomicLong();
-  private final OnlineWork online = new OnlineWork(now::get);
+  private final OnlineWork online = new OnlineWork();
   private final OfflineGate gate = new OfflineGate(true, 0, 1, online, now::get);
   private final AtomicInteger told = new AtomicInteger();
 
@@ -42,9 +42,9 @@ class OfflineGateTest {
   @Test
   void onlineWorkInFlight_closesUntilItHasEnded() {
     gate.onOpened(told::incrementAndGet);
-    online.arrived();
+    online.arrived(now.get());
     ResultHandler first = online.begin(nobody());
-    online.arrived();
+    online.arrived(now.get());
     ResultHandler second = online.begin(nobody());
     assertFalse(gate.mayBegin());
     assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
@@ -61,7 +61,7 @@ class OfflineGateTest {
   @Test
   void onlineWorkWaitsForMemory_opens() {
     gate.onOpened(told::incrementAndGet);
-    online.arrived();
+    online.arrived(now.get());
     online.begin(nobody());
     gate.setState(SharingState.OVERLIMIT);
     online.waitsForMemory();
@@ -144,7 +144,7 @@ class OfflineGateTest {
   @Test
   void shareOfNothing_onlineWorkWaitsForMemory_opens() {
     gate.setShare(0);
-    online.arrived();
+    online.arrived(now.get());
     online.begin(nobody());
     online.waitsForMemory();
     assertEquals(0, gate.waitNanos(SEGMENT, 0));
@@ -153,7 +153,7 @@ class OfflineGateTest {
   @Test
   void leastShare_isHadWhileOnlineWorkIsInFlight() {
     OfflineGate shared = new OfflineGate(true, 0.5, 1, online, now::get);
-    online.arrived();
+    online.arrived(now.get());
     online.begin(nobody());
     assertEquals(SEGMENT, shared.waitNanos(SEGMENT, 0));
     assertEquals(0, shared.waitNanos(0, 0));

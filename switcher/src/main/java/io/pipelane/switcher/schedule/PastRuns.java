@@ -1,0 +1,78 @@
+package io.pipelane.switcher.schedule;
+
+import java.util.Arrays;
+
+/**
+ * What the runs of one model and one combination of shapes took: how long they computed with all
+ * weights there, and how much run-time memory, the E of Salus' jobs. Safe for any thread.
+ */
+final class PastRuns {
+  /** What a new run counts in the mean. */
+  private static final double WEIGHT = 0.2;
+
+  /** Before so many runs their times say little: sessions are built, code is compiled. */
+  private static final int FIRST_RUNS = 3;
+
+  /** What was once the best time is forgotten by so much a run. */
+  private static final double FORGETTING = 1.02;
+
+  private final long[] recent = new long[9];
+  private int runs;
+  private volatile double mean;
+  private volatile double least; // 0 until a few have run.
+  private double best = Double.POSITIVE_INFINITY;
+  private volatile long peakBytes;
+
+  /** A run has computed for so long. */
+  synchronized void ran(long nanos) {
+    mean = runs == 0 ? nanos : mean + WEIGHT * (nanos - mean);
+    best = Math.min(best * FORGETTING, (double) nanos);
+    recent[runs % recent.length] = nanos;
+    runs = runs + 1 < 2 * recent.length ? runs + 1 : recent.length;
+    if (runs >= FIRST_RUNS) {
+      least = best;
+    }
+  }
+
+  /** As if a few runs had all taken so long. */
+  void learn(long nanos) {
+    for (int run = 0; run < FIRST_RUNS; run++) {
+      ran(nanos);
+    }
+  }
+
+  /** A run has taken so much of its lane. */
+  synchronized void took(long bytes) {
+    peakBytes = Math.max(peakBytes, bytes);
+  }
+
+  /** The usual time; 0 when none has run, so that it is soon known. */
+  long usualNanos() {
+    return (long) mean;
+  }
+
+  /** The usual time; 0 until a few have run, unlike {@link #usualNanos}. */
+  long knownNanos() {
+    return least == 0 ? 0 : (long) mean;
+  }
+
+  /** What a run takes at least; 0 until a few have run. */
+  long leastNanos() {
+    return (long) least;
+  }
+
+  /** The median of the latest; 0 until a few have run. */
+  synchronized long medianNanos() {
+    if (runs < FIRST_RUNS) {
+      return 0;
+    }
+    long[] sorted = Arrays.copyOf(recent, Math.min(runs, recent.length));
+    Arrays.sort(sorted);
+    return sorted[sorted.length / 2];
+  }
+
+  /** Bytes that a run took at most; 0 when none has been seen. */
+  long peakBytes() {
+    return peakBytes;
+  }
+}
