@@ -159,6 +159,8 @@ class LiveBenchmarksTest {
     assertEquals(0, cases.at("/0/borrowed_percent/median").asDouble(), cases.toString());
     assertEquals("ppocr-cls 48x192, 2 links", cases.at("/1/case").asText(), cases.toString());
     assertTrue(cases.at("/1/cold_ms/median").asDouble() > 0, cases.toString());
+    assertEquals(0, cases.at("/2/peers_percent/median").asDouble(), cases.toString());
+    assertTrue(cases.at("/3/cold_ms/median").asDouble() > 0, cases.toString());
   }
 
   @Test

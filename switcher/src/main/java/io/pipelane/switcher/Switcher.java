@@ -110,6 +110,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             worker::hasRoomForRange,
             settings.residency(),
             clock);
+    daemon.peers().lendWhile(() -> !sessions.isLost());
     estimates = new Estimates(daemon::stallNanos);
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
     queue =

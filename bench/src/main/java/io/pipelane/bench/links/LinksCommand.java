@@ -114,6 +114,9 @@ public final class LinksCommand implements Callable<Integer> {
     for (boolean peers : List.of(false, true)) {
       Map<String, String> settings = settings(asked, devices);
       settings.put("device.memory", Long.toString(weightBytes * 3 / 2));
+      if (devices instanceof DeviceSelection.Cpu) {
+        settings.put("device.page-size", "64KiB"); // Small models fit in pages of 2 MiB at once.
+      }
       settings.put("placement.peer-memory", Boolean.toString(peers));
       settings.put("residency.idle-prefetch", "true");
       String row =

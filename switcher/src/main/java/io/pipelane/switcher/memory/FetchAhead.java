@@ -94,6 +94,7 @@ final class FetchAhead {
     staged.clear();
     memory.settleAll();
     List<Residency> wished = wishes.open(nowNanos);
+    queued.forEach(residency -> residency.lodged = false);
     boolean sent = fetchFirst(queued, Set.copyOf(queued));
     if (!sent && (wishes.isUrgent(nowNanos) || !pacing.holdsBack(runs, nowNanos))) {
       sent =
@@ -136,6 +137,7 @@ final class FetchAhead {
   private boolean fetchFirst(List<Residency> wanted, Set<Residency> spared) {
     for (Residency residency : wanted) {
       if (residency.canGain()) {
+        residency.lodged = false;
         long fetched = memory.makeRoom(pages.pageBytes(), spared) ? send(residency) : 0;
         memory.counters.pagesWanted += fetched > 0 ? 1 : 0;
         memory.counters.bytesWanted += fetched;
@@ -159,6 +161,7 @@ final class FetchAhead {
     }
     Set<Residency> kept = new HashSet<>(spared);
     kept.add(into.get());
+    into.get().lodged = false;
     long fetched = memory.makeRoom(pages.pageBytes(), kept) ? send(into.get()) : 0;
     memory.counters.pagesPlanned += fetched > 0 ? 1 : 0;
     memory.counters.bytesPlanned += fetched;
@@ -193,13 +196,14 @@ final class FetchAhead {
   private long send(Residency residency) {
     long offset = memory.residentBytes(residency);
     long bytes = Math.min(pages.pageBytes(), residency.model.plan().weightBytes() - offset);
-    residency.fetchFailed = true;
     Origin origin;
     try {
       origin = peers.open(residency, offset + bytes);
     } catch (RuntimeException | Error e) {
+      residency.fetchFailed = true;
       return 0;
     }
+    residency.fetchFailed = true;
     try {
       underWay = copy(residency, origin, offset, bytes);
     } catch (RuntimeException | Error e) {

@@ -1,7 +1,10 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.modelstore.WeightSource;
+import io.pipelane.switcher.memory.Residency.Arrival;
+import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +21,24 @@ record Origin(@Nullable WeightSource peer, @Nullable WeightSource host) implemen
       return peer;
     }
     return Objects.requireNonNull(host, "more is wanted than was said");
+  }
+
+  /** Gives the other device's pages back once all that comes out of them has arrived, or failed. */
+  void closePeerAfter(List<Arrival> arrivals) {
+    if (peer == null) {
+      return;
+    }
+    List<Arrival> outOfPeer =
+        arrivals.stream().filter(arrival -> arrival.end() <= peer.byteSize()).toList();
+    AtomicInteger outstanding = new AtomicInteger(outOfPeer.size() + 1);
+    Runnable done =
+        () -> {
+          if (outstanding.decrementAndGet() == 0) {
+            peer.close();
+          }
+        };
+    outOfPeer.forEach(arrival -> arrival.event().whenDone(done));
+    done.run();
   }
 
   @Override

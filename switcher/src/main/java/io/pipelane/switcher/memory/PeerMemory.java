@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +39,7 @@ public final class PeerMemory {
   private final Runnable signal;
   private final LongSupplier nanoClock;
   private final List<Peer> peers = new ArrayList<>();
+  private volatile BooleanSupplier usable = () -> true;
   private List<Residency> wanted = List.of();
 
   private record Peer(PeerMemory memory, PeerPages pages) {}
@@ -73,6 +75,11 @@ public final class PeerMemory {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Lends nothing while somebody says that this device is lost; asked at once, on any thread. */
+  public void lendWhile(BooleanSupplier isUsable) {
+    usable = isUsable;
   }
 
   /** Whether {@link #readFrom} has named a device. */
@@ -119,18 +126,23 @@ public final class PeerMemory {
     lock.lock();
     try {
       wanted = versions.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
-      wanted.forEach(residency -> residency.lodged |= residency.pages.isEmpty());
+      memory.residencies.values().stream()
+          .filter(residency -> residency.pages.isEmpty())
+          .forEach(residency -> residency.lodged = wanted.contains(residency));
     } finally {
       lock.unlock();
     }
     signal.run();
   }
 
-  /** The models that {@link #lodge} has named last. */
+  /** The models that {@link #lodge} has named last and that can be here for others. */
   public List<ModelVersion> lodgers() {
     lock.lock();
     try {
-      return wanted.stream().map(residency -> residency.model.version()).toList();
+      return wanted.stream()
+          .filter(residency -> residency.lodged && !residency.fetchFailed)
+          .map(residency -> residency.model.version())
+          .toList();
     } finally {
       lock.unlock();
     }
@@ -150,9 +162,12 @@ public final class PeerMemory {
     }
   }
 
-  /** Opens a model's weights where they are nearest, from what is here to an end. */
+  /**
+   * Opens a model's weights where they are nearest, from what is here to an end; in the host where
+   * the last copy has failed.
+   */
   Origin open(Residency residency, long end) {
-    @Nullable WeightSource peer = nearest(residency);
+    @Nullable WeightSource peer = residency.fetchFailed ? null : nearest(residency);
     if (peer != null && peer.byteSize() >= end) {
       return new Origin(peer, null);
     }
@@ -189,7 +204,7 @@ public final class PeerMemory {
    * it has, and where the lock is taken.
    */
   private Optional<WeightSource> tryLend(ModelVersion version, PeerPages reader, long moreThan) {
-    if (!lock.tryLock()) {
+    if (!usable.getAsBoolean() || !lock.tryLock()) {
       return Optional.empty();
     }
     try {
@@ -225,6 +240,7 @@ public final class PeerMemory {
   /** A lodger that misses a page for which there is room now, if there is one. */
   Optional<Residency> next() {
     for (Residency residency : wanted) {
+      residency.lodged |= residency.pages.isEmpty() && residency.leases == 0;
       if (residency.lodged && residency.canGain()) {
         return makeRoom() ? Optional.of(residency) : Optional.empty();
       }

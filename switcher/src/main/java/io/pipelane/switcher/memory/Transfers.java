@@ -52,6 +52,7 @@ final class Transfers {
         memory.counters.copies++;
       }
     } finally {
+      origin.closePeerAfter(residency.arrivals);
       whenAllDone(residency, origin, event);
     }
     memory.counters.loads++;

@@ -59,7 +59,8 @@ public final class LaunchThrottle {
             + DERIVATIVE_SECONDS * (change - latestChange) / Math.max(step, 0.01);
     latestError = error;
     latestChange = change;
-    share = Math.clamp(share + delta, leastShare, 1.0);
+    // A load that is not above the target is no reason to slow down, however fast it has risen.
+    share = Math.clamp(share + (error >= 0 ? Math.max(0, delta) : delta), leastShare, 1.0);
     return share;
   }
 

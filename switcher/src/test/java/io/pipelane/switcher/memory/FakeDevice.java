@@ -45,6 +45,7 @@ final class FakeDevice implements Device {
   private int mappingsLeft = Integer.MAX_VALUE;
   private int openRanges;
   private boolean failingToShow;
+  private volatile boolean failingToBeRead;
   private boolean mapsLater;
   private @Nullable StatusException lateFailure;
   private final Deque<Settling> settling = new ArrayDeque<>();
@@ -62,6 +63,11 @@ final class FakeDevice implements Device {
 
   synchronized void failToShow(boolean fail) {
     failingToShow = fail;
+  }
+
+  /** Fails copies out of this device's pages. */
+  void failToBeRead(boolean fail) {
+    failingToBeRead = fail;
   }
 
   /** From now on, mapping is done when {@link #completeMapping} says so. */
@@ -199,6 +205,9 @@ final class FakeDevice implements Device {
           offset,
           destination.byteSize(),
           (at, page, inPage, bytes) -> {
+            if (failingToBeRead) {
+              throw new StatusException(Status.DEVICE_FAILURE, "the other device is broken");
+            }
             require(lent.get(page.index()), "page " + page.index() + " is not lent");
             int from = page.index() * PAGE_BYTES + (int) inPage;
             MemorySegment.copy(MemorySegment.ofArray(memory), from, destination, at, bytes);

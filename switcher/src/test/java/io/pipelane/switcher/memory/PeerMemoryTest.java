@@ -2,9 +2,11 @@ package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
@@ -167,6 +169,43 @@ class PeerMemoryTest extends DaemonTest {
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     }
+  }
+
+  @Test
+  void acquire_theOtherDeviceIsLost_comesFromTheHost() {
+    ImportedModel model = both("a", 4);
+    useThere(model);
+    other.peers().lendWhile(() -> false);
+    use(model);
+    assertEquals(1, models.opened(model.version()));
+  }
+
+  @Test
+  void acquire_copyOutOfTheOthersPagesFailed_comesFromTheHostNextTime() {
+    ImportedModel model = both("a", 4);
+    useThere(model);
+    otherDevice.failToBeRead(true);
+    Lease failed = daemon.acquire(model.version());
+    device.completeAll();
+    assertThrows(StatusException.class, () -> failed.await(0));
+    failed.close();
+    assertEquals(0, models.opened(model.version()));
+    use(model);
+    assertEquals(1, models.opened(model.version()));
+  }
+
+  @Test
+  void pagesThatHaveBeenRead_areFreeBeforeTheRestHasCome() {
+    ImportedModel model = both("a", 2, 3);
+    ImportedModel large = both("b", 10);
+    useThere(model);
+    other.evict(model.version(), 2L * PAGE);
+    Lease lease = daemon.acquire(model.version());
+    device.completeNext();
+    useThere(large); // Waits for ever where the pages are lent as long as the host's part takes.
+    device.completeAll();
+    requireContent(lease, model);
+    lease.close();
   }
 
   @Test

@@ -44,6 +44,14 @@ class LaunchThrottleTest {
   }
 
   @Test
+  void update_loadJumpsBelowTheTarget_keepsFullSpeed() {
+    LaunchThrottle throttle = new LaunchThrottle(1);
+    for (int i = 0; i < 100; i++) {
+      assertEquals(1, throttle.update(i % 2 == 0 ? 0 : 1, 0.01), "sample " + i);
+    }
+  }
+
+  @Test
   void update_onlineLoadSteps_settlesAtTheTargetWithoutSwinging() {
     run(0.2, 1, 100);
     assertEquals(0.9, run(0.2, 1, 50), 0.01);
