@@ -118,8 +118,11 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   }
 
   private void carryOut(Copy copy) {
-    copy.range.zeroBefore(copy.rangeOffset, copy.bytes);
-    Throwable failure;
+    Throwable failure = zero(copy);
+    if (failure != null) {
+      finish(copy, failure);
+      return;
+    }
     if (copy.source instanceof CpuPeerPages.Weights) {
       failure = carryFromPeer(copy);
     } else if (lenders.isEmpty() || copy.bytes < LEAST_SHARED_BYTES) {
@@ -128,6 +131,15 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       failure = carryTogether(copy);
     }
     finish(copy, closed ? closedBefore() : failure);
+  }
+
+  private static @Nullable Throwable zero(Copy copy) {
+    try {
+      copy.range.zeroBefore(copy.rangeOffset, copy.bytes);
+      return null;
+    } catch (Throwable e) {
+      return e;
+    }
   }
 
   private @Nullable Throwable carryAlone(Copy copy) {

@@ -21,6 +21,14 @@ public interface Invocation {
   }
 
   /**
+   * Whether a session that captures may make a capture of it: what is captured is compared with the
+   * run's own answer, which says nothing where weights are not the model's.
+   */
+  default boolean mayBeCaptured() {
+    return true;
+  }
+
+  /**
    * Where to write an output: exactly {@code byteSize} bytes, strings as 32-bit little-endian
    * length and bytes each.
    */

@@ -15,7 +15,7 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
-import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -162,9 +162,12 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** A worker that is ready builds and does what the others have, the most popular first. */
   private void catchUp(WorkerProcess worker) {
+    Map<KnownSession, Long> runs = new HashMap<>(); // Which go on meanwhile.
+    sessions.values().forEach(known -> runs.put(known, known.shapes().runs()));
     List<KnownSession> all =
-        sessions.values().stream()
-            .sorted(Comparator.comparingLong((KnownSession known) -> -known.shapes().runs()))
+        runs.entrySet().stream()
+            .sorted(Map.Entry.<KnownSession, Long>comparingByValue().reversed())
+            .map(Map.Entry::getKey)
             .toList();
     all.forEach(known -> background.execute(() -> buildInBackground(worker, known)));
     all.forEach(known -> background.execute(() -> warmUp(worker, known, known.shapes().all())));
@@ -190,7 +193,9 @@ public final class ProcessSessionFactory implements SessionFactory {
           worker.builds().warmUp(run);
         }
       } catch (WorkerLostException e) {
-        known.shapes().giveUp();
+        if (e.blame() != WorkerLostException.Blame.OTHERS) {
+          known.shapes().giveUp();
+        }
       } catch (StatusException e) {
         LOG.log(Level.DEBUG, "worker " + worker.id() + " has not warmed a session up", e);
       } finally {

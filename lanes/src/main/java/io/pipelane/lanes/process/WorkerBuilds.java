@@ -167,8 +167,8 @@ final class WorkerBuilds {
     } catch (RuntimeException e) {
       return; // It was not built.
     }
+    giveUp(new Message.Close(number)); // Which waits for what warms it up.
     warmedUp.removeIf(run -> run.session() == number);
-    giveUp(new Message.Close(number));
   }
 
   /** Has a session that is built give up what it can do without; nothing runs in it. */

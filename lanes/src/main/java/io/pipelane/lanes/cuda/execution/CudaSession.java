@@ -109,7 +109,7 @@ public final class CudaSession implements ModelSession {
     if (invocation.inputs().stream().anyMatch(binding::isOnHost)) {
       captures.refuse("an input is read on the host");
     }
-    if (captures.areDue(key)) {
+    if (invocation.mayBeCaptured() && captures.areDue(key)) {
       try (Arena arena = Arena.ofConfined()) {
         List<InputTensor> inputs = copies(invocation.inputs(), arena);
         invocation.placed();

@@ -42,6 +42,7 @@ final class LaneRuns {
             device.transferMemory(),
             here.host(),
             here.hostGrowth(bytes -> grow(region, bytes)),
+            true,
             placed -> {
               end.send(ran(session, region, arrivals, placed, true));
               answered[0] = true;

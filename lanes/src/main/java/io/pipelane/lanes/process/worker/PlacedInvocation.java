@@ -30,6 +30,7 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   private final WorkerRegion lane;
   private final MemoryTarget target;
   private final Consumer<PlacedInvocation> whenPlaced;
+  private final boolean mayBeCaptured;
   private final List<Long> allocated = new ArrayList<>();
   private final List<PlacedTensor> results = new ArrayList<>();
 
@@ -38,6 +39,7 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
    *
    * @param transferMemory where some of its inputs lie
    * @param lane where the others lie, and its outputs will
+   * @param mayBeCaptured see {@link Invocation#mayBeCaptured}
    * @param whenPlaced told when the outputs are there and the session goes on
    */
   PlacedInvocation(
@@ -46,10 +48,12 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
       MemorySegment transferMemory,
       WorkerRegion lane,
       MemoryTarget.Growth growth,
+      boolean mayBeCaptured,
       Consumer<PlacedInvocation> whenPlaced) {
     this.plan = plan;
     this.lane = lane;
     this.whenPlaced = whenPlaced;
+    this.mayBeCaptured = mayBeCaptured;
     this.target = new MemoryTarget.Ephemeral(lane, growth);
     this.wanted = run.outputs();
     wanted.forEach(index -> specAt(plan.outputs(), index));
@@ -79,6 +83,11 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
       throw new ProtocolException("the model has no tensor " + index);
     }
     return specs.get(index);
+  }
+
+  @Override
+  public boolean mayBeCaptured() {
+    return mayBeCaptured;
   }
 
   @Override

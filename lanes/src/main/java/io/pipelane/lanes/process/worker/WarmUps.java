@@ -158,7 +158,13 @@ final class WarmUps {
             List.of());
     try (PlacedInvocation invocation =
         new PlacedInvocation(
-            session.plan(), run, MemorySegment.NULL, lane.host(), bytes -> false, placed -> {})) {
+            session.plan(),
+            run,
+            MemorySegment.NULL,
+            lane.host(),
+            bytes -> false,
+            warmUp.captured(),
+            placed -> {})) {
       session.session().run(invocation, lane.region(), bytes -> false, WeightArrivals.PRESENT);
     }
   }
