@@ -54,10 +54,10 @@ public final class WorkerRange implements MappedRange {
   /** Maps pages that follow each other in memory in one go. */
   private int mapRun(int first, int page, int end) {
     int slot = first;
-    while (slot < end && at(slot) == page + (slot - first)) {
+    do { // The table may change meanwhile where no run has the pages: the first is what was read.
       mapped[slot] = page + (slot - first);
       slot++;
-    }
+    } while (slot < end && at(slot) == page + (slot - first));
     LibC.mapReadOnlyAt(
         address() + first * pageBytes, (slot - first) * pageBytes, pages, (page - 1) * pageBytes);
     return slot;
