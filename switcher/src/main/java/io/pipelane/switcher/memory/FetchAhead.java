@@ -33,8 +33,8 @@ final class FetchAhead {
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
    * devices have no room for. Pages of the first two are not taken for each other. All but the
-   * first are held back where copies slow runs down
-   * (Pacing), but for wishes whose time is nearly over.
+   * first are held back where copies slow runs down (Pacing), but for wishes whose time is nearly
+   * over.
    */
   private final PagePool pages;
   private final CopyEngine copies;

@@ -4,7 +4,6 @@ import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,20 +24,11 @@ record Origin(@Nullable WeightSource peer, @Nullable WeightSource host) implemen
 
   /** Gives the other device's pages back once all that comes out of them has arrived, or failed. */
   void closePeerAfter(List<Arrival> arrivals) {
-    if (peer == null) {
-      return;
+    if (peer != null) {
+      Arrival.whenAllDone(
+          arrivals.stream().filter(arrival -> arrival.end() <= peer.byteSize()).toList(),
+          peer::close);
     }
-    List<Arrival> outOfPeer =
-        arrivals.stream().filter(arrival -> arrival.end() <= peer.byteSize()).toList();
-    AtomicInteger outstanding = new AtomicInteger(outOfPeer.size() + 1);
-    Runnable done =
-        () -> {
-          if (outstanding.decrementAndGet() == 0) {
-            peer.close();
-          }
-        };
-    outOfPeer.forEach(arrival -> arrival.event().whenDone(done));
-    done.run();
   }
 
   @Override

@@ -4,11 +4,11 @@ import io.pipelane.lanes.PeerPages;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostWeights;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -38,7 +38,7 @@ public final class PeerMemory {
   private final HostWeights host;
   private final Runnable signal;
   private final LongSupplier nanoClock;
-  private final List<Peer> peers = new ArrayList<>();
+  private final List<Peer> peers = new CopyOnWriteArrayList<>();
   private volatile BooleanSupplier usable = () -> true;
   private List<Residency> wanted = List.of();
 
@@ -69,12 +69,7 @@ public final class PeerMemory {
    * @param there as copies to this device read them
    */
   public void readFrom(PeerMemory other, PeerPages there) {
-    lock.lock();
-    try {
-      peers.add(new Peer(other, there));
-    } finally {
-      lock.unlock();
-    }
+    peers.add(new Peer(other, there));
   }
 
   /** Lends nothing while somebody says that this device is lost; asked at once, on any thread. */
@@ -84,12 +79,7 @@ public final class PeerMemory {
 
   /** Whether {@link #readFrom} has named a device. */
   public boolean reads(PeerMemory other) {
-    lock.lock();
-    try {
-      return peers.stream().anyMatch(peer -> peer.memory == other);
-    } finally {
-      lock.unlock();
-    }
+    return peers.stream().anyMatch(peer -> peer.memory == other);
   }
 
   /** A model of which weights are missing here, and how large all of them are. */

@@ -10,6 +10,7 @@ import io.pipelane.switcher.residency.Holding;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** What the memory daemon knows of one model's weights; guarded by the daemon's lock. */
@@ -67,6 +68,19 @@ final class Residency {
 
   /** A group on its way: bytes {@code [begin, end)} are there once the event has happened. */
   record Arrival(long begin, long end, DeviceEvent event) {
+    /** Has something done once all of some have happened, or failed; now where there are none. */
+    static void whenAllDone(List<Arrival> arrivals, Runnable action) {
+      AtomicInteger outstanding = new AtomicInteger(arrivals.size() + 1);
+      Runnable done =
+          () -> {
+            if (outstanding.decrementAndGet() == 0) {
+              action.run();
+            }
+          };
+      arrivals.forEach(arrival -> arrival.event().whenDone(done));
+      done.run();
+    }
+
     boolean hasFailed() {
       if (!event.isDone()) {
         return false;

@@ -5,7 +5,6 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.memory.Residency.Arrival;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,21 +81,17 @@ final class Transfers {
 
   /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
   private void whenAllDone(Residency residency, Origin origin, @Nullable SwitchEvent event) {
-    AtomicInteger outstanding = new AtomicInteger(residency.arrivals.size() + 1);
-    Runnable done =
+    Arrival.whenAllDone(
+        residency.arrivals,
         () -> {
-          if (outstanding.decrementAndGet() == 0) {
-            if (event != null) {
-              event.commit();
-            }
-            try {
-              origin.close();
-            } finally {
-              whenOver.run();
-            }
+          if (event != null) {
+            event.commit();
           }
-        };
-    residency.arrivals.forEach(arrival -> arrival.event().whenDone(done));
-    done.run();
+          try {
+            origin.close();
+          } finally {
+            whenOver.run();
+          }
+        });
   }
 }
