@@ -118,55 +118,33 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   }
 
   private void carryOut(Copy copy) {
-    Throwable failure = zero(copy);
-    if (failure != null) {
-      finish(copy, failure);
-      return;
-    }
-    if (copy.source instanceof CpuPeerPages.Weights) {
-      failure = carryFromPeer(copy);
-    } else if (lenders.isEmpty() || copy.bytes < LEAST_SHARED_BYTES) {
-      failure = carryAlone(copy);
-    } else {
-      failure = carryTogether(copy);
+    Throwable failure;
+    try {
+      copy.range.zeroBefore(copy.rangeOffset, copy.bytes);
+      failure = carry(copy);
+    } catch (Throwable e) { // A source may fail as it likes; the thread must live on.
+      failure = e;
     }
     finish(copy, closed ? closedBefore() : failure);
   }
 
-  private static @Nullable Throwable zero(Copy copy) {
-    try {
-      copy.range.zeroBefore(copy.rangeOffset, copy.bytes);
-      return null;
-    } catch (Throwable e) {
-      return e;
-    }
-  }
-
-  private @Nullable Throwable carryAlone(Copy copy) {
-    try {
+  private @Nullable Throwable carry(Copy copy) {
+    if (copy.source instanceof CpuPeerPages.Weights) {
+      fill(copy); // Past all links, so at no link's rate.
+      peerBytes.add(copy.bytes);
+    } else if (lenders.isEmpty() || copy.bytes < LEAST_SHARED_BYTES) {
       fill(copy);
       throttle.pace(copy.enqueuedAtNanos, copy.bytes, () -> closed);
-      return null;
-    } catch (Throwable e) {
-      return e;
+    } else {
+      return carryTogether(copy);
     }
+    return null;
   }
 
   private void fill(Copy copy) {
     for (long done = 0; done < copy.bytes && !closed; done += PIECE_BYTES) {
       long piece = Math.min(PIECE_BYTES, copy.bytes - done);
       copy.range.fill(copy.source, copy.sourceOffset + done, copy.rangeOffset + done, piece);
-    }
-  }
-
-  /** Past all links, so at no link's rate. */
-  private @Nullable Throwable carryFromPeer(Copy copy) {
-    try {
-      fill(copy);
-      peerBytes.add(copy.bytes);
-      return null;
-    } catch (Throwable e) {
-      return e;
     }
   }
 

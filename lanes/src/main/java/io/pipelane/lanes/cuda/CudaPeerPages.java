@@ -3,11 +3,9 @@ package io.pipelane.lanes.cuda;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PeerSource;
-import io.pipelane.lanes.cuda.driver.Mappings;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.modelstore.WeightSource;
 import java.lang.foreign.MemorySegment;
-import java.util.BitSet;
 import java.util.List;
 
 /**
@@ -21,12 +19,11 @@ final class CudaPeerPages implements PeerPages, AutoCloseable {
    * mapped keeps the memory, also when the lender gives its handles back first.
    */
   private final VirtualMemory memory;
-  private final Mappings reading;
   private final CudaPagePool pool;
   private final long pageBytes;
   private final long byteSize;
   private final long address;
-  private final BitSet mapped = new BitSet();
+  private final SlotMappings mappings;
 
   /**
    * Reserves addresses.
@@ -36,11 +33,11 @@ final class CudaPeerPages implements PeerPages, AutoCloseable {
    */
   CudaPeerPages(VirtualMemory memory, CudaPagePool pool) {
     this.memory = memory;
-    this.reading = memory.forReading();
     this.pool = pool;
     this.pageBytes = pool.lent().pageBytes();
     this.byteSize = pool.byteSize();
     this.address = memory.reserve(byteSize, pageBytes);
+    this.mappings = SlotMappings.forReading(memory.forReading(), address, pageBytes, pool.count());
   }
 
   @Override
@@ -49,27 +46,16 @@ final class CudaPeerPages implements PeerPages, AutoCloseable {
   }
 
   private synchronized long addressOf(Page page) {
-    long at = address + page.index() * pageBytes;
-    if (!mapped.get(page.index())) {
-      reading.map(at, pageBytes, pool.handle(page));
-      try {
-        reading.allowAccess(at, pageBytes);
-      } catch (RuntimeException e) {
-        reading.unmap(at, pageBytes);
-        throw e;
-      }
-      mapped.set(page.index());
-    }
-    return at;
+    int slot = page.index();
+    mappings.plan(slot, pool.handle(page));
+    mappings.settle(slot, slot + 1);
+    return address + slot * pageBytes;
   }
 
   /** Gives the addresses back; nothing reads there any more. */
   @Override
   public synchronized void close() {
-    for (int page = mapped.nextSetBit(0); page >= 0; page = mapped.nextSetBit(page + 1)) {
-      reading.unmap(address + page * pageBytes, pageBytes);
-    }
-    mapped.clear();
+    mappings.clear();
     memory.free(address, byteSize);
   }
 
