@@ -14,12 +14,12 @@ import io.pipelane.server.metrics.DeviceState;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.ToLongFunction;
 
 /** Measures a model on a server with one device or several, and another one beside it. */
 final class LinkRounds {
   private static final double SHARE = 100;
 
+  private final LocalPipelane server;
   private final ServingDevices devices;
   private final String row;
   private final ModelVersion model;
@@ -32,6 +32,7 @@ final class LinkRounds {
    * @param names of two models, which lie on different devices where there are several
    */
   LinkRounds(LocalPipelane server, String row, List<String> names, List<Tensor> inputs) {
+    this.server = server;
     this.devices = server.devices();
     this.row = row;
     this.model = new ModelVersion(names.getFirst(), 1);
@@ -53,11 +54,11 @@ final class LinkRounds {
     results.add(row, LinksColumns.WARM, warm);
     results.add(row, LinksColumns.COLD, cold);
     results.add(row, LinksColumns.STALL, cold - warm);
-    double before = bytes(LinkRounds::moved);
-    double borrowedBefore = bytes(state -> state.transfers().bytesBorrowed());
+    double before = server.total(LinkRounds::moved);
+    double borrowedBefore = server.total(state -> state.transfers().bytesBorrowed());
     Samples transfers = afterEviction(() -> devices.warmUp(model), length);
-    double moved = bytes(LinkRounds::moved) - before;
-    double borrowed = bytes(state -> state.transfers().bytesBorrowed()) - borrowedBefore;
+    double moved = server.total(LinkRounds::moved) - before;
+    double borrowed = server.total(state -> state.transfers().bytesBorrowed()) - borrowedBefore;
     results.add(row, LinksColumns.TRANSFER, transfers.median());
     results.add(row, LinksColumns.RATE, moved / transfers.count() / transfers.median() / 1e6);
     results.add(row, LinksColumns.SHARE, SHARE * borrowed / moved);
@@ -69,10 +70,6 @@ final class LinkRounds {
 
   private static long moved(DeviceState state) {
     return state.transfers().bytesLoaded() + state.transfers().bytesPlanned();
-  }
-
-  private double bytes(ToLongFunction<DeviceState> counted) {
-    return devices.states().values().stream().mapToLong(counted).sum();
   }
 
   /** Measures what the model beside loses while its device's link is lent; with several devices. */

@@ -6,17 +6,14 @@ import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.report.Results;
 import io.pipelane.demo.protocol.Tensor;
-import io.pipelane.server.device.ServingDevices;
-import io.pipelane.server.metrics.DeviceState;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.ToLongFunction;
 
 /** Measures two models in turns on a device with room for one of them, beside an idle one. */
 final class PeerRounds {
   private static final double SHARE = 100;
 
-  private final ServingDevices devices;
+  private final LocalPipelane server;
   private final String row;
   private final List<LocalCaller> callers;
 
@@ -26,7 +23,7 @@ final class PeerRounds {
    * @param names of two models of one device
    */
   PeerRounds(LocalPipelane server, String row, List<String> names, List<Tensor> inputs) {
-    this.devices = server.devices();
+    this.server = server;
     this.row = row;
     this.callers = names.stream().map(name -> server.caller(name, inputs)).toList();
   }
@@ -38,11 +35,11 @@ final class PeerRounds {
 
   /** Measures a round. */
   void measure(Duration length, Results results) throws Exception {
-    double before = bytes(state -> state.transfers().bytesLoaded());
-    double peersBefore = bytes(state -> state.transfers().bytesFromPeers());
+    double before = server.total(state -> state.transfers().bytesLoaded());
+    double peersBefore = server.total(state -> state.transfers().bytesFromPeers());
     Samples cold = inTurns(length);
-    double moved = bytes(state -> state.transfers().bytesLoaded()) - before;
-    double fromPeers = bytes(state -> state.transfers().bytesFromPeers()) - peersBefore;
+    double moved = server.total(state -> state.transfers().bytesLoaded()) - before;
+    double fromPeers = server.total(state -> state.transfers().bytesFromPeers()) - peersBefore;
     results.add(row, LinksColumns.COLD, cold.median());
     results.add(row, LinksColumns.PEERS, SHARE * fromPeers / moved);
   }
@@ -50,9 +47,5 @@ final class PeerRounds {
   private Samples inTurns(Duration length) throws Exception {
     int[] next = {0};
     return Timing.samples(() -> {}, () -> callers.get(next[0]++ % callers.size()).run(), length);
-  }
-
-  private double bytes(ToLongFunction<DeviceState> counted) {
-    return devices.states().values().stream().mapToLong(counted).sum();
   }
 }

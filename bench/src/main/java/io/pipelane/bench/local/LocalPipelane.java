@@ -14,6 +14,7 @@ import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.device.DeviceList;
 import io.pipelane.server.device.Processor;
 import io.pipelane.server.device.ServingDevices;
+import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
@@ -30,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.ToLongFunction;
 
 /**
  * Pipelane in this process, without HTTP between, with room for every model; it loads a copy of
@@ -179,6 +181,11 @@ public final class LocalPipelane implements AutoCloseable {
   /** The median over the latest runs of how far what was expected of them was off, as a share. */
   public double estimateError() {
     return server.switcher().estimateError();
+  }
+
+  /** What is counted of each device, all devices together, now. */
+  public double total(ToLongFunction<DeviceState> counted) {
+    return server.devices().states().values().stream().mapToLong(counted).sum();
   }
 
   /** ONNX Runtime's version. */

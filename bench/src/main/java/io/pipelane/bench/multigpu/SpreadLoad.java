@@ -77,11 +77,7 @@ final class SpreadLoad {
     Answered answered = new OpenLoad(callers, requests).run();
     ThreadEnd.await(fate);
     tell(row, answered, before, results);
-    long rerouted =
-        server.devices().states().values().stream()
-            .mapToLong(state -> state.member().rerouted())
-            .sum();
-    results.add(row, MultiGpuColumns.REROUTED, (double) rerouted);
+    results.add(row, MultiGpuColumns.REROUTED, server.total(state -> state.member().rerouted()));
     double[] ends = endsAfter(requests, answered, lossNanos / 1e6);
     double pause = 0;
     for (int i = 1; i < ends.length; i++) {
@@ -140,10 +136,8 @@ final class SpreadLoad {
   }
 
   private double movedBytes() {
-    return server.devices().states().values().stream()
-        .map(DeviceState::transfers)
-        .mapToDouble(counters -> counters.bytesLoaded() + counters.bytesFetchedAhead())
-        .sum();
+    return server.total(
+        state -> state.transfers().bytesLoaded() + state.transfers().bytesFetchedAhead());
   }
 
   private static Samples samples(double[] values) {
