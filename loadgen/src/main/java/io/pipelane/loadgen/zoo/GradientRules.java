@@ -117,9 +117,13 @@ final class GradientRules {
     return node("Expand", all, node("Shape", input(0)));
   }
 
-  /** Of a mean over all elements. */
+  /**
+   * Of a mean over all elements. They are counted by adding ones up: {@code Size} and what is made
+   * of it would be computed on the host, which a run on a GPU could not be captured with.
+   */
   private String ofMean() {
-    String count = gradients.node("Cast", List.of(node("Size", input(0))), integer("to", 1));
+    String ones = node("Expand", gradients.real(1), node("Shape", input(0)));
+    String count = gradients.node("ReduceSum", List.of(ones), integer("keepdims", 0));
     return node("Expand", node("Div", gradient, count), node("Shape", input(0)));
   }
 

@@ -188,12 +188,12 @@ final class ImageGradients {
         node.getAttributeList().stream().map(Attribute::new).toArray(Attribute[]::new);
     String places = gradients.node("MaxPool", 2, List.of(image), form).getLast();
     String flat = gradients.integers(constants(-1L));
-    String size = node("Reshape", node("Size", image), flat);
+    String zeros = node("Expand", gradients.real(0), node("Shape", image));
     String spread =
         gradients.node(
             "ScatterElements",
             List.of(
-                node("ConstantOfShape", size),
+                node("Reshape", zeros, flat),
                 node("Reshape", places, flat),
                 node("Reshape", gradient, flat)),
             Attribute.text("reduction", "add"));
