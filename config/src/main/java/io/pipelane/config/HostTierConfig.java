@@ -1,10 +1,17 @@
 package io.pipelane.config;
 
-/** Host memory that keeps weights ready for transfer. */
+/** Host memory behind the devices: for weights ready for transfer, and for states that wait. */
 public record HostTierConfig(
     @Key(
             about = "Its size; weights beyond it are read from disk",
             standard = "2GiB",
             min = "0B",
             max = "16TiB")
-        ByteSize memory) {}
+        ByteSize memory,
+    @Key(
+            about =
+                "Room for the states of sequences that device.working-memory has no room for between steps",
+            standard = "1GiB",
+            min = "0B",
+            max = "16TiB")
+        ByteSize states) {}

@@ -16,7 +16,9 @@ public record PipelaneConfig(
     @Section(name = "switching", about = "How models are brought onto a device")
         SwitchingConfig switching,
     @Section(name = "runtime", about = "ONNX Runtime") RuntimeConfig runtime,
-    @Section(name = "host-tier", about = "Host memory that keeps weights ready for transfer")
+    @Section(
+            name = "host-tier",
+            about = "Host memory that keeps weights ready for transfer, and states that wait")
         HostTierConfig hostTier,
     @Section(
             name = "residency",

@@ -558,13 +558,14 @@ class SectionsTest {
 
   @Test
   void hostTier_defaults() {
-    assertEquals(new HostTierConfig(size("2GiB")), DEFAULTS.hostTier());
+    assertEquals(new HostTierConfig(size("2GiB"), size("1GiB")), DEFAULTS.hostTier());
   }
 
   @Test
   void hostTier_everyValueChanged() {
     assertEquals(
-        new HostTierConfig(size("0")), changed(Map.of("host-tier.memory", "0")).hostTier());
+        new HostTierConfig(size("0"), size("5MiB")),
+        changed(Map.of("host-tier.memory", "0", "host-tier.states", "5MiB")).hostTier());
   }
 
   @Test

@@ -28,6 +28,7 @@ import io.pipelane.switcher.schedule.SchedulingPolicies;
 import io.pipelane.switcher.schedule.ShortRuns;
 import io.pipelane.switcher.schedule.Terms;
 import io.pipelane.switcher.sequence.Sequences;
+import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.MonitorThread;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -100,7 +101,10 @@ public final class Switcher implements InferenceService, AutoCloseable {
     sharing = new Sharing(settings.sharing(), settings.lanes(), leastShare, clock);
     int spare = preemption || sharing.gate().isActive() ? settings.lanes() : 0;
     lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes() + spare);
-    worker = new SessionWorker(sessions, device.persistent(), lanes, profiles, clock);
+    sequences = new Sequences(lanes, settings.hostStateBytes(), this::queued, clock);
+    worker =
+        new SessionWorker(
+            sessions, device.persistent(), lanes, sequences::writeOut, profiles, clock);
     daemon =
         new MemoryDaemon(
             device,
@@ -121,7 +125,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
             settings.queuedRequests(),
             settings.queuedBytes(),
             clock);
-    sequences = new Sequences(lanes, this::queued, clock);
     fetchAhead =
         settings.residency().config().prefetch()
             ? new FetchAheadThread(daemon, queue::upcoming)
@@ -513,9 +516,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return estimates.medianError();
   }
 
-  /** Sequences that have begun and not ended. */
-  public int sequences() {
-    return sequences.count();
+  /** What is kept for sequences. */
+  public StatesOverview states() {
+    return sequences.overview();
   }
 
   /** Runs that were made by the threads that brought the requests. */

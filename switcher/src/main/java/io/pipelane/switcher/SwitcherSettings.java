@@ -13,6 +13,7 @@ import io.pipelane.switcher.sharing.SharingSettings;
  *
  * @param weightBytes device memory for weights
  * @param workingBytes device memory for lanes and session constants
+ * @param hostStateBytes host memory for states that device memory has no room for at present
  * @param lanes runs that compute at once, in a lane each
  * @param queuedRequests requests that may wait
  * @param queuedBytes bytes of their inputs
@@ -25,6 +26,7 @@ import io.pipelane.switcher.sharing.SharingSettings;
 public record SwitcherSettings(
     long weightBytes,
     long workingBytes,
+    long hostStateBytes,
     int lanes,
     int queuedRequests,
     long queuedBytes,
@@ -34,7 +36,7 @@ public record SwitcherSettings(
     SchedulingConfig scheduling,
     SharingSettings sharing) {
 
-  /** Settings for a device that nobody looks at, whose offline runs pass gates. */
+  /** Settings for a device that nobody looks at, whose offline runs pass gates; states stay. */
   public SwitcherSettings(
       long weightBytes,
       long workingBytes,
@@ -48,6 +50,7 @@ public record SwitcherSettings(
     this(
         weightBytes,
         workingBytes,
+        0,
         lanes,
         queuedRequests,
         queuedBytes,

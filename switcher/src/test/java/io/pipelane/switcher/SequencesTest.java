@@ -156,7 +156,7 @@ class SequencesTest {
     assertArrayEquals(
         times(2, once), step(model, "other", false, true).await(), Math.abs(once[0]) * 1e-4f);
     assertArrayEquals(once, step(model, "one", true, true).await(), "it has begun anew");
-    while (switcher.sequences() > 0) {
+    while (switcher.states().sequences() > 0) {
       Thread.onSpinWait();
     }
   }
@@ -167,7 +167,7 @@ class SequencesTest {
     assertEquals(Status.INVALID_ARGUMENT, refused(() -> submit(model, Optional.empty())));
     assertEquals(Status.INVALID_ARGUMENT, refused(() -> step(model, "a", false, false)));
     step(model, "a", true, true).await();
-    while (switcher.sequences() > 0) {
+    while (switcher.states().sequences() > 0) {
       Thread.onSpinWait();
     }
     assertEquals(Status.INVALID_ARGUMENT, refused(() -> step(model, "a", false, false)));
@@ -206,7 +206,7 @@ class SequencesTest {
     for (InputTensor given : List.of(wrong, unknown)) {
       SequenceStep step = new SequenceStep("a", true, true, List.of(given));
       assertEquals(Status.INVALID_ARGUMENT, refused(() -> submit(model, Optional.of(step))));
-      assertEquals(0, switcher.sequences());
+      assertEquals(0, switcher.states().sequences());
     }
   }
 
@@ -216,7 +216,7 @@ class SequencesTest {
     long free = switcher.memory().constantBytes();
     step(model, "a", true, false).await();
     switcher.deregister(model.version());
-    assertEquals(0, switcher.sequences());
+    assertEquals(0, switcher.states().sequences());
     switcher.register(model, keeping(Map.of("t", "s")));
     assertEquals(free, switcher.memory().constantBytes());
     assertEquals(Status.INVALID_ARGUMENT, refused(() -> step(model, "a", false, false)));

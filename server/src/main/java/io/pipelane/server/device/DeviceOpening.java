@@ -246,6 +246,7 @@ public final class DeviceOpening {
     return new SwitcherSettings(
         device.budget().weights().bytes(),
         device.budget().working().bytes(),
+        config.hostTier().states().bytes(),
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),

@@ -225,7 +225,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
               switcher.estimateError(),
               switcher.preemptions(),
               switcher.shortRuns(),
-              switcher.sequences(),
+              switcher.states(),
               switcher.sharing().overview(),
               Objects.requireNonNull(members.get(place.name))));
     }

@@ -115,7 +115,18 @@ final class DeviceMetrics {
         "pipelane_short_runs",
         "Runs made by the threads that brought the requests",
         DeviceState::shortRuns);
-    gauge("pipelane_sequences", "Sequences that have begun and not ended", DeviceState::sequences);
+    gauge(
+        "pipelane_sequences",
+        "Sequences that have begun and not ended",
+        state -> state.states().sequences());
+    gauge(
+        "pipelane_state_written_out_bytes",
+        "States of sequences that wait in host memory for room on the device",
+        state -> state.states().writtenOutBytes());
+    counter(
+        "pipelane_states_written_out",
+        "Tensors of states that were written out to host memory",
+        state -> state.states().timesWrittenOut());
     gauge(
         "pipelane_estimate_error",
         "Median over the latest runs of how far their estimate was off, as a share",

@@ -5,6 +5,7 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 
 /**
@@ -15,7 +16,7 @@ import io.pipelane.switcher.sharing.SharingOverview;
  * @param estimateError the median of |estimate - actual| / actual over its latest runs
  * @param preemptions what its runs have given way to
  * @param shortRuns made by the threads that brought the requests, since the start
- * @param sequences that have begun and not ended
+ * @param states what it keeps for sequences
  * @param sharing how online and offline work share it
  * @param member what it is among the others
  */
@@ -27,6 +28,6 @@ public record DeviceState(
     double estimateError,
     Preemptions preemptions,
     long shortRuns,
-    int sequences,
+    StatesOverview states,
     SharingOverview sharing,
     MemberOverview member) {}

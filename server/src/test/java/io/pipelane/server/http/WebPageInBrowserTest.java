@@ -30,6 +30,7 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
@@ -94,7 +95,7 @@ class WebPageInBrowserTest {
         0.12,
         new Preemptions(0, 0, 0, 0),
         0,
-        0,
+        new StatesOverview(0, 0, 0),
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,

@@ -16,6 +16,7 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
@@ -82,7 +83,7 @@ class MetricsTest {
         0.25,
         new Preemptions(23, 24, 1_500_000_000, 250_000_000),
         35,
-        36,
+        new StatesOverview(36, 37, 38),
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,
@@ -188,6 +189,8 @@ class MetricsTest {
     assertLine(lines, "pipelane_batched_requests_total{device=\"cpu\"} 10.0");
     assertLine(lines, "pipelane_short_runs_total{device=\"cpu\"} 35.0");
     assertLine(lines, "pipelane_sequences{device=\"cpu\"} 36.0");
+    assertLine(lines, "pipelane_state_written_out_bytes{device=\"cpu\"} 37.0");
+    assertLine(lines, "pipelane_states_written_out_total{device=\"cpu\"} 38.0");
     assertLine(lines, "pipelane_padded_rows_total{device=\"cpu\"} 6.0");
     assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
     assertLine(lines, "pipelane_hosts 2.0");

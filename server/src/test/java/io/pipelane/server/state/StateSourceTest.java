@@ -20,6 +20,7 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
@@ -76,7 +77,7 @@ class StateSourceTest {
         0.25,
         new Preemptions(0, 0, 0, 0),
         0,
-        0,
+        new StatesOverview(0, 0, 0),
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,

@@ -3,7 +3,6 @@ package io.pipelane.switcher.sequence;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -28,10 +27,10 @@ import org.jspecify.annotations.Nullable;
 
 /** One sequence: its state, the step under way, and those that wait for it. */
 final class Sequence {
-  /* The state belongs to the step under way; the monitor guards everything else. */
+  /* The state belongs to the step under way, and to the monitor between steps, which guards the rest. */
   private static final int MOST_WAITING = 64;
 
-  private final Lanes lanes;
+  private final StateMemory memory;
   private final StatePairs pairs;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final Runnable whenIdle;
@@ -45,11 +44,11 @@ final class Sequence {
 
   /** A sequence without a state. */
   Sequence(
-      Lanes lanes,
+      StateMemory memory,
       StatePairs pairs,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       Runnable whenIdle) {
-    this.lanes = lanes;
+    this.memory = memory;
     this.pairs = pairs;
     this.queue = queue;
     this.whenIdle = whenIdle;
@@ -132,6 +131,17 @@ final class Sequence {
     return !running;
   }
 
+  /** Has its state give its working memory up; false where that gave nothing. */
+  synchronized boolean writeOut() {
+    boolean any = false;
+    if (!running) {
+      for (StateTensor tensor : state.values()) {
+        any |= tensor.writeOut();
+      }
+    }
+    return any;
+  }
+
   /** Ends it if it has no state, and no step is under way. */
   synchronized boolean endIfEmpty() {
     return state.isEmpty() && endIfIdle();
@@ -195,13 +205,15 @@ final class Sequence {
         free();
         for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
           long rows = pairs.rows(request.inputs());
-          state.put(pair.getKey(), new StateTensor(lanes, pair.getValue(), rows));
+          state.put(pair.getKey(), new StateTensor(memory, pair.getValue(), rows));
         }
         of.initial().forEach(this::begin);
       } else if (state.isEmpty()) {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
             "sequence \"%s\" has ended: begin it with sequence_start".formatted(of.id()));
+      } else {
+        state.values().forEach(StateTensor::bringBack);
       }
       ticket = queue.apply(withState(), this);
     }

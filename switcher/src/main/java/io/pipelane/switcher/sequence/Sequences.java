@@ -33,7 +33,7 @@ public final class Sequences {
   private static final int MOST = 1024;
   private static final long IDLE_NANOS = Duration.ofMinutes(1).toNanos();
 
-  private final Lanes lanes;
+  private final StateMemory memory;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, StatePairs> models = new ConcurrentHashMap<>();
@@ -47,13 +47,15 @@ public final class Sequences {
    * Keeps nothing yet.
    *
    * @param lanes the working memory, which states are charged to
+   * @param hostBytes host memory for states that are written out
    * @param queue takes steps
    */
   public Sequences(
       Lanes lanes,
+      long hostBytes,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
-    this.lanes = lanes;
+    this.memory = new StateMemory(lanes, hostBytes, this::writeOut);
     this.queue = queue;
     this.nanoClock = nanoClock;
   }
@@ -130,7 +132,7 @@ public final class Sequences {
                 .formatted(MOST),
             Duration.ofSeconds(1));
       }
-      found = new Sequence(lanes, pairs, queue, () -> idle(key));
+      found = new Sequence(memory, pairs, queue, () -> idle(key));
       sequences.put(key, found);
     }
     found.usedNanos = now;
@@ -189,8 +191,27 @@ public final class Sequences {
     }
   }
 
-  /** Sequences that have begun and not ended. */
-  public synchronized int count() {
+  /**
+   * Writes a state out to make room in the working memory: of the sequence that has had no step for
+   * longest. Its next step brings it back. Called under no lock that a step may want.
+   *
+   * @return false when there is none, or no room on the host
+   */
+  public synchronized boolean writeOut() {
+    for (Sequence each : sequences.values()) {
+      if (each.writeOut()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** What is kept at present. */
+  public StatesOverview overview() {
+    return new StatesOverview(count(), memory.writtenOutBytes(), memory.timesWrittenOut());
+  }
+
+  private synchronized int count() {
     return sequences.size();
   }
 

@@ -1,55 +1,55 @@
 package io.pipelane.switcher.sequence;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One input that an output becomes in the next step. A step reads it while its successor is
- * written, which counts once the step has succeeded. Belongs to one thread after another.
+ * written, which counts once the step has succeeded. Between steps it may be written out. Belongs
+ * to one thread after another.
  */
 final class StateTensor {
   private static final long ALIGNMENT = 64;
 
-  private final Lanes lanes;
+  private final StateMemory account;
   private final String name;
   private final TensorType type;
   private final Shape declared;
   private Shape shape;
   private Shape nextShape;
   private Buffer data;
-  private Buffer next;
 
-  /** Memory, charged to the working memory. */
+  /** Null while the state is written out: there is nothing in it that counts. */
+  private @Nullable Buffer next;
+
+  private boolean writtenOut;
+
+  /** Memory, charged to the working memory unless it is written out. */
   private record Buffer(Arena arena, MemorySegment memory) {
-    static Buffer of(Lanes lanes, long bytes) {
-      if (!lanes.tryReservePersistent(bytes)) {
-        throw new StatusException(
-            Status.INSUFFICIENT_MEMORY,
-            "a sequence's state of %s does not fit device.working-memory at present; end sequences, or raise it"
-                .formatted(new ByteSize(bytes)));
-      }
+    static Buffer of(StateMemory account, long bytes) {
+      account.reserve(bytes);
       Arena arena = Arena.ofShared();
       try {
         return new Buffer(arena, arena.allocate(Math.max(1, bytes), ALIGNMENT).asSlice(0, bytes));
       } catch (RuntimeException | Error e) {
         arena.close();
-        lanes.releasePersistent(bytes);
+        account.release(bytes);
         throw e;
       }
     }
 
-    void free(Lanes lanes) {
+    void free(StateMemory account) {
       long bytes = memory.byteSize();
       arena.close();
-      lanes.releasePersistent(bytes);
+      account.release(bytes);
     }
   }
 
@@ -59,8 +59,8 @@ final class StateTensor {
    * @param rows what its open dimensions are
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room for it
    */
-  StateTensor(Lanes lanes, TensorSpec spec, long rows) {
-    this.lanes = lanes;
+  StateTensor(StateMemory account, TensorSpec spec, long rows) {
+    this.account = account;
     this.name = spec.name();
     this.type = spec.type();
     this.declared = spec.shape();
@@ -71,11 +71,11 @@ final class StateTensor {
     this.shape = Shape.of(dimensions);
     this.nextShape = shape;
     long bytes = Math.multiplyExact(shape.elements(), (long) type.byteWidth());
-    this.data = Buffer.of(lanes, bytes);
+    this.data = Buffer.of(account, bytes);
     try {
-      this.next = Buffer.of(lanes, bytes);
+      this.next = Buffer.of(account, bytes);
     } catch (StatusException e) {
-      data.free(lanes);
+      data.free(account);
       throw e;
     }
   }
@@ -103,25 +103,72 @@ final class StateTensor {
 
   /** Where the step under way writes what comes after it. */
   MemorySegment place(Shape written, long byteSize) {
-    if (byteSize != next.memory().byteSize()) {
-      Buffer other = Buffer.of(lanes, byteSize);
-      next.free(lanes);
+    Buffer place = next;
+    if (place == null || byteSize != place.memory().byteSize()) {
+      Buffer other = Buffer.of(account, byteSize);
+      if (place != null) {
+        place.free(account);
+      }
+      place = other;
       next = other;
     }
     nextShape = written;
-    return next.memory();
+    return place.memory();
   }
 
-  /** The step has succeeded. */
+  /** The step has succeeded, and everything is placed. */
   void advance() {
     Buffer read = data;
-    data = next;
+    data = Objects.requireNonNull(next);
     next = read;
     shape = nextShape;
   }
 
+  /**
+   * Gives its working memory up until it is brought back; between steps.
+   *
+   * @return false when it had none, or the host has no room for it
+   */
+  boolean writeOut() {
+    if (writtenOut || !account.tryWriteOut(data.memory().byteSize())) {
+      return false;
+    }
+    writtenOut = true;
+    if (next != null) {
+      next.free(account);
+      next = null;
+    }
+    return true;
+  }
+
+  /**
+   * Has working memory again, for a step.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room; nothing is
+   *     lost then
+   */
+  void bringBack() {
+    long bytes = data.memory().byteSize();
+    if (writtenOut) {
+      account.bringBack(bytes);
+      writtenOut = false;
+    }
+    if (next == null) {
+      next = Buffer.of(account, bytes);
+    }
+  }
+
   void close() {
-    data.free(lanes);
-    next.free(lanes);
+    if (next != null) {
+      next.free(account);
+      next = null;
+    }
+    if (writtenOut) {
+      long bytes = data.memory().byteSize();
+      data.arena().close();
+      account.releaseWrittenOut(bytes);
+    } else {
+      data.free(account);
+    }
   }
 }

@@ -7,6 +7,7 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 
 /** Makes room in working memory for sessions and lanes, waiting where it must. */
 final class SessionRooms {
@@ -19,10 +20,17 @@ final class SessionRooms {
   private final ReentrantLock gate = new ReentrantLock(true);
   private final SessionTable table;
   private final Lanes lanes;
+  private final BooleanSupplier writeOut;
 
-  SessionRooms(SessionTable table, Lanes lanes) {
+  /**
+   * Nothing is granted yet.
+   *
+   * @param writeOut has something idle leave the working memory; false when there is nothing
+   */
+  SessionRooms(SessionTable table, Lanes lanes, BooleanSupplier writeOut) {
     this.table = table;
     this.lanes = lanes;
+    this.writeOut = writeOut;
   }
 
   /**
@@ -64,8 +72,8 @@ final class SessionRooms {
   }
 
   /**
-   * Closes idle sessions, and waits for those in use, until a lane of so many bytes could be had.
-   * Called outside of lanes.
+   * Writes idle states out, closes idle sessions, and waits for those in use, until a lane of so
+   * many bytes could be had. Called outside of lanes.
    *
    * @param beforeWaiting called before it waits
    * @return false when it never can
@@ -79,9 +87,9 @@ final class SessionRooms {
     return true;
   }
 
-  /** Closes a session, or waits for one to become idle; false when none is left or in use. */
+  /** Writes a state out, closes a session, or waits for one; false when none is left or in use. */
   private boolean evictOrWait(Runnable beforeWaiting) {
-    if (table.evict()) {
+    if (writeOut.getAsBoolean() || table.evict()) {
       return true;
     }
     beforeWaiting.run();

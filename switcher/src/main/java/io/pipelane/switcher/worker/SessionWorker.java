@@ -29,6 +29,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 
@@ -52,12 +53,14 @@ public final class SessionWorker implements Worker {
    * Makes a worker without models.
    *
    * @param lanes the working memory, which the sessions are charged to
+   * @param writeOut has something idle leave that memory; false when there is nothing
    * @param profiles told how long segments compute
    */
   public SessionWorker(
       SessionFactory sessions,
       PersistentMemory persistent,
       Lanes lanes,
+      BooleanSupplier writeOut,
       SegmentProfiles profiles,
       LongSupplier nanoClock) {
     this.profiles = profiles;
@@ -65,7 +68,7 @@ public final class SessionWorker implements Worker {
     this.lanes = lanes;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
-    this.rooms = new SessionRooms(table, lanes);
+    this.rooms = new SessionRooms(table, lanes, writeOut);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
   }
 
