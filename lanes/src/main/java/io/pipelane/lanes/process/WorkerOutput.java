@@ -6,17 +6,16 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.regex.Pattern;
 
 /** What a worker process prints: logged line by line, the last lines kept. Safe for any thread. */
 final class WorkerOutput {
   private static final System.Logger LOG = System.getLogger(WorkerOutput.class.getName());
-  private static final int KEPT_LINES = 20;
+  private static final Pattern FRAME = Pattern.compile("\\s+(at |\\.\\.\\. \\d+ ).*");
   private static final int LONGEST_LINE = 500;
 
   private final String name;
-  private final Deque<String> last = new ArrayDeque<>();
+  private String last = "";
 
   WorkerOutput(String name) {
     this.name = name;
@@ -40,18 +39,13 @@ final class WorkerOutput {
 
   private synchronized void add(String line) {
     LOG.log(Level.INFO, name + ": " + line);
-    last.addLast(line);
-    if (last.size() > KEPT_LINES) {
-      last.removeFirst();
+    if (!line.isBlank() && !FRAME.matcher(line).matches()) {
+      last = line.strip();
     }
   }
 
-  /** The last line that says something; empty when there is none. */
+  /** The last line that says something, which no line of a stack does; empty when there is none. */
   synchronized String lastLine() {
-    return last.reversed().stream()
-        .map(String::strip)
-        .filter(s -> !s.isEmpty())
-        .findFirst()
-        .orElse("");
+    return last;
   }
 }
