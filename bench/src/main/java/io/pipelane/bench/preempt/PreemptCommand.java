@@ -9,6 +9,7 @@ import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.WorkersConfig.Isolation;
+import io.pipelane.modelstore.ModelVersion;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -162,6 +163,8 @@ public final class PreemptCommand implements Callable<Integer> {
       for (int round = 0; round < options.rounds(); round++) {
         rounds.measure(name, runsARound(), results);
       }
+      ModelVersion version = new ModelVersion(job.model(), 1);
+      Console.say(spec, job.model() + ": " + server.devices().notes(version));
     }
   }
 }
