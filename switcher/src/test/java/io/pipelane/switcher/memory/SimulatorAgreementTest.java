@@ -81,7 +81,7 @@ class SimulatorAgreementTest {
       nanos += Duration.ofMillis(50 + random.nextInt(2_000)).toNanos();
       trace.add(new TracedUse(nanos, (int) Math.min(5, Math.abs(random.nextGaussian() * 2.5))));
     }
-    ResidencyConfig residency = new ResidencyConfig(policy, HALF_LIFE, false, true);
+    ResidencyConfig residency = new ResidencyConfig(policy, HALF_LIFE, 0, false, true);
     List<Copied> simulated = simulate(residency, trace);
     assertTrue(simulated.size() > 20, "seed " + seed);
     List<Copied> live = live(residency, trace);
