@@ -105,7 +105,7 @@ class BenchCommandTest {
 
     assertEquals(0, status, program.output());
     JsonNode scene = new ObjectMapper().readTree(json.toFile()).at("/findings/scenes/0");
-    assertEquals(6, scene.at("/rows").size());
+    assertEquals(7, scene.at("/rows").size());
     assertTrue(scene.at("/rows/0/outcome/meanStall").asDouble() > 0, scene.toString());
     assertTrue(Files.readString(page).contains("expected-stall"));
     assertTrue(Files.readString(plot).endsWith("</svg>\n"));

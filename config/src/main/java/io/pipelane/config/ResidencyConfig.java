@@ -19,6 +19,15 @@ public record ResidencyConfig(
         Duration halfLife,
     @Key(
             about =
+                "The longest that a run should wait for weights, which pages are then chosen for"
+                    + " first: fewer requests wait longer, and on the average they wait a little"
+                    + " longer. 0 counts the average alone; expected-stall only",
+            standard = "0",
+            min = "0",
+            max = "10000000")
+        int stallTargetMicros,
+    @Key(
+            about =
                 "Whether weights are brought in ahead of requests while nobody waits for the link",
             standard = "true")
         boolean prefetch,

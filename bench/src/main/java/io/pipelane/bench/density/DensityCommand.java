@@ -70,6 +70,16 @@ public final class DensityCommand implements Callable<Integer> {
   private List<Policy> policies = List.of(Policy.EXPECTED_STALL, Policy.LRU);
 
   @Option(
+      names = "--stall-target-micros",
+      split = ",",
+      paramLabel = "US",
+      description = {
+        "What a run should wait at most; 0 is no target (${DEFAULT-VALUE}). Each is a row of its",
+        "own for expected-stall."
+      })
+  private List<Integer> stallTargets = List.of(0);
+
+  @Option(
       names = "--rate",
       paramLabel = "R",
       description = "Requests a second, of all variants together (${DEFAULT-VALUE}).")
@@ -108,7 +118,10 @@ public final class DensityCommand implements Callable<Integer> {
       for (int round = 0; round < options.rounds(); round++) {
         for (int count : variants) {
           for (Policy policy : policies) {
-            rounds.measure(count, policy, rate, options.length(), seed + round);
+            List<Integer> targets = policy == Policy.EXPECTED_STALL ? stallTargets : List.of(0);
+            for (int target : targets) {
+              rounds.measure(count, policy, target, rate, options.length(), seed + round);
+            }
           }
         }
       }

@@ -60,7 +60,7 @@ final class DensityRounds {
 
   /** Has runs tell how long segments compute, and what any transfer and remapping cost. */
   void calibrate() {
-    ResidencyConfig onDemand = residency(Policy.EXPECTED_STALL, false);
+    ResidencyConfig onDemand = residency(Policy.EXPECTED_STALL, 0, false);
     remapPageNanos =
         RemapProbe.pageNanos(accelerator.device(), Math.toIntExact(wholeBytes() / pageBytes));
     try (LiveDevice device = device(CALIBRATED_VARIANTS, onDemand)) {
@@ -83,11 +83,18 @@ final class DensityRounds {
   }
 
   /** Asks so many variants for a while under one policy, its prefetch included. */
-  void measure(int variants, Policy policy, double perSecond, Duration length, long seed) {
-    String label = variants + " variants, " + policy;
+  void measure(
+      int variants,
+      Policy policy,
+      int stallTargetMicros,
+      double perSecond,
+      Duration length,
+      long seed) {
+    String target = stallTargetMicros == 0 ? "" : ", target " + stallTargetMicros + " us";
+    String label = variants + " variants, " + policy + target;
     progress.accept("measuring " + label);
     List<TracedUse> trace = Traffic.ZIPF.requests(variants, perSecond, length, seed);
-    ResidencyConfig residency = residency(policy, true);
+    ResidencyConfig residency = residency(policy, stallTargetMicros, true);
     Outcome live;
     try (LiveDevice device = device(variants, residency)) {
       live = Outcome.of(device.replay(trace, device.warmNanos()));
@@ -111,9 +118,13 @@ final class DensityRounds {
     return new LiveDevice(accelerator, subject, variants, grouping, profiles, costs, residency);
   }
 
-  private static ResidencyConfig residency(Policy policy, boolean prefetch) {
+  private static ResidencyConfig residency(Policy policy, int stallTargetMicros, boolean prefetch) {
     return new ResidencyConfig(
-        policy, PipelaneConfig.defaults().residency().halfLife(), prefetch, true);
+        policy,
+        PipelaneConfig.defaults().residency().halfLife(),
+        stallTargetMicros,
+        prefetch,
+        true);
   }
 
   private Plan plan() {

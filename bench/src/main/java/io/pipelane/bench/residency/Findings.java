@@ -17,6 +17,7 @@ record Findings(
    * @param asMeasured whether transfers and remapping cost what was measured, beyond the pipeline
    * @param bestPossible the expected stall of prefixes planned with the true shares, in
    *     milliseconds; none where there are no true shares
+   * @param rows ours as it is by default, then others
    */
   record Scene(
       String mix,
@@ -28,30 +29,23 @@ record Findings(
 
     /** Our mean stall over that of the best policy that keeps models whole. */
     double ratio() {
-      double ours = 0;
       double best = Double.POSITIVE_INFINITY;
       for (PolicyRow row : rows) {
-        if (row.policy == ResidencyConfig.Policy.EXPECTED_STALL && row.prefetch) {
-          ours = row.outcome.meanStall();
-        } else if (row.keepsWhole()) {
+        if (row.keepsWhole()) {
           best = Math.min(best, row.outcome.meanStall());
         }
       }
-      return ours / best;
+      return rows.getFirst().outcome.meanStall() / best;
     }
   }
 
   /** A policy on a trace. */
-  record PolicyRow(ResidencyConfig.Policy policy, boolean prefetch, Outcome outcome) {
+  record PolicyRow(String label, ResidencyConfig.Policy policy, Outcome outcome) {
     boolean keepsWhole() {
       return switch (policy) {
         case LRU, LFU, GREEDY_DUAL_SIZE -> true;
         case EXPECTED_STALL, NOTHING_STAYS -> false;
       };
-    }
-
-    String label() {
-      return prefetch ? policy.toString() : policy + ", no prefetch";
     }
   }
 
@@ -73,5 +67,5 @@ record Findings(
   record PrefixStall(double percent, double predicted, double measured) {}
 
   /** A density, with or without what transfers and remapping cost beyond the pipeline. */
-  record DensityRow(boolean asMeasured, Density density) {}
+  record DensityRow(boolean asMeasured, int stallTargetMicros, Density density) {}
 }

@@ -23,6 +23,7 @@ final class ResidencyBenchmark {
   private static final long[] PAGES = {16L << 20, 4L << 20, 2L << 20};
   private static final long H200_BYTES = 141_000_000_000L;
   private static final long LIMITED_BYTES = 8L << 30;
+  private static final int STALL_TARGET_MICROS = 1_000;
 
   private final RecordedPlans plans;
   private final SimulatedDevice device;
@@ -77,8 +78,10 @@ final class ResidencyBenchmark {
     if (withDensity) {
       for (boolean asMeasured : new boolean[] {true, false}) {
         progress.accept("looking for the densest " + (asMeasured ? "device" : "pipeline"));
-        densities.add(density("one H200, 141 GB", H200_BYTES, asMeasured));
-        densities.add(density("8 GiB of it", LIMITED_BYTES, asMeasured));
+        for (int target : new int[] {0, STALL_TARGET_MICROS}) {
+          densities.add(density("one H200, 141 GB", H200_BYTES, asMeasured, target));
+          densities.add(density("8 GiB of it", LIMITED_BYTES, asMeasured, target));
+        }
       }
     }
     return new Findings(scenes, sweep, pageSizes, prefixes(), densities);
@@ -91,10 +94,15 @@ final class ResidencyBenchmark {
     long memory = mix.memoryBytes(share, on.pageBytes());
     List<PolicyRow> rows = new ArrayList<>();
     for (Policy policy : Policy.values()) {
-      rows.add(new PolicyRow(policy, true, on.replay(models, requests, memory, policy, true)));
+      Outcome outcome = on.replay(models, requests, memory, policy, true);
+      rows.add(new PolicyRow(policy.toString(), policy, outcome));
     }
     Policy ours = Policy.EXPECTED_STALL;
-    rows.add(1, new PolicyRow(ours, false, on.replay(models, requests, memory, ours, false)));
+    Outcome onDemand = on.replay(models, requests, memory, ours, false);
+    rows.add(1, new PolicyRow(ours + ", no prefetch", ours, onDemand));
+    Outcome targeted =
+        on.withStallTarget(STALL_TARGET_MICROS).replay(models, requests, memory, ours, true);
+    rows.add(2, new PolicyRow(ours + ", stall target 1 ms", ours, targeted));
     return new Scene(
         mix.label(),
         traffic,
@@ -129,7 +137,7 @@ final class ResidencyBenchmark {
     List<PageSize> rows = new ArrayList<>();
     for (Mix mix : List.of(all, vision)) {
       for (long pageBytes : PAGES) {
-        SimulatedDevice other = new SimulatedDevice(pageBytes, device.lanes(), device.halfLife());
+        SimulatedDevice other = device.withPages(pageBytes);
         Scene scene = scene(other, mix, Traffic.ZIPF, false);
         double ours = scene.rows().getFirst().outcome().meanStall();
         rows.add(new PageSize(mix.label(), pageBytes, ours, scene.ratio()));
@@ -171,10 +179,17 @@ final class ResidencyBenchmark {
     return percent / 100.0;
   }
 
-  private DensityRow density(String label, long memoryBytes, boolean asMeasured) {
+  private DensityRow density(
+      String label, long memoryBytes, boolean asMeasured, int stallTargetMicros) {
     return new DensityRow(
         asMeasured,
+        stallTargetMicros,
         Density.search(
-            label, device, plans.structures().getFirst(), !asMeasured, memoryBytes, seed));
+            label,
+            device.withStallTarget(stallTargetMicros),
+            plans.structures().getFirst(),
+            !asMeasured,
+            memoryBytes,
+            seed));
   }
 }

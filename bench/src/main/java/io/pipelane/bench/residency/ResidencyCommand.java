@@ -85,7 +85,7 @@ public final class ResidencyCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     RecordedPlans plans = RecordedPlans.h200();
     SimulatedDevice device =
-        new SimulatedDevice(ByteSize.parse(pageSize).bytes(), 1, Duration.ofSeconds(halfLife));
+        new SimulatedDevice(ByteSize.parse(pageSize).bytes(), 1, Duration.ofSeconds(halfLife), 0);
     ResidencyBenchmark benchmark =
         new ResidencyBenchmark(
             plans, device, models, share, rate, Duration.ofSeconds(seconds), seed);

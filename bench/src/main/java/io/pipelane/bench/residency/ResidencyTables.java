@@ -129,7 +129,9 @@ final class ResidencyTables {
       double seconds = density.at().requests() / Density.PER_SECOND;
       table.add(
           List.of(
-              density.memory() + (row.asMeasured() ? ", as measured" : ", the pipeline alone"),
+              density.memory()
+                  + (row.asMeasured() ? ", as measured" : ", the pipeline alone")
+                  + (row.stallTargetMicros() == 0 ? "" : ", stall target 1 ms"),
               Long.toString(density.wholeModels()),
               Integer.toString(density.served()),
               number(density.factor()),

@@ -18,10 +18,19 @@ import java.util.List;
  * A device to replay traces on, but for its memory.
  *
  * @param halfLife of requests, for rates
+ * @param stallTargetMicros that a run should wait at most; 0 is no target
  */
-record SimulatedDevice(long pageBytes, int lanes, Duration halfLife) {
+record SimulatedDevice(long pageBytes, int lanes, Duration halfLife, int stallTargetMicros) {
   /** As a server cuts transfers to a GPU. */
   static final Grouping GROUPS = new EqualBytesGrouping(32, 1 << 20);
+
+  SimulatedDevice withPages(long otherBytes) {
+    return new SimulatedDevice(otherBytes, lanes, halfLife, stallTargetMicros);
+  }
+
+  SimulatedDevice withStallTarget(int micros) {
+    return new SimulatedDevice(pageBytes, lanes, halfLife, micros);
+  }
 
   /** Replays a trace under a policy. */
   Outcome replay(
@@ -30,7 +39,8 @@ record SimulatedDevice(long pageBytes, int lanes, Duration halfLife) {
       long memoryBytes,
       ResidencyConfig.Policy policy,
       boolean prefetch) {
-    ResidencyConfig residency = new ResidencyConfig(policy, halfLife, prefetch, true);
+    ResidencyConfig residency =
+        new ResidencyConfig(policy, halfLife, stallTargetMicros, prefetch, true);
     SimulatorSettings settings =
         new SimulatorSettings(memoryBytes, pageBytes, lanes, GROUPS, residency);
     return Outcome.of(new Simulator(settings, mix.models(), copied -> {}).replay(requests));

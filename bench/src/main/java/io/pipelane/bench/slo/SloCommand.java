@@ -141,7 +141,8 @@ public final class SloCommand implements Callable<Integer> {
   }
 
   private Simulator simulator(List<SimulatedModel> all) {
-    ResidencyConfig residency = new ResidencyConfig(Policy.EXPECTED_STALL, HALF_LIFE, true, true);
+    ResidencyConfig residency =
+        new ResidencyConfig(Policy.EXPECTED_STALL, HALF_LIFE, 0, true, true);
     SimulatorSettings settings =
         new SimulatorSettings(ByteSize.parse(memory).bytes(), PAGE_BYTES, 1, GROUPS, residency);
     return new Simulator(

@@ -10,7 +10,8 @@ final class LowerBound {
   /**
    * The completion of the last segment.
    *
-   * @param inputBytes of the request, which come over the same link first
+   * @param inputBytes of the request, which come over the same link first, less those of weights
+   *     that need not come
    * @param ends by segment, bytes of weights that must be there before it computes; not falling
    * @param millis by segment, what it computes for
    * @param bytesPerMilli the link's peak rate

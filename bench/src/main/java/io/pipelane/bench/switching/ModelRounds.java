@@ -125,7 +125,7 @@ final class ModelRounds {
       Run arrival = () -> stage.warmUp(grouped.version());
       all.add(new Contestant(Row.ARRIVAL, cold(stage, Stage.GROUPS), arrival));
       for (double share : RESIDENT_SHARES) {
-        long kept = (long) (share * weights.byteSize());
+        long kept = keptBytes(share);
         Run equal = coldBeyond(stage, kept, Stage.GROUPS);
         all.add(new Contestant(Row.resident(share), equal, caller));
         Run chosen = coldBeyond(stage, kept, optimal);
@@ -180,6 +180,13 @@ final class ModelRounds {
         SwitchTables.LOWER_BOUND_OF_REQUEST,
         LowerBound.millis(inputBytes, ends, times.get(), bytesPerMilli)
             + outputBytes / bytesPerMilli);
+    for (double share : RESIDENT_SHARES) {
+      long behind = inputBytes - keptBytes(share);
+      measured.fact(
+          SwitchTables.lowerBoundOfRequest(share),
+          LowerBound.millis(behind, ends, times.get(), bytesPerMilli)
+              + outputBytes / bytesPerMilli);
+    }
     measured.fact("inputs_mb", inputBytes / 1e6);
     measured.fact("outputs_mb", outputBytes / 1e6);
   }
@@ -314,6 +321,13 @@ final class ModelRounds {
 
   private static Run cold(Stage stage, Grouping groups) {
     return () -> stage.evictAll(groups);
+  }
+
+  /** A share of all the model's bytes in whole pages, beside those that are read in place. */
+  private long keptBytes(double share) {
+    long pageBytes = accelerator.device().pages().pageBytes();
+    long kept = (long) (share * (weights.byteSize() + grouped.plan().inPlaceBytes()));
+    return Math.min(kept / pageBytes * pageBytes, weights.byteSize());
   }
 
   private Run coldBeyond(Stage stage, long kept, Grouping groups) {

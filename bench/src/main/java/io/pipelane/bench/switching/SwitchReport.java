@@ -25,6 +25,8 @@ final class SwitchReport {
               + " says otherwise.",
           "Cold: the weights lie in host memory that the device copies from directly, and no page"
               + " of device memory is mapped for them; mapping counts.",
+          "The first so many percent resident: of all the model's bytes, those that are read in place"
+              + " included, in whole pages.",
           "Rows of one form take turns within a run, so that drift hits all alike.",
           "Lower bound: no segment computes before its weights have come at the link's peak rate,"
               + " nor before the segment before it is done; segments take the time they take alone.",

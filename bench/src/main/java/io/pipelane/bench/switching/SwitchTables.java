@@ -26,6 +26,11 @@ final class SwitchTables {
     this.all = all;
   }
 
+  /** The name of the bound with inputs and outputs where a share of the weights is resident. */
+  static String lowerBoundOfRequest(double share) {
+    return String.format(Locale.ROOT, "lower_bound_of_request_%.1f_resident_ms", 100 * share);
+  }
+
   /** Latencies in milliseconds, medians with means behind them in brackets. */
   List<List<String>> latencies(Predicate<Row> wanted) {
     List<List<String>> table = heading("milliseconds");

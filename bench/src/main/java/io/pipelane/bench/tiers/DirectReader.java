@@ -1,10 +1,10 @@
 package io.pipelane.bench.tiers;
 
+import io.pipelane.modelstore.host.DirectFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -44,7 +44,8 @@ final class DirectReader {
     long bytes = Files.size(file);
     AtomicLong next = new AtomicLong();
     long begin = System.nanoTime();
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, pastThePageCache());
+    try (FileChannel channel =
+            FileChannel.open(file, StandardOpenOption.READ, DirectFile.pastThePageCache());
         ExecutorService executor = Executors.newFixedThreadPool(threads)) {
       List<Future<?>> readers = new ArrayList<>();
       for (int i = 0; i < threads; i++) {
@@ -62,16 +63,6 @@ final class DirectReader {
       throw new IOException("reading " + file + " failed: " + e.getCause(), e);
     }
     return bytes * 1e9 / (System.nanoTime() - begin);
-  }
-
-  /** The option of the JDK that is in none of its standard interfaces. */
-  private static OpenOption pastThePageCache() throws IOException {
-    try {
-      Class<?> options = Class.forName("com.sun.nio.file.ExtendedOpenOption");
-      return (OpenOption) options.getField("DIRECT").get(null);
-    } catch (ReflectiveOperationException e) {
-      throw new IOException("this JDK cannot read past the page cache", e);
-    }
   }
 
   private static void read(

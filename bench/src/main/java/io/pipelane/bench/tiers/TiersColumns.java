@@ -8,6 +8,8 @@ final class TiersColumns {
   static final Column DIRECT = new Column("direct_mb_per_s", "direct reader MB/s", 0);
   static final Column TRANSFER = new Column("transfer_mb_per_s", "disk to device MB/s", 0);
   static final Column RATIO = new Column("transfer_to_direct", "of direct", 3);
+  static final Column FILLED = new Column("filled_mb_per_s", "through a filled tier MB/s", 0);
+  static final Column FILLED_RATIO = new Column("filled_to_direct", "of direct", 3);
   static final Column READ = new Column("read_mb", "read from disk MB", 1);
   static final Column WARM = new Column("warm_ms", "warm ms", 1);
   static final Column MEMORY = new Column("from_memory_ms", "from memory ms", 1);
@@ -17,7 +19,19 @@ final class TiersColumns {
   static final Column WEIGHTS = new Column("weights_mb", "weights MB", 1);
 
   static final List<Column> ALL =
-      List.of(DIRECT, TRANSFER, RATIO, READ, WARM, MEMORY, DISK, SERIAL, SERIAL_RATIO, WEIGHTS);
+      List.of(
+          DIRECT,
+          TRANSFER,
+          RATIO,
+          FILLED,
+          FILLED_RATIO,
+          READ,
+          WARM,
+          MEMORY,
+          DISK,
+          SERIAL,
+          SERIAL_RATIO,
+          WEIGHTS);
 
   static final String TITLE = "Models that are on disk only";
 
@@ -31,6 +45,9 @@ final class TiersColumns {
               + " in a device page, nothing of it in the page cache at first (posix_fadvise; read from disk is what the system says of it). The"
               + " host tier holds nothing (host-tier.memory 0B), as nobody can drop a file that it"
               + " has mapped.",
+          "Through a filled tier: as to a GPU, but for its driver. Four threads read past the page cache"
+              + " into the tier's memory, and a transfer follows them through a staging buffer of"
+              + " 8 MiB, from its lease until the last byte has passed.",
           "Warm, from memory, from disk: one request in this process without HTTP, its weights on"
               + " the device, in the page cache, or on disk. Read, then compute: all weights at the"
               + " direct reader's rate and then a warm run; below 1 a run begins before its weights"

@@ -68,6 +68,7 @@ public final class TiersCommand implements Callable<Integer> {
         }
       }
       results.aim(asked.name(), TiersColumns.RATIO, ">= 0.95");
+      results.aim(asked.name(), TiersColumns.FILLED_RATIO, ">= 0.95");
     }
     options.publish(spec, results, runtimeVersion, Map.of("device", "cpu"));
     return 0;

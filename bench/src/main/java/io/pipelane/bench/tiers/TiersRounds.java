@@ -57,13 +57,19 @@ final class TiersRounds {
     long readBefore = bytesRead();
     double transferMillis = Timing.millis(() -> server.warmUp(asked.model()));
     long read = bytesRead() - readBefore;
-    double direct = (before + DirectReader.bytesPerSecond(weights, threads)) / 2;
+    double after = DirectReader.bytesPerSecond(weights, threads);
+    double direct = (before + after) / 2;
+    onDiskOnly();
+    double filled = FilledTier.bytesPerSecond(weights, bytes);
+    double directAtFilled = (after + DirectReader.bytesPerSecond(weights, threads)) / 2;
     double transfer = bytes * 1e3 / transferMillis;
     double serial = bytes * 1e3 / direct + warm;
 
     results.add(row, TiersColumns.DIRECT, direct / 1e6);
     results.add(row, TiersColumns.TRANSFER, transfer / 1e6);
     results.add(row, TiersColumns.RATIO, transfer / direct);
+    results.add(row, TiersColumns.FILLED, filled / 1e6);
+    results.add(row, TiersColumns.FILLED_RATIO, filled / directAtFilled);
     results.add(row, TiersColumns.READ, read / 1e6);
     results.add(row, TiersColumns.WARM, warm);
     results.add(row, TiersColumns.MEMORY, fromMemory);

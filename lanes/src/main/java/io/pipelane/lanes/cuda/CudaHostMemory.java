@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
+import io.pipelane.modelstore.host.Filling;
 import io.pipelane.modelstore.host.HostMemory;
 import io.pipelane.modelstore.host.ParallelFileReader;
 import java.io.IOException;
@@ -35,17 +36,24 @@ public final class CudaHostMemory implements HostMemory {
 
   @Override
   public Loaded load(Path file) throws IOException {
+    return load(file, new Filling());
+  }
+
+  @Override
+  public Loaded load(Path file, Filling filling) throws IOException {
     long bytes = Files.size(file);
     SharedMemory memory = SharedMemory.allocate("weights", Math.max(1, bytes));
     try {
-      // Reading takes the memory page by page, on several threads; pinning finds it there.
-      ParallelFileReader.read(file, memory.segment().asSlice(0, bytes), readers);
+      // Reading takes the memory page by page, on several threads; pinning finds it there. Who
+      // follows passes a staging buffer until then.
+      ParallelFileReader.read(file, memory.segment().asSlice(0, bytes), readers, filling);
       return new Pinned(
           memory,
           PinnedHostMemory.register(context, memory.segment()),
           bytes,
           NUMBERS.incrementAndGet());
     } catch (IOException | RuntimeException | Error e) {
+      filling.end();
       memory.close();
       throw e;
     }

@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.GpuTests;
+import io.pipelane.modelstore.host.Filling;
 import io.pipelane.modelstore.host.HostMemory.Loaded;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -35,6 +37,25 @@ class CudaHostMemoryTest {
       assertTrue(context.isPinned(memory));
       loaded.close();
       assertFalse(context.isPinned(memory));
+    }
+  }
+
+  @Test
+  void load_filesThatCome_areSeenByWhoFollows() throws IOException {
+    byte[] content = new byte[(5 << 20) + 77];
+    new Random(2).nextBytes(content);
+    Path file = Files.write(folder.resolve("weights"), content);
+    try (CudaContext context = CudaContext.open(GpuTests.driverOrSkip(), 0);
+        Arena arena = Arena.ofConfined()) {
+      Filling filling = new Filling();
+      try (Loaded loaded = new CudaHostMemory(context).load(file, filling)) {
+        assertTrue(context.isPinned(loaded.memory()));
+        MemorySegment copy = arena.allocate(content.length);
+        assertTrue(filling.read(0, copy));
+        assertArrayEquals(content, copy.toArray(ValueLayout.JAVA_BYTE));
+        filling.end();
+        assertFalse(filling.read(0, copy));
+      }
     }
   }
 

@@ -23,6 +23,17 @@ public interface HostMemory {
   Loaded load(Path file) throws IOException;
 
   /**
+   * The same for those who follow, where this memory can be read while it is being filled; a lambda
+   * of {@link #load(Path)} tells them nothing.
+   *
+   * @param filling told as it goes; ended before memory that could not be filled is given back, and
+   *     by the caller otherwise
+   */
+  default Loaded load(Path file, Filling filling) throws IOException {
+    return load(file);
+  }
+
+  /**
    * Memory that other processes of the same user can open.
    *
    * @param number no other memory of this process has it, had it or will have it; positive

@@ -9,10 +9,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +36,12 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * drop it, so it is in no bound.
    *
    * Mapping a file takes no time, so whoever wants it does it. Filling memory does, and whoever
-   * wants it may hold locks: it reads from disk, and the loader's thread fills memory for the next.
+   * wants it may hold locks: it never waits for a lease. The loader's thread fills memory, and the
+   * lease follows it (FollowingSource), so the disk is read once; where the loader is busy with
+   * another file, or fails, or keeps nothing, the lease reads the file itself.
+   *
+   * A filled entry has one user more until nobody follows any longer: what the cache does not admit
+   * is given up at once.
    */
   private static final System.Logger LOG = System.getLogger(HostTier.class.getName());
   private static final int WEIGHT_UNIT = 1 << 10;
@@ -42,6 +51,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
   private final @Nullable ExecutorService loader;
   private final Cache<Path, SharedWeights> held;
   private final HeldTables tables;
+  private final Map<Path, Filling> loading = new ConcurrentHashMap<>();
   private final LongAdder hits = new LongAdder();
   private final LongAdder misses = new LongAdder();
   private final LongAdder direct = new LongAdder();
@@ -163,40 +173,75 @@ public final class HostTier implements HostWeights, AutoCloseable {
    */
   public WeightSource open(Path weights, long byteSize) {
     if (byteSize <= roomBytes()) {
-      SharedWeights present = held.getIfPresent(weights);
-      SharedWeights entry = present == null ? fetched(weights) : present;
-      if (entry != null && entry.retain()) {
-        (present == null ? misses : hits).increment();
-        return new SharedSource(entry);
+      Optional<WeightSource> present = held(weights);
+      if (present.isPresent()) {
+        hits.increment();
+        return present.get();
+      }
+      if (loader == null) {
+        SharedWeights mapped = load(weights);
+        if (mapped.retain()) {
+          misses.increment();
+          return new SharedSource(mapped);
+        }
       }
     }
     direct.increment();
+    if (byteSize <= roomBytes() && loader != null && !closed) {
+      Filling filling = filling(weights, loader);
+      return new FollowingSource(filling, FileSource.open(weights), () -> held(weights));
+    }
     return FileSource.open(weights);
   }
 
-  /** Maps what is missing, or has it loaded in the background and answers null. */
-  private @Nullable SharedWeights fetched(Path weights) {
-    if (loader == null) {
-      return load(weights);
-    }
-    if (!closed) {
-      loader.execute(() -> loadQuietly(weights));
-    }
-    return null;
+  private Optional<WeightSource> held(Path weights) {
+    SharedWeights present = held.getIfPresent(weights);
+    return present != null && present.retain()
+        ? Optional.of(new SharedSource(present))
+        : Optional.empty();
   }
 
-  private SharedWeights load(Path weights) {
-    return held.get(
+  /** What a file is being loaded into; has it loaded if it is not. */
+  private Filling filling(Path weights, ExecutorService loader) {
+    return loading.computeIfAbsent(
         weights,
         file -> {
-          try {
-            SharedWeights fresh = new SharedWeights(hostMemory.load(file));
-            heldBytes.addAndGet(fresh.memory().byteSize());
-            return fresh;
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
+          loader.execute(() -> loadQuietly(file));
+          return new Filling();
         });
+  }
+
+  /** Maps a file or fills memory with it, unless it is there; blocks. */
+  private SharedWeights load(Path weights) {
+    Filling filling = loading.computeIfAbsent(weights, file -> new Filling());
+    AtomicReference<@Nullable SharedWeights> filled = new AtomicReference<>();
+    try {
+      return held.get(
+          weights,
+          file -> {
+            SharedWeights fresh = entered(file, filling);
+            fresh.retain();
+            filled.set(fresh);
+            return fresh;
+          });
+    } finally {
+      loading.remove(weights, filling);
+      filling.end();
+      SharedWeights fresh = filled.get();
+      if (fresh != null) {
+        fresh.release();
+      }
+    }
+  }
+
+  private SharedWeights entered(Path file, Filling filling) {
+    try {
+      SharedWeights fresh = new SharedWeights(hostMemory.load(file, filling));
+      heldBytes.addAndGet(fresh.memory().byteSize());
+      return fresh;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private void loadQuietly(Path weights) {

@@ -1,12 +1,8 @@
 package io.pipelane.modelstore.host;
 
-import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -15,23 +11,30 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Reads a file into memory with a few threads, as one does not use what the disk gives. */
+/**
+ * Reads a file into memory with a few threads, as one does not use what the disk gives; past the
+ * page cache, so that nothing is copied on the way ({@link DirectFile}).
+ */
 public final class ParallelFileReader {
-  private static final long CHUNK_BYTES = 8 << 20;
+  /** Small enough that the first bytes are there soon, large enough for the disk's full rate. */
+  private static final long CHUNK_BYTES = 2 << 20;
 
   private ParallelFileReader() {}
 
   /**
    * Fills memory with a file's first bytes; blocks.
    *
-   * @param target native memory, no longer than the file
+   * @param target native memory, no longer than the file; direct reads need it to begin at a page
    * @param threads at most so many
+   * @param filling told of what has come
    * @throws IOException when the file is shorter, or cannot be read
    */
-  public static void read(Path file, MemorySegment target, int threads) throws IOException {
+  public static void read(Path file, MemorySegment target, int threads, Filling filling)
+      throws IOException {
     int workers = Math.clamp(Math.ceilDiv(target.byteSize(), CHUNK_BYTES), 1, threads);
     AtomicLong next = new AtomicLong();
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
+    filling.begun(target);
+    try (DirectFile source = DirectFile.open(file);
         ExecutorService executor =
             Executors.newFixedThreadPool(
                 workers, Thread.ofPlatform().name("read-", 0).daemon().factory())) {
@@ -40,7 +43,7 @@ public final class ParallelFileReader {
         parts.add(
             executor.submit(
                 () -> {
-                  readChunks(channel, target, next);
+                  readChunks(source, target, next, filling);
                   return null;
                 }));
       }
@@ -50,18 +53,14 @@ public final class ParallelFileReader {
     }
   }
 
-  private static void readChunks(FileChannel channel, MemorySegment target, AtomicLong next)
+  private static void readChunks(
+      DirectFile source, MemorySegment target, AtomicLong next, Filling filling)
       throws IOException {
     long size = target.byteSize();
     for (long at = next.getAndAdd(CHUNK_BYTES); at < size; at = next.getAndAdd(CHUNK_BYTES)) {
-      ByteBuffer chunk = target.asSlice(at, Math.min(CHUNK_BYTES, size - at)).asByteBuffer();
-      for (long position = at; chunk.hasRemaining(); ) {
-        int count = channel.read(chunk, position);
-        if (count < 0) {
-          throw new EOFException("the file ends at byte %d of %d".formatted(position, size));
-        }
-        position += count;
-      }
+      long bytes = Math.min(CHUNK_BYTES, size - at);
+      source.read(at, target.asSlice(at, bytes));
+      filling.came(at, at + bytes);
     }
   }
 

@@ -169,6 +169,95 @@ class HostTierTest {
     assertEquals(0, loaded.get());
   }
 
+  /** Memory whose content tells it from the file, half of which comes when it may. */
+  private static final class HalfAtATime implements HostMemory {
+    final CountDownLatch half = new CountDownLatch(1);
+    final CountDownLatch mayGoOn = new CountDownLatch(1);
+    boolean fails;
+
+    @Override
+    public HostMemory.Loaded load(Path file) throws IOException {
+      return load(file, new Filling());
+    }
+
+    @Override
+    public HostMemory.Loaded load(Path file, Filling filling) throws IOException {
+      Arena arena = Arena.ofShared();
+      MemorySegment memory = arena.allocate(FILE_BYTES).fill((byte) 100);
+      filling.begun(memory);
+      filling.came(0, FILE_BYTES / 2);
+      half.countDown();
+      try {
+        mayGoOn.await();
+      } catch (InterruptedException e) {
+        throw new IOException(e);
+      }
+      if (fails) {
+        filling.end();
+        arena.close();
+        throw new IOException("the disk is broken");
+      }
+      filling.came(FILE_BYTES / 2, FILE_BYTES);
+      return new HostTierTest.Loaded(memory, arena::close);
+    }
+  }
+
+  @Test
+  void open_whileTheFileIsLoaded_followsAndThenReadsWhatIsHeld() throws Exception {
+    HalfAtATime memory = new HalfAtATime();
+    try (HostTier tier = HostTier.filling(new ByteSize(FILE_BYTES), memory);
+        WeightSource source = open(tier, 1);
+        WeightSource second = open(tier, 1)) {
+      memory.half.await();
+      assertEquals(100, byteAt(source, 0));
+      assertEquals(100, byteAt(second, FILE_BYTES / 2 - 1));
+      assertTrue(source.memory().isEmpty());
+      memory.mayGoOn.countDown();
+      assertEquals(100, byteAt(source, FILE_BYTES - 1));
+      tier.prepare(folder.resolve("1"), 0);
+      assertEquals(100, byteAt(second, FILE_BYTES - 1));
+      assertEquals(FILE_BYTES, tier.statistics().heldBytes());
+      assertEquals(2, tier.statistics().direct());
+    }
+  }
+
+  @Test
+  void open_whileTheFileIsLoaded_goesOnFromDiskWhenThatFails() throws Exception {
+    HalfAtATime memory = new HalfAtATime();
+    memory.fails = true;
+    try (HostTier tier = HostTier.filling(new ByteSize(FILE_BYTES), memory);
+        WeightSource source = open(tier, 1)) {
+      memory.half.await();
+      assertEquals(100, byteAt(source, 0));
+      memory.mayGoOn.countDown();
+      assertEquals(1, byteAt(source, FILE_BYTES - 1));
+      assertEquals(1, byteAt(source, 0));
+      assertTrue(source.memory().isEmpty());
+    }
+  }
+
+  @Test
+  void open_whileAnotherFileIsLoaded_readsFromDisk() throws Exception {
+    HalfAtATime memory = new HalfAtATime();
+    try (HostTier tier = HostTier.filling(new ByteSize(2 * FILE_BYTES), memory);
+        WeightSource first = open(tier, 1)) {
+      memory.half.await();
+      try (WeightSource second = open(tier, 2)) {
+        assertEquals(2, byteAt(second, 0));
+      }
+      memory.mayGoOn.countDown();
+      assertEquals(100, byteAt(first, FILE_BYTES - 1));
+    }
+  }
+
+  private static int byteAt(WeightSource source, long offset) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment target = arena.allocate(1);
+      source.read(offset, target);
+      return target.get(ValueLayout.JAVA_BYTE, 0);
+    }
+  }
+
   @Test
   void prepare_withRoom_makesTheFirstLeaseAHit() throws IOException {
     try (HostTier tier = HostTier.filling(new ByteSize(2 * FILE_BYTES), counting)) {

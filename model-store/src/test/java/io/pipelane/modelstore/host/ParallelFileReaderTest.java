@@ -23,7 +23,7 @@ class ParallelFileReaderTest {
     Path file = Files.write(folder.resolve("weights"), content);
     try (Arena arena = Arena.ofShared()) {
       MemorySegment target = arena.allocate(content.length);
-      ParallelFileReader.read(file, target, 4);
+      ParallelFileReader.read(file, target, 4, new Filling());
       assertArrayEquals(content, target.toArray(ValueLayout.JAVA_BYTE));
     }
   }
@@ -33,7 +33,8 @@ class ParallelFileReaderTest {
     Path file = Files.write(folder.resolve("weights"), new byte[100]);
     try (Arena arena = Arena.ofShared()) {
       MemorySegment target = arena.allocate(101);
-      assertThrows(IOException.class, () -> ParallelFileReader.read(file, target, 4));
+      assertThrows(
+          IOException.class, () -> ParallelFileReader.read(file, target, 4, new Filling()));
     }
   }
 }

@@ -37,7 +37,7 @@ public record ResidencySettings(
   public static ResidencySettings onDemand(ResidencyConfig.Policy policy) {
     ResidencyConfig standard = PipelaneConfig.defaults().residency();
     return new ResidencySettings(
-        new ResidencyConfig(policy, standard.halfLife(), false, standard.idlePrefetch()),
+        new ResidencyConfig(policy, standard.halfLife(), 0, false, standard.idlePrefetch()),
         SegmentProfiles.inMemory(),
         Optional.empty());
   }

@@ -20,7 +20,7 @@ final class Stalls {
   private final long pageBytes;
 
   Stalls(Grouping grouping, long pageBytes, ResidencySettings settings) {
-    this.curves = new StallCurves(grouping, pageBytes);
+    this.curves = new StallCurves(grouping, pageBytes, settings.config().stallTargetMicros());
     this.settings = settings;
     this.pageBytes = pageBytes;
   }

@@ -30,13 +30,28 @@ public final class StallCurve {
    *     with fewer pages counts as that
    */
   public static StallCurve of(int pages, IntToDoubleFunction cost) {
+    double[] costs = falling(pages, cost);
+    return new StallCurve(costs, gainsOfEnvelope(costs));
+  }
+
+  /**
+   * The same waits, with pages that are worth more than the waiting they save.
+   *
+   * @param penalty what a run counts beyond what it costs, by leading pages that are there
+   */
+  StallCurve withPenalty(IntToDoubleFunction penalty) {
+    double[] sums = falling(pages(), there -> costs[there] + penalty.applyAsDouble(there));
+    return new StallCurve(costs, gainsOfEnvelope(sums));
+  }
+
+  private static double[] falling(int pages, IntToDoubleFunction cost) {
     double[] costs = new double[pages + 1];
     double least = Double.POSITIVE_INFINITY;
     for (int there = 0; there <= pages; there++) {
       least = Math.min(least, cost.applyAsDouble(there));
       costs[there] = least;
     }
-    return new StallCurve(costs, gainsOfEnvelope(costs));
+    return costs;
   }
 
   /** The lower convex envelope by Andrew's monotone chain, as what it falls by at each page. */
@@ -74,7 +89,10 @@ public final class StallCurve {
     return costs[pagesThere];
   }
 
-  /** What a page saves each run beyond those before it, on the envelope; never more than theirs. */
+  /**
+   * What a page saves each run beyond those before it, penalties included, on the envelope; never
+   * more than theirs.
+   */
   public double gainNanos(int page) {
     return gains[page];
   }

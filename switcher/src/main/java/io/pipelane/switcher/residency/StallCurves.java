@@ -5,9 +5,10 @@ import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineModel;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.List;
-import java.util.function.IntToDoubleFunction;
 
 /** Stall curves of models, from what is known of their segments and of the link. */
 public final class StallCurves {
@@ -20,6 +21,14 @@ public final class StallCurves {
    */
   private static final double LINK_SHARE = 0.1;
 
+  /*
+   * With a target for stalls a run that waits longer counts this many targets more. It is a step, not
+   * a slope, as what is to be small is the number of such runs: on the envelope, the pages that bring
+   * a model below its target share the step, and those behind them are worth what they save. With
+   * more than that, models that miss the target whatever they are given would empty the others.
+   */
+  private static final int TARGETS_COUNTED_WHEN_OVER = 10;
+
   /** What a link does of which nothing is known; alike for all models, so it decides nothing. */
   private static final double NANOS_PER_BYTE = 0.1;
 
@@ -27,11 +36,17 @@ public final class StallCurves {
 
   private final Grouping grouping;
   private final long pageBytes;
+  private final long targetNanos;
 
-  /** Curves for a device whose transfers are cut by a grouping. */
-  public StallCurves(Grouping grouping, long pageBytes) {
+  /**
+   * Curves for a device whose transfers are cut by a grouping.
+   *
+   * @param stallTargetMicros that a run should wait at most; 0 is no target
+   */
+  public StallCurves(Grouping grouping, long pageBytes, int stallTargetMicros) {
     this.grouping = grouping;
     this.pageBytes = pageBytes;
+    this.targetNanos = Duration.of(stallTargetMicros, ChronoUnit.MICROS).toNanos();
   }
 
   /**
@@ -42,49 +57,45 @@ public final class StallCurves {
   public StallCurve of(Plan plan, PipelineModel pipeline, long transferNanos) {
     int pages = pages(plan);
     double whole = copyNanos(pipeline.link(), grouping.groups(plan, 0));
-    return StallCurve.of(
-        pages,
-        sampled(
-            pages,
-            there -> {
-              if (there == pages) {
-                return 0;
-              }
-              List<Group> missing = grouping.groups(plan, there * pageBytes);
-              double copies = copyNanos(pipeline.link(), missing);
-              double stall = transferNanos + pipeline.predict(missing).stallNanos();
-              return stall + othersNanos(copies, whole);
-            }));
+    double[] stalls = new double[pages + 1];
+    double[] others = new double[pages + 1];
+    int step = Math.max(1, Math.ceilDiv(pages, MOST_SAMPLES));
+    for (int there = 0; there < pages; there += step) {
+      List<Group> missing = grouping.groups(plan, there * pageBytes);
+      stalls[there] = transferNanos + pipeline.predict(missing).stallNanos();
+      others[there] = othersNanos(copyNanos(pipeline.link(), missing), whole);
+    }
+    fillBetween(stalls, step);
+    fillBetween(others, step);
+    return curve(stalls, others);
   }
 
-  /** Evaluates some of very many pages, and reads the others off the lines between those. */
-  private static IntToDoubleFunction sampled(int pages, IntToDoubleFunction cost) {
-    int step = Math.ceilDiv(pages, MOST_SAMPLES);
-    if (step <= 1) {
-      return cost;
-    }
-    double[] samples = new double[Math.ceilDiv(pages, step) + 1];
-    Arrays.setAll(samples, i -> cost.applyAsDouble(Math.min(pages, i * step)));
-    return there -> {
-      if (there == pages) {
-        return samples[samples.length - 1];
+  /** Reads what lies between every so many values off the lines between those. */
+  private static void fillBetween(double[] values, int step) {
+    for (int left = 0; left < values.length - 1; left += step) {
+      int right = Math.min(values.length - 1, left + step);
+      double slope = (values[right] - values[left]) / (right - left);
+      for (int i = left + 1; i < right; i++) {
+        values[i] = values[left] + (i - left) * slope;
       }
-      int sample = there / step;
-      double part = (double) (there % step) / step;
-      double next = samples[Math.min(samples.length - 1, sample + 1)];
-      return samples[sample] + part * (next - samples[sample]);
-    };
+    }
   }
 
   /** The curve of a model of which sizes alone are known: a run waits for all that is missing. */
   public StallCurve of(Plan plan) {
     double whole = NANOS_PER_BYTE * plan.weightBytes();
-    return StallCurve.of(
-        pages(plan),
-        there -> {
-          double copies = Math.max(0, whole - NANOS_PER_BYTE * there * pageBytes);
-          return copies + othersNanos(copies, whole);
-        });
+    int pages = pages(plan);
+    double[] copies = new double[pages + 1];
+    Arrays.setAll(copies, there -> Math.max(0, whole - NANOS_PER_BYTE * there * pageBytes));
+    return curve(copies, Arrays.stream(copies).map(nanos -> othersNanos(nanos, whole)).toArray());
+  }
+
+  private StallCurve curve(double[] stalls, double[] others) {
+    StallCurve waits = StallCurve.of(stalls.length - 1, there -> stalls[there] + others[there]);
+    return targetNanos == 0
+        ? waits
+        : waits.withPenalty(
+            there -> stalls[there] > targetNanos ? TARGETS_COUNTED_WHEN_OVER * targetNanos : 0);
   }
 
   /** What a transfer costs others. */

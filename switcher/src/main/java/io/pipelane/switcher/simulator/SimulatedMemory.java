@@ -70,7 +70,9 @@ final class SimulatedMemory {
     holdings =
         new Holdings(
             Policies.of(settings.residency().policy(), 0), settings.residency().halfLife());
-    StallCurves curves = new StallCurves(settings.grouping(), settings.pageBytes());
+    StallCurves curves =
+        new StallCurves(
+            settings.grouping(), settings.pageBytes(), settings.residency().stallTargetMicros());
     for (SimulatedModel model : models) {
       Holding holding =
           holdings.add(curves.of(model.plan(), model.pipeline(), model.transferNanos()), 0);

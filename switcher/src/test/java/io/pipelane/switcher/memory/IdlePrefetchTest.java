@@ -21,7 +21,7 @@ class IdlePrefetchTest {
     @Override
     ResidencySettings residency() {
       return new ResidencySettings(
-          new ResidencyConfig(policy(), Duration.ofMinutes(2), true, idlePrefetch()),
+          new ResidencyConfig(policy(), Duration.ofMinutes(2), 0, true, idlePrefetch()),
           SegmentProfiles.inMemory(),
           Optional.of(new PipelineCosts(LinkModel.line(0, 1e9), 0, 0)));
     }

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The processor's device behind a throttled link does what the simulator says, copy by copy. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -70,6 +71,16 @@ class SimulatorAgreementTest {
   @ParameterizedTest
   @EnumSource
   void copies_ofTheSameTrace_areTheSimulators(ResidencyConfig.Policy policy) {
+    assertSameCopies(policy, 0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, 10, 30})
+  void copies_withAStallTarget_areTheSimulators(int stallTargetMicros) {
+    assertSameCopies(ResidencyConfig.Policy.EXPECTED_STALL, stallTargetMicros);
+  }
+
+  private void assertSameCopies(ResidencyConfig.Policy policy, int stallTargetMicros) {
     List<long[]> sizes = moreThanFits();
     for (int i = 0; i < sizes.size(); i++) {
       models.add(FakeModels.ofBytes("m" + i, sizes.get(i)));
@@ -81,7 +92,8 @@ class SimulatorAgreementTest {
       nanos += Duration.ofMillis(50 + random.nextInt(2_000)).toNanos();
       trace.add(new TracedUse(nanos, (int) Math.min(5, Math.abs(random.nextGaussian() * 2.5))));
     }
-    ResidencyConfig residency = new ResidencyConfig(policy, HALF_LIFE, false, true);
+    ResidencyConfig residency =
+        new ResidencyConfig(policy, HALF_LIFE, stallTargetMicros, false, true);
     List<Copied> simulated = simulate(residency, trace);
     assertTrue(simulated.size() > 20, "seed " + seed);
     List<Copied> live = live(residency, trace);

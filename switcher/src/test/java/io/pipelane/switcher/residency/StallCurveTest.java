@@ -29,6 +29,19 @@ class StallCurveTest {
   }
 
   @Test
+  void withPenalty_waitsStayAsTheyAreAndGainsShareTheStep() {
+    double[] stalls = {4, 3, 2, 1, 0};
+    StallCurve curve =
+        StallCurve.of(4, pages -> stalls[pages]).withPenalty(pages -> pages < 2 ? 10 : 0);
+    assertEquals(4, curve.nanos(0));
+    assertEquals(2, curve.nanos(2));
+    assertEquals(6, curve.gainNanos(0), 1e-12);
+    assertEquals(6, curve.gainNanos(1), 1e-12);
+    assertEquals(1, curve.gainNanos(2), 1e-12);
+    assertEquals(1, curve.gainNanos(3), 1e-12);
+  }
+
+  @Test
   void of_modelWithoutPages_hasNoGains() {
     assertEquals(0, StallCurve.of(0, pages -> 7).pages());
   }

@@ -31,12 +31,17 @@ final class SimulatedModels {
   }
 
   static SimulatorSettings settings(int pages, ResidencyConfig.Policy policy, boolean prefetch) {
+    return settings(pages, policy, 0, prefetch);
+  }
+
+  static SimulatorSettings settings(
+      int pages, ResidencyConfig.Policy policy, int stallTargetMicros, boolean prefetch) {
     return new SimulatorSettings(
         pages * PAGE,
         PAGE,
         1,
         new EqualBytesGrouping(1_000, 1),
-        new ResidencyConfig(policy, Duration.ofMinutes(2), prefetch, true));
+        new ResidencyConfig(policy, Duration.ofMinutes(2), stallTargetMicros, prefetch, true));
   }
 
   /** Requests at equal intervals for one model after another. */

@@ -12,10 +12,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.ResidencyConfig.Policy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SimulatorTest {
   private static Replay replay(
@@ -70,8 +73,9 @@ class SimulatorTest {
   }
 
   /** Three models on room for two, one after the other: what makes a cache useless. */
-  @Test
-  void replay_threeModelsInTurnsOnRoomForTwo_neverThrashes() {
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 5})
+  void replay_threeModelsInTurnsOnRoomForTwo_neverThrashes(int stallTargetMicros) {
     List<SimulatedModel> models = new ArrayList<>();
     for (String name : List.of("a", "b", "c")) {
       models.add(model(name, 12, 900));
@@ -80,7 +84,8 @@ class SimulatorTest {
     Duration interval = Duration.ofMillis(10);
     List<TracedUse> trace = inTurns(3, requests, interval);
     Replay lru = replay(settings(24, Policy.LRU, true), models, trace);
-    Replay ours = replay(settings(24, Policy.EXPECTED_STALL, true), models, trace);
+    SimulatorSettings settings = settings(24, Policy.EXPECTED_STALL, stallTargetMicros, true);
+    Replay ours = replay(settings, models, trace);
     assertEquals(requests * 12L * PAGE, lru.bytesMoved(), "each run brings in everything");
     assertTrue(
         ours.bytesMoved() <= 0.55 * lru.bytesMoved(),
@@ -91,6 +96,33 @@ class SimulatorTest {
     long idle = ours.bytes().getOrDefault(CopyReason.IDLE, 0L) / PAGE;
     double seconds = requests * interval.toMillis() / 1e3;
     assertTrue(idle <= 8 * (seconds + 1), () -> idle + " moves in " + seconds + " s");
+  }
+
+  /**
+   * Whole, ten fit; with three pages of nine a run waits 6 us, so thirty models could be below 7.
+   */
+  @Test
+  void replay_withAStallTarget_fewerRunsWaitLonger() {
+    List<SimulatedModel> models = new ArrayList<>();
+    for (int i = 0; i < 24; i++) {
+      models.add(model("m" + i, 9, 10));
+    }
+    Random random = new Random(1);
+    List<TracedUse> trace = new ArrayList<>();
+    for (int i = 0; i < 40_000; i++) {
+      int model = (int) (24 * Math.pow(random.nextDouble(), 3));
+      trace.add(new TracedUse(i * Duration.ofMillis(2).toNanos(), model));
+    }
+    Replay without = replay(settings(90, Policy.EXPECTED_STALL, 0, true), models, trace);
+    Replay with = replay(settings(90, Policy.EXPECTED_STALL, 7, true), models, trace);
+    assertTrue(over(without.after(10_000), 7_000) > 0.05, "many wait long without a target");
+    assertTrue(over(with.after(10_000), 7_000) < 0.01, () -> "" + over(with, 7_000));
+    assertTrue(with.after(10_000).meanStallNanos() > without.after(10_000).meanStallNanos());
+  }
+
+  private static double over(Replay replay, long nanos) {
+    long over = Arrays.stream(replay.stallNanos()).filter(stall -> stall > nanos).count();
+    return (double) over / replay.stallNanos().length;
   }
 
   @RepeatedTest(5)
