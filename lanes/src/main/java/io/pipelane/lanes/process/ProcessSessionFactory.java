@@ -43,6 +43,9 @@ public final class ProcessSessionFactory implements SessionFactory {
   private final ExecutorService background =
       Executors.newSingleThreadExecutor(
           Thread.ofPlatform().daemon().name("worker-standby-builds").factory());
+  private final ExecutorService giveUps =
+      Executors.newSingleThreadExecutor(
+          Thread.ofPlatform().daemon().name("worker-standby-give-ups").factory());
   private final WorkerSupervisor supervisor;
   private final String runtimeVersion;
 
@@ -136,7 +139,10 @@ public final class ProcessSessionFactory implements SessionFactory {
     Message.Built built = build(known);
     charge(built.constantBytes(), constants, known);
     sessions.put(known.number(), known);
-    forWorkers(worker -> background.execute(() -> buildInBackground(worker, known)));
+    supervisor
+        .board()
+        .workers()
+        .forEach(worker -> background.execute(() -> buildInBackground(worker, known)));
     return new ProcessSession(this, known, model.plan(), built.heldBytes());
   }
 
@@ -231,18 +237,18 @@ public final class ProcessSessionFactory implements SessionFactory {
   void forget(KnownSession known) {
     sessions.remove(known.number());
     lostInBackground.remove(known.number());
-    forWorkers(worker -> worker.builds().close(known.number()));
+    giveUp(builds -> builds.close(known.number()));
   }
 
   /** Has a session give up what it can do without, in all workers; nothing runs in it. */
   void shrink(KnownSession known) {
-    forWorkers(worker -> worker.builds().shrink(known.number()));
+    giveUp(builds -> builds.shrink(known.number()));
   }
 
   @Override
   public void forget(ImportedModel model) {
     if (!model.plan().inPlace().isEmpty()) {
-      forWorkers(worker -> worker.builds().tidy());
+      giveUp(WorkerBuilds::tidy);
     }
   }
 
@@ -251,14 +257,25 @@ public final class ProcessSessionFactory implements SessionFactory {
     return device.awakeNanos();
   }
 
-  private void forWorkers(Consumer<WorkerProcess> work) {
-    for (WorkerProcess worker : supervisor.board().workers()) {
-      if (worker.enter()) {
-        try {
-          work.accept(worker);
-        } finally {
-          worker.leave();
-        }
+  /** At once in the active worker; others may be busy warming up, and nobody waits for that. */
+  private void giveUp(Consumer<WorkerBuilds> work) {
+    WorkerBoard board = supervisor.board();
+    @Nullable WorkerProcess active = board.active().orElse(null);
+    for (WorkerProcess worker : board.workers()) {
+      if (worker.equals(active)) {
+        giveUp(worker, work);
+      } else {
+        giveUps.execute(() -> giveUp(worker, work));
+      }
+    }
+  }
+
+  private static void giveUp(WorkerProcess worker, Consumer<WorkerBuilds> work) {
+    if (worker.enter()) {
+      try (UnderWay.Ended _ = worker.underWay().begin()) {
+        work.accept(worker.builds());
+      } finally {
+        worker.leave();
       }
     }
   }
@@ -303,5 +320,6 @@ public final class ProcessSessionFactory implements SessionFactory {
   public void close() {
     supervisor.close();
     background.close();
+    giveUps.close();
   }
 }

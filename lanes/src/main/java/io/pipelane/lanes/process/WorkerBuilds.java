@@ -167,11 +167,11 @@ final class WorkerBuilds {
     } catch (RuntimeException e) {
       return; // It was not built.
     }
-    giveUp(new Message.Close(number)); // Which waits for what warms it up.
+    giveUp(new Message.Close(number)); // Which waits for what is warmed up.
     warmedUp.removeIf(run -> run.session() == number);
   }
 
-  /** Has a session that is built give up what it can do without; nothing runs in it. */
+  /** Has a session that is built give up what it can do without. */
   void shrink(long number) {
     if (built.containsKey(number)) {
       giveUp(new Message.Shrink(number));

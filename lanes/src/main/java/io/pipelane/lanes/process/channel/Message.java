@@ -82,7 +82,7 @@ public sealed interface Message {
     }
   }
 
-  /** Give up what a session that nothing runs in can do without; {@link Closed} follows. */
+  /** Give up what a session can do without, between two runs of it; {@link Closed} follows. */
   record Shrink(long session) implements ToWorker {
     @Override
     public void write(MessageWriter message) {

@@ -81,7 +81,8 @@ final class ChannelLoop implements Runnable {
       if (message instanceof Message.WarmUp warmUp) {
         return warmUps.carryOut(warmUp);
       }
-      try (WarmUps.Apart _ = warmUps.apart(end)) {
+      boolean isUrgent = message instanceof Message.Run || message instanceof Message.Build;
+      try (WarmUps.Apart _ = warmUps.apart(end, isUrgent)) {
         return answerApart(message);
       }
     } catch (ProtocolException e) {

@@ -4,6 +4,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
+import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /** The runs of one lane. Belongs to the lane's thread. */
@@ -47,7 +48,7 @@ final class LaneRuns {
               end.send(ran(session, region, arrivals, placed, true));
               answered[0] = true;
             })) {
-      session.session().run(invocation, region, bytes -> grow(region, bytes), arrivals);
+      runWhole(session, invocation, region, arrivals);
       if (!session.hasRun().getAndSet(true) || answered[0]) {
         end.send(new Message.Noted(session.session().notes()));
       }
@@ -56,6 +57,20 @@ final class LaneRuns {
           ? new Message.Finished(
               region.peakBytes(), session.heldBytes(), session.session().isCaptured())
           : ran(session, region, arrivals, invocation, false);
+    }
+  }
+
+  private void runWhole(
+      WorkerSession session,
+      PlacedInvocation invocation,
+      EphemeralRegion region,
+      WorkerDevice.WorkerArrivals arrivals) {
+    Lock whole = session.use().readLock();
+    whole.lock();
+    try {
+      session.session().run(invocation, region, bytes -> grow(region, bytes), arrivals);
+    } finally {
+      whole.unlock();
     }
   }
 
