@@ -57,7 +57,10 @@ final class ProcessSession implements ModelSession {
       run.expect(time, factory.awakeNanos());
       heldBytes = run.in(worker, known.number(), factory.settings());
       run.notes().ifPresent(text -> notes = text);
-      known.shapes().ran(run.repetition(known)).ifPresent(warmUp -> factory.repeat(known, warmUp));
+      known
+          .shapes()
+          .ran(invocation.inputs(), run.isCaptured(), () -> run.repetition(known))
+          .ifPresent(warmUp -> factory.repeat(known, warmUp));
     } catch (OutOfDeviceMemoryException | WorkerLostException e) {
       // Begun anew, the run is told of no arrivals a second time.
       weights.await(model.segments() - 1);

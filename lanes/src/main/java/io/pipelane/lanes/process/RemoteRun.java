@@ -18,8 +18,10 @@ import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** One run in a worker, as its lane's thread in the server sees it. */
@@ -72,17 +74,25 @@ final class RemoteRun implements AutoCloseable {
     return Optional.ofNullable(notes);
   }
 
+  /** Whether the worker captures such runs from now on. */
+  boolean isCaptured() {
+    return captured;
+  }
+
   /** How a worker that stands by would do the same, once it has been done. */
   Message.WarmUp repetition(KnownSession session) {
-    List<PlacedTensor> all = new ArrayList<>(inputs);
-    all.addAll(transfers);
+    List<PlacedTensor> anywhere =
+        Stream.concat(inputs.stream(), transfers.stream())
+            .map(input -> input.at(0))
+            .sorted(Comparator.comparingInt(PlacedTensor::index))
+            .toList();
     return new Message.WarmUp(
         session.number(),
         session.lane(),
         host.maximumBytes(),
         lane.limitBytes(),
         captured,
-        all,
+        anywhere,
         wanted());
   }
 

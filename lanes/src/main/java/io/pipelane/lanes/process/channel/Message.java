@@ -172,7 +172,7 @@ public sealed interface Message {
    * @param regionBytes what a lane's host memory may ever take
    * @param limitBytes what of a lane the run may use
    * @param captured whether elsewhere such runs are captured, after a check with true weights
-   * @param inputs wherever they lie
+   * @param inputs wherever they lie, in the order of their indices
    * @param outputs indices of those wanted
    */
   record WarmUp(
