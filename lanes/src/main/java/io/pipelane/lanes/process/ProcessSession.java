@@ -65,6 +65,12 @@ final class ProcessSession implements ModelSession {
       // Begun anew, the run is told of no arrivals a second time.
       weights.await(model.segments() - 1);
       throw e;
+    } catch (StatusException e) {
+      boolean mayBeLost = e.status() == Status.DEVICE_FAILURE || e.status() == Status.INTERNAL;
+      if (mayBeLost) { // A copy has failed, perhaps; the caller will ask.
+        factory.checkDevice();
+      }
+      throw e;
     } finally {
       worker.leave();
     }

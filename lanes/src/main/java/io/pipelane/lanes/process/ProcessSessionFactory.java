@@ -15,6 +15,7 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +34,9 @@ public final class ProcessSessionFactory implements SessionFactory {
   private static final System.Logger LOG = System.getLogger(ProcessSessionFactory.class.getName());
 
   private static final int LOSSES_IN_BACKGROUND = 2;
+
+  /** How long workers that may be broken, too, keep one waiting that is to be replaced. */
+  private static final Duration LONGEST_CHECK = Duration.ofMillis(250);
 
   private final SharedDevice device;
   private final MemorySegment transferMemory;
@@ -88,7 +92,8 @@ public final class ProcessSessionFactory implements SessionFactory {
     this.device = device;
     this.transferMemory = transferMemory;
     this.settings = settings;
-    this.supervisor = new WorkerSupervisor(settings, export, ids, this::catchUp);
+    this.supervisor =
+        new WorkerSupervisor(settings, export, ids, this::catchUp, this::checkDeviceBeside);
     this.runtimeVersion = supervisor.start();
   }
 
@@ -306,9 +311,56 @@ public final class ProcessSessionFactory implements SessionFactory {
     return supervisor.recycle(id);
   }
 
+  /**
+   * {@inheritDoc} Workers that stand by and are broken end first, so that none of them takes over;
+   * the active one may hang, and is not asked.
+   */
   @Override
-  public void reset(String reason) {
-    supervisor.board().active().ifPresent(worker -> worker.kill(reason));
+  public boolean reset(String reason) {
+    List<Thread> checks =
+        supervisor.board().standbys().stream()
+            .map(worker -> beside("check", () -> giveUp(worker, WorkerBuilds::check)))
+            .toList();
+    awaitFor(LONGEST_CHECK, checks);
+    @Nullable WorkerProcess active = supervisor.board().active().orElse(null);
+    if (active != null) {
+      active.kill(reason);
+    }
+    return active != null;
+  }
+
+  private static void awaitFor(Duration limit, List<Thread> threads) {
+    long end = System.nanoTime() + limit.toNanos();
+    try {
+      for (Thread thread : threads) {
+        boolean _ = thread.join(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static Thread beside(String what, Runnable work) {
+    return Thread.ofPlatform().daemon().name("worker-device-" + what).start(work);
+  }
+
+  /** A worker was lost: so may be what it ran on, which the driver may take its time to say. */
+  private void checkDeviceBeside() {
+    Thread _ = beside("loss", this::checkDevice);
+  }
+
+  /** Sees whether the device is lost, with all workers; blocks. */
+  void checkDevice() {
+    device.check();
+    if (device.isLost()) {
+      supervisor.deviceLost(device.name() + " is lost; restart the server");
+    }
+  }
+
+  /** {@inheritDoc} Or no worker can be started, for now. */
+  @Override
+  public boolean isLost() {
+    return device.isLost() || supervisor.board().isHopeless();
   }
 
   @Override

@@ -192,6 +192,11 @@ final class WorkerBuilds {
     giveUp(new Message.Tidy());
   }
 
+  /** Has the worker see whether its device does anything for it; it ends if not. */
+  void check() {
+    giveUp(new Message.Check());
+  }
+
   /** Has something given up, which a worker that is lost has done already. */
   private void giveUp(Message.ToWorker givenUp) {
     try {

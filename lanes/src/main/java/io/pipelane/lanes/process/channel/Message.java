@@ -102,6 +102,16 @@ public sealed interface Message {
   }
 
   /**
+   * See whether the device does anything for the worker, which ends if not; else {@link Closed}.
+   */
+  record Check() implements ToWorker {
+    @Override
+    public void write(MessageWriter message) {
+      // It says all there is to say.
+    }
+  }
+
+  /**
    * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} before
    * it perhaps. Which of its weights have arrived is told by the channel's signal.
    *
@@ -230,7 +240,7 @@ public sealed interface Message {
     }
   }
 
-  /** A session is closed, or has been shrunk; or host memory has been given back. */
+  /** A session is closed, or has been shrunk; host memory has been given back; the device lives. */
   record Closed() implements ToServer {
     @Override
     public void write(MessageWriter message) {

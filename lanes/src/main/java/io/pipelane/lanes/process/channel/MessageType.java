@@ -2,6 +2,7 @@ package io.pipelane.lanes.process.channel;
 
 import io.pipelane.lanes.process.channel.Message.Build;
 import io.pipelane.lanes.process.channel.Message.Built;
+import io.pipelane.lanes.process.channel.Message.Check;
 import io.pipelane.lanes.process.channel.Message.Close;
 import io.pipelane.lanes.process.channel.Message.Closed;
 import io.pipelane.lanes.process.channel.Message.Failed;
@@ -25,6 +26,7 @@ final class MessageType {
   private static final int SHRINK = 5;
   private static final int TIDY = 6;
   private static final int WARM_UP = 7;
+  private static final int CHECK = 8;
   private static final int BUILT = 11;
   private static final int CLOSED = 12;
   private static final int RAN = 13;
@@ -43,6 +45,7 @@ final class MessageType {
       case Shrink _ -> SHRINK;
       case Tidy _ -> TIDY;
       case WarmUp _ -> WARM_UP;
+      case Check _ -> CHECK;
       case Run _ -> RUN;
       case Grown _ -> GROWN;
       case Built _ -> BUILT;
@@ -65,6 +68,7 @@ final class MessageType {
           case SHRINK -> new Shrink(body.number());
           case TIDY -> new Tidy();
           case WARM_UP -> WarmUp.read(body);
+          case CHECK -> new Check();
           case RUN -> Run.read(body);
           case GROWN -> new Grown(body.size());
           case BUILT -> new Built(body.size(), body.size());

@@ -103,6 +103,13 @@ final class WorkerSessions {
     return new Message.Closed();
   }
 
+  /** Sees whether the device still does anything for this process. */
+  Message.Closed check() {
+    steps.reached(WorkerSteps.Step.CHECKING, "");
+    device.check();
+    return new Message.Closed();
+  }
+
   /** Gives back host memory that the server has closed. */
   Message.Closed tidy() {
     device.tidy();

@@ -29,6 +29,7 @@ class MessageTest {
         new Message.Close(7),
         new Message.Shrink(7),
         new Message.Tidy(),
+        new Message.Check(),
         new Message.WarmUp(7, -1, 1L << 31, 1 << 20, true, List.of(TENSOR), List.of(0)),
         new Message.Run(
             7,
