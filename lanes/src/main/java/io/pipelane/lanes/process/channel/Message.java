@@ -112,8 +112,9 @@ public sealed interface Message {
   }
 
   /**
-   * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} before
-   * it perhaps. Which of its weights have arrived is told by the channel's signal.
+   * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} and
+   * {@link Place} before it perhaps. Which of its weights have arrived is told by the channel's
+   * signal.
    *
    * @param region the descriptor of the lane's host memory
    * @param limitBytes what of the lane may be used
@@ -163,6 +164,22 @@ public sealed interface Message {
           outputs,
           message.count(Integer.MAX_VALUE),
           NumberedArrival.read(message));
+    }
+  }
+
+  /**
+   * Where an output goes: the answer to {@link Place}.
+   *
+   * @param offset in the server's transfer memory; {@link #IN_LANE} when it is to be left in the
+   *     lane's host memory
+   */
+  record Placed(long offset) implements ToWorker {
+    /** Nowhere in transfer memory. */
+    public static final long IN_LANE = -1;
+
+    @Override
+    public void write(MessageWriter message) {
+      message.number(offset);
     }
   }
 
@@ -279,7 +296,20 @@ public sealed interface Message {
   }
 
   /**
-   * A run has its outputs, which lie in the lane's host memory until the next.
+   * A run will have a large output, and asks where to write it; {@link Placed} follows.
+   *
+   * @param output whose offset says nothing yet
+   */
+  record Place(PlacedTensor output) implements ToServer {
+    @Override
+    public void write(MessageWriter message) {
+      output.write(message);
+    }
+  }
+
+  /**
+   * A run has its outputs, which lie in the lane's host memory until the next, or where {@link
+   * Placed} has said.
    *
    * @param peakBytes how far its allocations reached
    * @param stallNanos how long it waited for weights

@@ -3,6 +3,7 @@ package io.pipelane.lanes.process.worker;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +42,7 @@ final class LaneRuns {
             session.plan(),
             run,
             device.transferMemory(),
+            this::place,
             here.host(),
             here.hostGrowth(bytes -> grow(region, bytes)),
             true,
@@ -91,6 +93,16 @@ final class LaneRuns {
   /** How far the last run's allocations reached. */
   long peakBytes() {
     return lane == null ? 0 : lane.region().peakBytes();
+  }
+
+  /** Asks for an output's place while the device computes it. */
+  private long place(PlacedTensor output) {
+    end.send(new Message.Place(output));
+    Message answer = ChannelLoop.receive(end);
+    if (!(answer instanceof Message.Placed placed)) {
+      throw new ProtocolException("the server said " + answer);
+    }
+    return placed.offset();
   }
 
   /** The server's limit for the lane is raised, and told, while the run waits. */

@@ -169,6 +169,7 @@ final class WarmUps {
             session.plan(),
             run,
             MemorySegment.NULL,
+            output -> Message.Placed.IN_LANE,
             lane.host(),
             bytes -> false,
             warmUp.captured(),

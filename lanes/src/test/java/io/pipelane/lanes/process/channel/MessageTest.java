@@ -42,6 +42,8 @@ class MessageTest {
             1,
             List.of(new NumberedArrival(0, 7), new NumberedArrival(3, -7))),
         new Message.Grown(1 << 21),
+        new Message.Placed(Message.Placed.IN_LANE),
+        new Message.Place(TENSOR),
         new Message.Built(300, 400),
         new Message.Closed(),
         new Message.Grow(1000, 2000),
