@@ -38,6 +38,7 @@ import picocli.CommandLine.Spec;
 public final class FaultsCommand implements Callable<Integer> {
   private static final List<String> MODELS = List.of("chain0", "chain1", "chain2");
   private static final String OFFLINE = "offline";
+
   /** The active one and those that stand by. */
   static final int WORKERS = 3;
 

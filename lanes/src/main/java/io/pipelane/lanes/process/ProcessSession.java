@@ -53,8 +53,9 @@ final class ProcessSession implements ModelSession {
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run =
             new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
-      require(worker);
       run.expect(time, factory.awakeNanos());
+      run.announce(worker);
+      require(worker);
       heldBytes = run.in(worker, known.number(), factory.settings());
       run.notes().ifPresent(text -> notes = text);
       known

@@ -83,6 +83,13 @@ final class RemoteRun implements AutoCloseable {
     awakeNanos = aroundNanos;
   }
 
+  /** Has the worker wake up, if that is worth it, while the run is prepared here. */
+  void announce(WorkerProcess worker) {
+    if (awakeNanos > 0) {
+      worker.lane(host.lane()).rouse();
+    }
+  }
+
   /** What the worker has told of its session, if that has changed. */
   Optional<List<String>> notes() {
     return Optional.ofNullable(notes);
