@@ -1,7 +1,6 @@
 package io.pipelane.config;
 
 import java.time.Duration;
-import java.util.Optional;
 
 /** Where models run, and what becomes of a process that dies of one. */
 public record WorkersConfig(
@@ -18,10 +17,10 @@ public record WorkersConfig(
         SwitchOn switchOn,
     @Key(
             about = "Processes that stand by to take over; each keeps every session once more",
-            unset = "1, and 2 unless workers.switch is fault",
+            standard = "2",
             min = "0",
             max = "8")
-        Optional<Integer> standbys,
+        int standbys,
     @Key(
             about = "How long a run may take from one gate to the next before its process is ended",
             standard = "30s",
@@ -41,11 +40,6 @@ public record WorkersConfig(
                 "Whether a page of device memory that had one tenant's weights is zeroed before another tenant's model has it",
             standard = "false")
         boolean zeroPages) {
-
-  /** The processes that stand by, chosen where it is not said. */
-  public int chosenStandbys() {
-    return standbys.orElse(switchOn == SwitchOn.FAULT ? 1 : 2);
-  }
 
   /** Whether models run in processes of their own. */
   public boolean usesProcesses(boolean onGpu) {

@@ -299,7 +299,7 @@ class SectionsTest {
         new WorkersConfig(
             WorkersConfig.Isolation.AUTO,
             WorkersConfig.SwitchOn.FAULT,
-            Optional.empty(),
+            2,
             Duration.ofSeconds(30),
             Duration.ofSeconds(60),
             size("128MiB"),
@@ -313,7 +313,7 @@ class SectionsTest {
         new WorkersConfig(
             WorkersConfig.Isolation.PROCESS,
             WorkersConfig.SwitchOn.TENANT,
-            Optional.of(3),
+            3,
             Duration.ofMillis(500),
             Duration.ofSeconds(5),
             size("64MiB"),
@@ -328,12 +328,6 @@ class SectionsTest {
                     "workers.heap", "64MiB",
                     "workers.zero-pages", "true"))
             .workers());
-  }
-
-  @Test
-  void workers_switchIsNotForFaultsAlone_twoStandBy() {
-    assertEquals(1, DEFAULTS.workers().chosenStandbys());
-    assertEquals(2, changed(Map.of("workers.switch", "model")).workers().chosenStandbys());
   }
 
   @Test

@@ -21,6 +21,14 @@ public interface SharedDevice extends Device {
     return 0;
   }
 
+  /** Sees whether the device still does anything for this process; blocks a platform thread. */
+  default void check() {}
+
+  /** Whether it was seen that it does not; only a new process helps then. */
+  default boolean isLost() {
+    return false;
+  }
+
   /** Device memory that is taken beside weights, accounts and lanes, by all processes. */
   default long overheadBytes() {
     return 0;

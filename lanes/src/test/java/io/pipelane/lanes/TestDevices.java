@@ -114,6 +114,11 @@ public final class TestDevices {
         device, export(device), ON_GPU ? TRANSFERS.segment() : MemorySegment.NULL, settings);
   }
 
+  /** Memory that worker processes on a GPU read inputs from and write outputs to. */
+  public static MemorySegment transfers() {
+    return TRANSFERS.segment();
+  }
+
   /** What worker processes open a device by. */
   public static DeviceExport export(SharedDevice device) {
     return switch (device) {

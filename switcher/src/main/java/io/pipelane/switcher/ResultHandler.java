@@ -15,7 +15,8 @@ import java.lang.foreign.MemorySegment;
  */
 public interface ResultHandler {
   /**
-   * Where to write one output's bytes, in the encoding of {@link InputTensor#data}.
+   * Where to write one output's bytes, in the encoding of {@link InputTensor#data}; asked once for
+   * each. The request may still fail, and may have been run in vain before it is answered.
    *
    * @param byteSize what will be written
    * @return memory of exactly that size

@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -125,11 +126,21 @@ class InjectedFaultsTest {
     while (faults.isArmed(Step.COMPUTING)) {
       LockSupport.parkNanos(1_000_000);
     }
-    workers.workers.reset("the device has reported XID 31");
+    assertTrue(workers.workers.reset("the device has reported XID 31"));
     assertArrayEquals(expected, call.await());
     settle(1);
     assertTrue(workers.workers.workers().lastLoss().contains("XID 31"));
     assertTrue(workers.switcher.quarantine(model.version()).isEmpty());
+  }
+
+  /** A standby that the error has broken, too, ends before it could take over. */
+  @Test
+  void reset_standbyIsBroken_isReplacedAsWell() {
+    faults.arm(Step.CHECKING, Fault.EXIT);
+    assertTrue(workers.workers.reset("the device has reported XID 79"));
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(2);
+    assertFalse(faults.isArmed(Step.CHECKING));
   }
 
   @Test

@@ -13,37 +13,37 @@ enum FaultKind {
   KILL("kill -9 of the active worker", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("KILL", server.only("ACTIVE"));
+      server.signal("KILL", server.first("ACTIVE"));
     }
   },
   ABORT("abort() in the active worker", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("ABRT", server.only("ACTIVE"));
+      server.signal("ABRT", server.first("ACTIVE"));
     }
   },
   SEGMENTATION("SIGSEGV in the active worker", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("SEGV", server.only("ACTIVE"));
+      server.signal("SEGV", server.first("ACTIVE"));
     }
   },
   HANG("the active worker hangs (SIGSTOP)", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("STOP", server.only("ACTIVE"));
+      server.signal("STOP", server.first("ACTIVE"));
     }
   },
   GARBAGE("garbage in the active worker's memory", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.fillWithGarbage(server.only("ACTIVE"));
+      server.fillWithGarbage(server.first("ACTIVE"));
     }
   },
   OUT_OF_MEMORY("the active worker is given no more memory", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.denyMemory(server.only("ACTIVE"));
+      server.denyMemory(server.first("ACTIVE"));
     }
   },
   ILLEGAL_WRITE("a kernel of the active worker writes to an illegal address", 1) {
@@ -58,24 +58,32 @@ enum FaultKind {
       server.launch(FaultyKernel.ENDLESS);
     }
   },
-  STANDBY("kill -9 of the standby", 1) {
+  STANDBY("kill -9 of a standby", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("KILL", server.only("STANDBY"));
+      server.signal("KILL", server.first("STANDBY"));
     }
   },
-  ALL("kill -9 of the active worker and of the standby", 2) {
+  ACTIVE_AND_STANDBY("kill -9 of the active worker and of a standby", 2) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      FaultyServer.Worker standby = server.only("STANDBY");
-      server.signal("KILL", server.only("ACTIVE"));
+      FaultyServer.Worker standby = server.first("STANDBY");
+      server.signal("KILL", server.first("ACTIVE"));
       server.signal("KILL", standby);
+    }
+  },
+  ALL("kill -9 of all workers", FaultsCommand.WORKERS) {
+    @Override
+    void commit(FaultyServer server) throws IOException, InterruptedException {
+      for (FaultyServer.Worker worker : server.workers().workers()) {
+        server.signal("KILL", worker);
+      }
     }
   },
   RECYCLE("the active worker is recycled (no fault)", 0) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.recycle(server.only("ACTIVE"));
+      server.recycle(server.first("ACTIVE"));
     }
   };
 

@@ -38,6 +38,10 @@ import picocli.CommandLine.Spec;
 public final class FaultsCommand implements Callable<Integer> {
   private static final List<String> MODELS = List.of("chain0", "chain1", "chain2");
   private static final String OFFLINE = "offline";
+
+  /** The active one and those that stand by. */
+  static final int WORKERS = 3;
+
   private static final String SERVER_KILLED = "kill -9 of the server";
   private static final String MEMORY = "20MiB";
   private static final int ANSWERS_AFTERWARDS = 50;
@@ -149,6 +153,7 @@ public final class FaultsCommand implements Callable<Integer> {
     settings.put("device.page-size", "2MiB");
     settings.put("device.lanes", "2");
     settings.put("workers.isolation", "process");
+    settings.put("workers.standbys", Integer.toString(WORKERS - 1));
     settings.put("workers.hang-timeout", hangTimeout);
     settings.put("server.http-port", Integer.toString(port));
     return FaultyServer.start(
@@ -209,8 +214,8 @@ public final class FaultsCommand implements Callable<Integer> {
   }
 
   /**
-   * Waits until so many workers have been lost and there is a standby that has all sessions, and a
-   * while for it to have run them.
+   * Waits until so many workers have been lost and standbys are there that have all sessions, and a
+   * while for them to have run them.
    */
   private Workers awaitReady(FaultyServer server, long lost)
       throws IOException, InterruptedException {
@@ -221,7 +226,8 @@ public final class FaultsCommand implements Callable<Integer> {
       boolean late = System.nanoTime() - begin > WARM_UP_NANOS;
       if (workers.lost() >= lost
           && !workers.in("ACTIVE", 1).isEmpty()
-          && standbys.stream().anyMatch(each -> late || each.warmedUp() >= each.sessions())) {
+          && standbys.size() == WORKERS - 1
+          && standbys.stream().allMatch(each -> late || each.warmedUp() >= each.sessions())) {
         return workers;
       }
       LockSupport.parkNanos(TICK_NANOS);

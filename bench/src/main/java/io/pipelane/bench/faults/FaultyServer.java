@@ -91,7 +91,7 @@ final class FaultyServer implements AutoCloseable {
   }
 
   /** The first worker in a state. */
-  Worker only(String state) throws IOException, InterruptedException {
+  Worker first(String state) throws IOException, InterruptedException {
     return workers().in(state, 0).stream()
         .findFirst()
         .orElseThrow(() -> new IOException("no worker is " + state));

@@ -345,6 +345,13 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   }
 
   @Override
+  public void check() {
+    if (!context.answers()) {
+      giveUp();
+    }
+  }
+
+  @Override
   public void giveUp() {
     lost = true;
   }

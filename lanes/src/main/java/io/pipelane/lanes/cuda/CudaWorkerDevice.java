@@ -205,6 +205,13 @@ public final class CudaWorkerDevice implements SessionDevice {
     return 0;
   }
 
+  /** Sees whether the device still does anything for this process; blocks. */
+  public void check() {
+    if (!context.answers()) {
+      giveUp();
+    }
+  }
+
   @Override
   public void giveUp() {
     lost = true;

@@ -30,7 +30,7 @@ public interface Invocation {
 
   /**
    * Where to write an output: exactly {@code byteSize} bytes, strings as 32-bit little-endian
-   * length and bytes each.
+   * length and bytes each. The run may still fail.
    */
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
 

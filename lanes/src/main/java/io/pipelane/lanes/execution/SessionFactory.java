@@ -49,8 +49,11 @@ public interface SessionFactory extends AutoCloseable {
    * under way end with {@link WorkerLostException} there.
    *
    * @param reason for people
+   * @return whether there was anything to end
    */
-  default void reset(String reason) {}
+  default boolean reset(String reason) {
+    return false;
+  }
 
   /** Whose runs a model's are, see {@link Invocation#owner}. */
   default String owner(ImportedModel model) {

@@ -4,7 +4,8 @@ import java.io.Serial;
 
 /**
  * The process that ran or built a session is gone, with all that was under way in it; nothing of it
- * touches a lane or a page any more, and no output has been placed. The same may succeed elsewhere.
+ * touches a lane, a page or an output's place any more. The same may succeed elsewhere, and asks
+ * for the same places again.
  */
 public final class WorkerLostException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;

@@ -87,7 +87,7 @@ final class Conversation {
         throw worker.violated(new ProtocolException("it said " + message));
       }
       if (worker.isGone()) {
-        throw worker.lost(end.isTaken());
+        throw worker.lost(end.isTaken() && !end.progress().waits());
       }
       if (!await(mark, tick)) {
         watch();

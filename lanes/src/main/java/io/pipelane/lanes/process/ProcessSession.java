@@ -53,14 +53,24 @@ final class ProcessSession implements ModelSession {
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run =
             new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
-      require(worker);
       run.expect(time, factory.awakeNanos());
+      run.announce(worker);
+      require(worker);
       heldBytes = run.in(worker, known.number(), factory.settings());
       run.notes().ifPresent(text -> notes = text);
-      known.shapes().ran(run.repetition(known)).ifPresent(warmUp -> factory.repeat(known, warmUp));
+      known
+          .shapes()
+          .ran(invocation.inputs(), run.isCaptured(), () -> run.repetition(known))
+          .ifPresent(warmUp -> factory.repeat(known, warmUp));
     } catch (OutOfDeviceMemoryException | WorkerLostException e) {
       // Begun anew, the run is told of no arrivals a second time.
       weights.await(model.segments() - 1);
+      throw e;
+    } catch (StatusException e) {
+      boolean mayBeLost = e.status() == Status.DEVICE_FAILURE || e.status() == Status.INTERNAL;
+      if (mayBeLost) { // A copy has failed, perhaps; the caller will ask.
+        factory.checkDevice();
+      }
       throw e;
     } finally {
       worker.leave();

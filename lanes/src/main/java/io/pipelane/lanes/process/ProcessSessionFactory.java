@@ -15,6 +15,7 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +35,9 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   private static final int LOSSES_IN_BACKGROUND = 2;
 
+  /** How long workers that may be broken, too, keep one waiting that is to be replaced. */
+  private static final Duration LONGEST_CHECK = Duration.ofMillis(250);
+
   private final SharedDevice device;
   private final MemorySegment transferMemory;
   private final WorkerSettings settings;
@@ -43,6 +47,9 @@ public final class ProcessSessionFactory implements SessionFactory {
   private final ExecutorService background =
       Executors.newSingleThreadExecutor(
           Thread.ofPlatform().daemon().name("worker-standby-builds").factory());
+  private final ExecutorService giveUps =
+      Executors.newSingleThreadExecutor(
+          Thread.ofPlatform().daemon().name("worker-standby-give-ups").factory());
   private final WorkerSupervisor supervisor;
   private final String runtimeVersion;
 
@@ -85,7 +92,8 @@ public final class ProcessSessionFactory implements SessionFactory {
     this.device = device;
     this.transferMemory = transferMemory;
     this.settings = settings;
-    this.supervisor = new WorkerSupervisor(settings, export, ids, this::catchUp);
+    this.supervisor =
+        new WorkerSupervisor(settings, export, ids, this::catchUp, this::checkDeviceBeside);
     this.runtimeVersion = supervisor.start();
   }
 
@@ -136,7 +144,10 @@ public final class ProcessSessionFactory implements SessionFactory {
     Message.Built built = build(known);
     charge(built.constantBytes(), constants, known);
     sessions.put(known.number(), known);
-    forWorkers(worker -> background.execute(() -> buildInBackground(worker, known)));
+    supervisor
+        .board()
+        .workers()
+        .forEach(worker -> background.execute(() -> buildInBackground(worker, known)));
     return new ProcessSession(this, known, model.plan(), built.heldBytes());
   }
 
@@ -231,18 +242,18 @@ public final class ProcessSessionFactory implements SessionFactory {
   void forget(KnownSession known) {
     sessions.remove(known.number());
     lostInBackground.remove(known.number());
-    forWorkers(worker -> worker.builds().close(known.number()));
+    giveUp(builds -> builds.close(known.number()));
   }
 
   /** Has a session give up what it can do without, in all workers; nothing runs in it. */
   void shrink(KnownSession known) {
-    forWorkers(worker -> worker.builds().shrink(known.number()));
+    giveUp(builds -> builds.shrink(known.number()));
   }
 
   @Override
   public void forget(ImportedModel model) {
     if (!model.plan().inPlace().isEmpty()) {
-      forWorkers(worker -> worker.builds().tidy());
+      giveUp(WorkerBuilds::tidy);
     }
   }
 
@@ -251,14 +262,25 @@ public final class ProcessSessionFactory implements SessionFactory {
     return device.awakeNanos();
   }
 
-  private void forWorkers(Consumer<WorkerProcess> work) {
-    for (WorkerProcess worker : supervisor.board().workers()) {
-      if (worker.enter()) {
-        try {
-          work.accept(worker);
-        } finally {
-          worker.leave();
-        }
+  /** At once in the active worker; others may be busy warming up, and nobody waits for that. */
+  private void giveUp(Consumer<WorkerBuilds> work) {
+    WorkerBoard board = supervisor.board();
+    @Nullable WorkerProcess active = board.active().orElse(null);
+    for (WorkerProcess worker : board.workers()) {
+      if (worker.equals(active)) {
+        giveUp(worker, work);
+      } else {
+        giveUps.execute(() -> giveUp(worker, work));
+      }
+    }
+  }
+
+  private static void giveUp(WorkerProcess worker, Consumer<WorkerBuilds> work) {
+    if (worker.enter()) {
+      try (UnderWay.Ended _ = worker.underWay().begin()) {
+        work.accept(worker.builds());
+      } finally {
+        worker.leave();
       }
     }
   }
@@ -289,9 +311,56 @@ public final class ProcessSessionFactory implements SessionFactory {
     return supervisor.recycle(id);
   }
 
+  /**
+   * {@inheritDoc} Workers that stand by and are broken end first, so that none of them takes over;
+   * the active one may hang, and is not asked.
+   */
   @Override
-  public void reset(String reason) {
-    supervisor.board().active().ifPresent(worker -> worker.kill(reason));
+  public boolean reset(String reason) {
+    List<Thread> checks =
+        supervisor.board().standbys().stream()
+            .map(worker -> beside("check", () -> giveUp(worker, WorkerBuilds::check)))
+            .toList();
+    awaitFor(LONGEST_CHECK, checks);
+    @Nullable WorkerProcess active = supervisor.board().active().orElse(null);
+    if (active != null) {
+      active.kill(reason);
+    }
+    return active != null;
+  }
+
+  private static void awaitFor(Duration limit, List<Thread> threads) {
+    long end = System.nanoTime() + limit.toNanos();
+    try {
+      for (Thread thread : threads) {
+        boolean _ = thread.join(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static Thread beside(String what, Runnable work) {
+    return Thread.ofPlatform().daemon().name("worker-device-" + what).start(work);
+  }
+
+  /** A worker was lost: so may be what it ran on, which the driver may take its time to say. */
+  private void checkDeviceBeside() {
+    Thread _ = beside("loss", this::checkDevice);
+  }
+
+  /** Sees whether the device is lost, with all workers; blocks. */
+  void checkDevice() {
+    device.check();
+    if (device.isLost()) {
+      supervisor.deviceLost(device.name() + " is lost; restart the server");
+    }
+  }
+
+  /** {@inheritDoc} Or no worker can be started, for now. */
+  @Override
+  public boolean isLost() {
+    return device.isLost() || supervisor.board().isHopeless();
   }
 
   @Override
@@ -303,5 +372,6 @@ public final class ProcessSessionFactory implements SessionFactory {
   public void close() {
     supervisor.close();
     background.close();
+    giveUps.close();
   }
 }

@@ -18,8 +18,11 @@ import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** One run in a worker, as its lane's thread in the server sees it. */
@@ -34,11 +37,24 @@ final class RemoteRun implements AutoCloseable {
   private final List<PlacedTensor> inputs = new ArrayList<>();
   private final List<PlacedTensor> transfers = new ArrayList<>();
   private final List<Long> allocated = new ArrayList<>();
+  private final List<GivenPlace> givenPlaces = new ArrayList<>();
+  private boolean answered;
   private @Nullable ExpectedTime time;
   private long awakeNanos;
   private volatile boolean heldBack;
   private @Nullable List<String> notes;
   private boolean captured;
+
+  /**
+   * A place that one of the first outputs was given while the run computed.
+   *
+   * @param output offset in transfer memory, or {@link Message.Placed#IN_LANE}: it is to be copied
+   */
+  private record GivenPlace(PlacedTensor output, MemorySegment memory) {
+    boolean isWritten() {
+      return output.offset() != Message.Placed.IN_LANE;
+    }
+  }
 
   RemoteRun(
       RemoteModel model,
@@ -67,22 +83,37 @@ final class RemoteRun implements AutoCloseable {
     awakeNanos = aroundNanos;
   }
 
+  /** Has the worker wake up, if that is worth it, while the run is prepared here. */
+  void announce(WorkerProcess worker) {
+    if (awakeNanos > 0) {
+      worker.lane(host.lane()).rouse();
+    }
+  }
+
   /** What the worker has told of its session, if that has changed. */
   Optional<List<String>> notes() {
     return Optional.ofNullable(notes);
   }
 
+  /** Whether the worker captures such runs from now on. */
+  boolean isCaptured() {
+    return captured;
+  }
+
   /** How a worker that stands by would do the same, once it has been done. */
   Message.WarmUp repetition(KnownSession session) {
-    List<PlacedTensor> all = new ArrayList<>(inputs);
-    all.addAll(transfers);
+    List<PlacedTensor> anywhere =
+        Stream.concat(inputs.stream(), transfers.stream())
+            .map(input -> input.at(0))
+            .sorted(Comparator.comparingInt(PlacedTensor::index))
+            .toList();
     return new Message.WarmUp(
         session.number(),
         session.lane(),
         host.maximumBytes(),
         lane.limitBytes(),
         captured,
-        all,
+        anywhere,
         wanted());
   }
 
@@ -91,7 +122,8 @@ final class RemoteRun implements AutoCloseable {
   }
 
   /**
-   * Runs in a worker that has the session; outputs are placed when nothing can fail any more.
+   * Runs in a worker that has the session. Small outputs are placed when nothing can fail any more;
+   * large ones may be before, as the device writes them there.
    *
    * @return what the session holds there beside its constants
    */
@@ -217,12 +249,9 @@ final class RemoteRun implements AutoCloseable {
         new MemoryTarget.Ephemeral(host, host.equals(lane) ? growth : bytes -> false);
     for (InputTensor input : invocation.inputs()) {
       MemorySegment data = input.data();
-      long inTransfers = data.address() - transferMemory.address();
-      if (data.isNative()
-          && inTransfers >= 0
-          && inTransfers < transferMemory.byteSize()
-          && data.byteSize() <= transferMemory.byteSize() - inTransfers) {
-        transfers.add(placed(input, inTransfers));
+      OptionalLong inTransfers = inTransfers(data);
+      if (inTransfers.isPresent()) {
+        transfers.add(placed(input, inTransfers.getAsLong()));
         continue;
       }
       long address = target.allocate(data.byteSize());
@@ -236,28 +265,71 @@ final class RemoteRun implements AutoCloseable {
     }
   }
 
+  /** Where in transfer memory something lies, if there. */
+  private OptionalLong inTransfers(MemorySegment data) {
+    long offset = data.address() - transferMemory.address();
+    boolean isThere =
+        data.isNative()
+            && offset >= 0
+            && offset < transferMemory.byteSize()
+            && data.byteSize() <= transferMemory.byteSize() - offset;
+    return isThere ? OptionalLong.of(offset) : OptionalLong.empty();
+  }
+
   private PlacedTensor placed(InputTensor input, long offset) {
     return new PlacedTensor(
         model.input(input.name()), input.type(), input.shape(), offset, input.data().byteSize());
   }
 
-  /** Makes the lane larger while the worker asks for it, and hears its notes. */
+  /** Gives the worker what it asks for, a larger lane or a place, and hears its notes. */
   private Message.ToServer awaitEnd(Conversation conversation) {
     while (true) {
-      Message.ToServer answer = conversation.listen();
-      if (answer instanceof Message.Noted(List<String> said)) {
-        notes = said;
-        continue;
+      switch (conversation.listen()) {
+        case Message.Noted(List<String> said) -> notes = said;
+        case Message.Grow(long bytes, long peakBytes) -> {
+          grow(bytes, peakBytes);
+          conversation.say(new Message.Grown(lane.limitBytes()));
+        }
+        case Message.Place(PlacedTensor output) ->
+            conversation.say(new Message.Placed(place(output)));
+        case Message.ToServer answer -> {
+          return answer;
+        }
       }
-      if (!(answer instanceof Message.Grow(long bytes, long peakBytes))) {
-        return answer;
-      }
-      reached(peakBytes);
-      if (bytes <= lane.maximumBytes()) {
-        boolean _ = growth.grow(bytes); // The limit says whether it did.
-      }
-      conversation.say(new Message.Grown(lane.limitBytes()));
     }
+  }
+
+  private void grow(long bytes, long peakBytes) {
+    reached(peakBytes);
+    if (bytes <= lane.maximumBytes()) {
+      boolean _ = growth.grow(bytes); // The limit says whether it did.
+    }
+  }
+
+  /** Where in transfer memory the next output goes; it is small enough to be there. */
+  private long place(PlacedTensor output) {
+    int position = givenPlaces.size();
+    List<Integer> wanted = wanted();
+    if (answered || position >= wanted.size() || output.isString()) {
+      throw new ProtocolException("it asks for a place for " + output);
+    }
+    model.requireOutput(output, wanted.get(position));
+    if (output.byteSize() > transferMemory.byteSize()) {
+      return Message.Placed.IN_LANE;
+    }
+    try {
+      MemorySegment memory = placeOf(position, output);
+      long offset = inTransfers(memory).orElse(Message.Placed.IN_LANE);
+      givenPlaces.add(new GivenPlace(output.at(offset), memory));
+      return offset;
+    } catch (StatusException | OutOfMemoryError e) {
+      return Message.Placed.IN_LANE; // It is asked for again at the end, and may fail then.
+    }
+  }
+
+  private MemorySegment placeOf(int position, PlacedTensor output) {
+    String name = invocation.outputs().get(position);
+    return invocation.place(name, output.type(), output.shape(), output.byteSize());
   }
 
   private void reached(long peakBytes) {
@@ -279,6 +351,7 @@ final class RemoteRun implements AutoCloseable {
   }
 
   private void take(Message.Ran ran, List<Integer> wanted) {
+    answered = true;
     reached(ran.peakBytes());
     weights.await(model.segments() - 1);
     weights.stalled(ran.stallNanos());
@@ -288,15 +361,37 @@ final class RemoteRun implements AutoCloseable {
     }
     for (int i = 0; i < outputs.size(); i++) {
       model.requireOutput(outputs.get(i), wanted.get(i));
-      outputs.get(i).requireWithin(host.limitBytes());
+      requirePlace(outputs.get(i), i);
     }
-    List<MemorySegment> contents = outputs.stream().map(this::content).toList();
+    List<Optional<MemorySegment>> contents = new ArrayList<>();
     for (int i = 0; i < outputs.size(); i++) {
-      PlacedTensor output = outputs.get(i);
-      invocation
-          .place(invocation.outputs().get(i), output.type(), output.shape(), output.byteSize())
-          .copyFrom(contents.get(i));
+      contents.add(isWritten(i) ? Optional.empty() : Optional.of(content(outputs.get(i))));
     }
+    for (int i = 0; i < outputs.size(); i++) {
+      MemorySegment place =
+          i < givenPlaces.size() ? givenPlaces.get(i).memory : placeOf(i, outputs.get(i));
+      contents.get(i).ifPresent(place::copyFrom);
+    }
+  }
+
+  /** Checks that an output lies where it was to, or else in the lane. */
+  private void requirePlace(PlacedTensor output, int position) {
+    if (position < givenPlaces.size()) {
+      PlacedTensor given = givenPlaces.get(position).output;
+      PlacedTensor written = isWritten(position) ? output : output.at(given.offset());
+      if (!written.equals(given)) {
+        throw new ProtocolException(
+            "%s is not what a place was given for: %s".formatted(output, given));
+      }
+    }
+    if (!isWritten(position)) {
+      output.requireWithin(host.limitBytes());
+    }
+  }
+
+  /** Whether the device has written an output to its place. */
+  private boolean isWritten(int position) {
+    return position < givenPlaces.size() && givenPlaces.get(position).isWritten();
   }
 
   /** Where to copy an output from: strings are copied before they are checked. */

@@ -18,11 +18,11 @@ final class UnderWay {
   private @Nullable Thread culprit;
   private @Nullable Set<Thread> atEnd;
 
-  /** The calling thread's begins; answers what ends it. */
+  /** The calling thread's begins, or is a part of what has begun; answers what ends it. */
   synchronized Ended begin() {
     Thread thread = Thread.currentThread();
-    threads.add(thread);
-    return () -> end(thread);
+    boolean isPart = !threads.add(thread);
+    return isPart ? () -> {} : () -> end(thread);
   }
 
   private synchronized void end(Thread thread) {

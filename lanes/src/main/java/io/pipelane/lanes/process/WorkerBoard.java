@@ -23,6 +23,7 @@ final class WorkerBoard {
   private long lost;
   private String lastLoss = "";
   private long lastPauseNanos;
+  private String hopeless = "";
   private boolean closed;
 
   /**
@@ -34,12 +35,19 @@ final class WorkerBoard {
     this.leave = leave;
   }
 
-  /** Says who is there and who is active now; by the supervisor's thread. */
-  void publish(List<WorkerMember> all, @Nullable WorkerProcess nowActive, boolean over) {
+  /**
+   * Says who is there and who is active now; by the supervisor's thread.
+   *
+   * @param despair why nobody will be active soon; empty when somebody is, or may be
+   * @param over whether there will never be anybody again
+   */
+  void publish(
+      List<WorkerMember> all, @Nullable WorkerProcess nowActive, String despair, boolean over) {
     lock.lock();
     try {
       members = List.copyOf(all);
       active = nowActive;
+      hopeless = despair;
       closed = over;
       changed.signalAll();
     } finally {
@@ -80,7 +88,7 @@ final class WorkerBoard {
    *
    * @param owner whose run it is; the empty text for work that belongs to nobody. A worker that
    *     another owner has used is left for another one
-   * @throws StatusException {@link Status#UNAVAILABLE} when there is none in time
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is none in time, or will not be
    */
   WorkerProcess enter(Duration patience, String owner) {
     long left = patience.toNanos();
@@ -94,9 +102,9 @@ final class WorkerBoard {
         if (worker != null && worker.belongsToOther(owner)) {
           leave.accept(worker);
         }
-        if (closed || left <= 0) {
+        if (closed || !hopeless.isEmpty() || left <= 0) {
           throw StatusException.unavailable(
-              "no worker process is ready" + (lastLoss.isEmpty() ? "" : "; " + lastLoss),
+              "no worker process is ready" + (reason().isEmpty() ? "" : "; " + reason()),
               RETRY_AFTER);
         }
         left = changed.awaitNanos(left);
@@ -104,6 +112,20 @@ final class WorkerBoard {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StatusException(Status.CANCELLED, "interrupted while waiting for a worker", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private String reason() {
+    return hopeless.isEmpty() ? lastLoss : hopeless;
+  }
+
+  /** Whether nobody will be active soon. */
+  boolean isHopeless() {
+    lock.lock();
+    try {
+      return !hopeless.isEmpty();
     } finally {
       lock.unlock();
     }

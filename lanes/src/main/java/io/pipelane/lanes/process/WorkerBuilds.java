@@ -6,13 +6,13 @@ import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.SessionDescription;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -30,7 +30,10 @@ final class WorkerBuilds {
   private final BlockingQueue<ChannelEnd> foreground;
   private final BlockingQueue<ChannelEnd> background = new ArrayBlockingQueue<>(1);
   private final Map<Long, CompletableFuture<Message.Built>> built = new ConcurrentHashMap<>();
-  private final Set<Message.WarmUp> warmedUp = ConcurrentHashMap.newKeySet();
+
+  /** By session, and by the inputs' shapes. */
+  private final Map<Long, Map<List<PlacedTensor>, Message.WarmUp>> warmedUp =
+      new ConcurrentHashMap<>();
 
   /**
    * Nothing is built yet.
@@ -68,7 +71,7 @@ final class WorkerBuilds {
 
   /** Shapes that sessions have been warmed up for. */
   int warmedUp() {
-    return warmedUp.size();
+    return warmedUp.values().stream().mapToInt(Map::size).sum();
   }
 
   /**
@@ -89,17 +92,23 @@ final class WorkerBuilds {
   }
 
   /**
-   * Warms a session up that is built, once; others go first.
+   * Warms a session up that is built, once for each shape, and for a few shapes at most; others go
+   * first.
    *
    * @throws StatusException when that cannot be, now or ever
    * @throws WorkerLostException when the worker is gone
    */
   void warmUp(Message.WarmUp run) {
-    if (warmedUp.contains(run)) {
+    Map<List<PlacedTensor>, Message.WarmUp> done =
+        warmedUp.computeIfAbsent(run.session(), session -> new ConcurrentHashMap<>());
+    Message.WarmUp before = done.get(run.inputs());
+    boolean isWanted =
+        before == null ? done.size() < RepeatedShapes.MOST : run.captured() && !before.captured();
+    if (!isWanted) {
       return;
     }
     switch (ask(run, background)) {
-      case Message.WarmedUp _ -> warmedUp.add(run);
+      case Message.WarmedUp _ -> done.put(run.inputs(), run);
       case Message.Failed failed -> throw new StatusException(failed.status(), failed.reason());
       case Message.ToServer other -> throw violated(other);
     }
@@ -167,11 +176,11 @@ final class WorkerBuilds {
     } catch (RuntimeException e) {
       return; // It was not built.
     }
-    giveUp(new Message.Close(number)); // Which waits for what warms it up.
-    warmedUp.removeIf(run -> run.session() == number);
+    giveUp(new Message.Close(number)); // Which waits for what is warmed up.
+    warmedUp.remove(number);
   }
 
-  /** Has a session that is built give up what it can do without; nothing runs in it. */
+  /** Has a session that is built give up what it can do without. */
   void shrink(long number) {
     if (built.containsKey(number)) {
       giveUp(new Message.Shrink(number));
@@ -181,6 +190,11 @@ final class WorkerBuilds {
   /** Has host memory given back that this process has closed; no run reads it any more. */
   void tidy() {
     giveUp(new Message.Tidy());
+  }
+
+  /** Has the worker see whether its device does anything for it; it ends if not. */
+  void check() {
+    giveUp(new Message.Check());
   }
 
   /** Has something given up, which a worker that is lost has done already. */

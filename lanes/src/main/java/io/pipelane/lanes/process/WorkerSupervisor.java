@@ -31,11 +31,13 @@ final class WorkerSupervisor implements AutoCloseable {
    *
    * After each command it arranges things anew: somebody is active if anybody can be, those that
    * are to be replaced go once there is a successor, and missing ones are started. After a failed
-   * start it waits, longer each time.
+   * start it waits, longer each time; after some of them, while nobody is there, it says that there
+   * is no hope for now. For a device that is lost there is none at all, and nobody is started.
    */
   private static final System.Logger LOG = System.getLogger(WorkerSupervisor.class.getName());
   private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
   private static final int MOST_DOUBLINGS = 7;
+  private static final int STARTS_UNTIL_HOPELESS = 3;
 
   /** Starting a process takes a processor; who takes over may have it first. */
   private static final Duration HAND_OVER = Duration.ofMillis(250);
@@ -56,6 +58,9 @@ final class WorkerSupervisor implements AutoCloseable {
     /** A worker is to be replaced. */
     record Recycle(int id, CompletableFuture<Void> done) implements Command {}
 
+    /** The device does no more for this process, nor for one that it starts. */
+    record Lost(String reason) implements Command {}
+
     /** All workers are to end. */
     record Close() implements Command {}
   }
@@ -64,6 +69,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private final DeviceExport export;
   private final IntSupplier ids;
   private final Consumer<WorkerProcess> onStandby;
+  private final Runnable onLoss;
   private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
   private final WorkerBoard board =
       new WorkerBoard(worker -> commands.add(new Command.Switch(worker)));
@@ -74,6 +80,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private @Nullable Vacancy vacancy;
   private int failedStarts;
   private long startAgainAt = System.nanoTime();
+  private String deviceLoss = "";
   private boolean closing;
   private long closingSince;
 
@@ -89,16 +96,19 @@ final class WorkerSupervisor implements AutoCloseable {
    *
    * @param ids a number for each worker
    * @param onStandby told of each worker that has become ready; returns at once
+   * @param onLoss told when one has ended that was not to; returns at once
    */
   WorkerSupervisor(
       WorkerSettings settings,
       DeviceExport export,
       IntSupplier ids,
-      Consumer<WorkerProcess> onStandby) {
+      Consumer<WorkerProcess> onStandby,
+      Runnable onLoss) {
     this.ids = ids;
     this.settings = settings;
     this.export = export;
     this.onStandby = onStandby;
+    this.onLoss = onLoss;
     this.thread = Thread.ofPlatform().daemon().name("worker-supervisor").unstarted(this::work);
   }
 
@@ -139,6 +149,11 @@ final class WorkerSupervisor implements AutoCloseable {
     return done;
   }
 
+  /** Has nobody started any more, as the device is lost; runs that wait for a worker fail. */
+  void deviceLost(String reason) {
+    commands.add(new Command.Lost(reason));
+  }
+
   private void work() {
     while (!closing || !members.isEmpty()) {
       try {
@@ -157,7 +172,7 @@ final class WorkerSupervisor implements AutoCloseable {
 
   /** Until something is to be done without a command. */
   private long pauseNanos() {
-    boolean waitsForStart = !closing && missing() > 0;
+    boolean waitsForStart = !closing && mayStart();
     return waitsForStart ? Math.max(0, startAgainAt - System.nanoTime()) : TICK.toNanos();
   }
 
@@ -181,6 +196,7 @@ final class WorkerSupervisor implements AutoCloseable {
               .ifPresentOrElse(
                   member -> recycle(member, done),
                   () -> done.completeExceptionally(WorkerMember.noSuchWorker(id)));
+      case Command.Lost(String reason) -> deviceLoss = reason;
       case Command.Close() -> {
         closing = true;
         closingSince = System.nanoTime();
@@ -230,6 +246,7 @@ final class WorkerSupervisor implements AutoCloseable {
     }
     String loss = member.worker.description();
     noteLoss(loss);
+    onLoss.run();
     if (isSettledActive(member)) {
       vacate(loss, member.worker.goneNanos());
     }
@@ -259,7 +276,7 @@ final class WorkerSupervisor implements AutoCloseable {
       }
     } else {
       handOver();
-      while (missing() > 0 && System.nanoTime() - startAgainAt >= 0) {
+      while (mayStart() && System.nanoTime() - startAgainAt >= 0) {
         startOne();
       }
     }
@@ -310,8 +327,19 @@ final class WorkerSupervisor implements AutoCloseable {
     }
   }
 
-  private int missing() {
-    return settings.workers() - (int) members.stream().filter(WorkerMember::stays).count();
+  private boolean mayStart() {
+    return deviceLoss.isEmpty()
+        && members.stream().filter(WorkerMember::stays).count() < settings.workers();
+  }
+
+  private String despair() {
+    boolean somebody =
+        members.stream()
+            .anyMatch(member -> member.is(WorkerState.ACTIVE) || member.is(WorkerState.STANDBY));
+    if (!deviceLoss.isEmpty() || somebody || failedStarts < STARTS_UNTIL_HOPELESS) {
+      return deviceLoss;
+    }
+    return "none could be started, %d times in a row: %s".formatted(failedStarts, board.lastLoss());
   }
 
   private void startOne() {
@@ -347,7 +375,7 @@ final class WorkerSupervisor implements AutoCloseable {
             .max(Comparator.comparing(WorkerMember::stays))
             .map(member -> member.worker)
             .orElse(null);
-    board.publish(members, active, closing);
+    board.publish(members, active, despair(), closing);
   }
 
   /** Ends all workers; no run is under way. */

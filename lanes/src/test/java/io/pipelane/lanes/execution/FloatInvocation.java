@@ -10,9 +10,20 @@ import java.util.List;
 /** One FP32 input {@code x} and one FP32 output {@code y}. */
 public final class FloatInvocation implements Invocation {
   private final InputTensor input;
+  private final MemorySegment places;
   private MemorySegment output = MemorySegment.NULL;
 
   public FloatInvocation(float[] x, Shape shape) {
+    this(x, shape, MemorySegment.NULL);
+  }
+
+  /**
+   * A run.
+   *
+   * @param places where the output goes if it fits
+   */
+  public FloatInvocation(float[] x, Shape shape, MemorySegment places) {
+    this.places = places;
     MemorySegment data = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_FLOAT, x);
     input = new InputTensor("x", TensorType.FP32, shape, data);
   }
@@ -29,7 +40,10 @@ public final class FloatInvocation implements Invocation {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    output = Arena.ofAuto().allocate(byteSize, 64);
+    output =
+        byteSize <= places.byteSize()
+            ? places.asSlice(0, byteSize)
+            : Arena.ofAuto().allocate(byteSize, 64);
     return output;
   }
 

@@ -55,6 +55,20 @@ public final class ArmedFaults implements AutoCloseable {
     write(step + "-" + model.plan().structureHash(), fault);
   }
 
+  /** Has every worker fail that reaches a step which concerns no model. */
+  public void armAlways(Step step, Fault fault) {
+    write(step + "-", fault);
+  }
+
+  /** Ends what {@link #armAlways(Step, Fault)} began. */
+  public void disarm(Step step) {
+    try {
+      Files.delete(folder.resolve(step + "-"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   private void write(String name, Fault fault) {
     try {
       Files.createDirectories(folder);

@@ -222,7 +222,9 @@ final class GpuSide implements AutoCloseable {
   }
 
   private Timed timed(float[] x, Bringing bringing) {
-    FloatInvocation invocation = new FloatInvocation(x, Shape.of(x.length / width(), width()));
+    FloatInvocation invocation =
+        new FloatInvocation(
+            x, Shape.of(x.length / width(), width()), TestDevices.transfers().fill((byte) 0));
     long begin = System.nanoTime();
     session.run(invocation, region, bytes -> false, bringing.weights());
     return new Timed(invocation.output(), System.nanoTime() - begin);

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.EphemeralRegion;
@@ -10,6 +11,7 @@ import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
@@ -33,8 +35,12 @@ final class WorkerFixture implements AutoCloseable {
   final ProcessSessionFactory sessions;
 
   WorkerFixture(int standbys, Duration hangTimeout) {
+    this(WorkerMain.class, standbys, hangTimeout);
+  }
+
+  WorkerFixture(Class<?> program, int standbys, Duration hangTimeout) {
     region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
-    sessions = TestDevices.workers(device, 1, standbys, hangTimeout);
+    sessions = TestDevices.workers(device, program, 1, SwitchOn.FAULT, standbys, hangTimeout);
   }
 
   /** A range with the model's weights in it. */

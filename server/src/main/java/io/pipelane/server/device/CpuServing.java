@@ -86,7 +86,7 @@ final class CpuServing {
         config.runtime().threads(),
         config.scheduling().preemption() ? 2 * budget.lanes() : budget.lanes(),
         workers.switchOn(),
-        workers.chosenStandbys(),
+        workers.standbys(),
         workers.hangTimeout(),
         workers.startTimeout(),
         workers.heap());

@@ -94,7 +94,7 @@ final class CudaServing {
   }
 
   private static int workerCount(PipelaneConfig config) {
-    return config.workers().usesProcesses(true) ? 1 + config.workers().chosenStandbys() : 0;
+    return config.workers().usesProcesses(true) ? 1 + config.workers().standbys() : 0;
   }
 
   /** What models are imported for that a device serves. */

@@ -78,8 +78,8 @@ public final class LosableSessions implements SessionFactory {
   }
 
   @Override
-  public void reset(String reason) {
-    sessions.reset(reason);
+  public boolean reset(String reason) {
+    return sessions.reset(reason);
   }
 
   @Override

@@ -8,6 +8,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Function;
@@ -47,7 +48,7 @@ final class RoutedRequest implements ResultHandler, Ticket {
     this.router = router;
     this.route = route;
     this.request = request;
-    this.handler = handler;
+    this.handler = new PlacedOnce(handler);
     this.devices = devices;
   }
 

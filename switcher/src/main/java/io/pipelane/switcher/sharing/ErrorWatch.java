@@ -3,7 +3,7 @@ package io.pipelane.switcher.sharing;
 import io.pipelane.lanes.monitor.DeviceError;
 import java.lang.System.Logger.Level;
 import java.util.List;
-import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /**
  * Has workers be reset when their device reports an error that what they run may not survive
@@ -24,16 +24,16 @@ final class ErrorWatch {
   /**
    * Takes in what was reported.
    *
-   * @param reset told why, once a burst of errors at most
+   * @param reset told why, once a burst of errors at most; answers whether there was anything to
+   *     reset
    */
-  void reported(List<DeviceError> errors, long nowNanos, Consumer<String> reset) {
+  void reported(List<DeviceError> errors, long nowNanos, Predicate<String> reset) {
     for (DeviceError error : errors) {
       LOG.log(Level.WARNING, "the device reports {0}", error);
       boolean isOfBurst = hasReset && nowNanos - resetNanos < BURST_NANOS;
       if (error.endsWork() && !isOfBurst) {
-        hasReset = true;
+        hasReset = reset.test("the device has reported " + error);
         resetNanos = nowNanos;
-        reset.accept("the device has reported " + error);
       }
     }
   }

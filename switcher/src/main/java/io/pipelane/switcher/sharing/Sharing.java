@@ -10,8 +10,8 @@ import java.lang.System.Logger.Level;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -37,7 +37,7 @@ public final class Sharing implements AutoCloseable {
   private final ErrorWatch errors = new ErrorWatch();
   private final LongSupplier nanoClock;
   private volatile Supplier<Attainment.Objectives> objectives = () -> Attainment.Objectives.NONE;
-  private volatile Consumer<String> reset = reason -> {};
+  private volatile Predicate<String> reset = reason -> false;
   private volatile SharingOverview latest;
   private long lookedNanos;
 
@@ -117,8 +117,12 @@ public final class Sharing implements AutoCloseable {
     objectives = counts;
   }
 
-  /** Has workers be reset, for a reason, when the device reports an error. */
-  public void onError(Consumer<String> resetting) {
+  /**
+   * Has workers be reset when the device reports an error.
+   *
+   * @param resetting told why; answers whether there was anything to reset
+   */
+  public void onError(Predicate<String> resetting) {
     reset = resetting;
   }
 

@@ -186,6 +186,19 @@ class SharingTest {
   }
 
   @Test
+  void look_thereWasNothingToReset_theNextErrorIsNotOfABurst() {
+    List<String> resets = new ArrayList<>();
+    sharing.onError(
+        reason -> {
+          resets.add(reason);
+          return resets.size() > 1;
+        });
+    errors = List.of(new DeviceError(31), new DeviceError(13), new DeviceError(43));
+    look();
+    assertEquals(2, resets.size());
+  }
+
+  @Test
   void look_objectivesAreMissed_stopsOfflineWork() {
     AtomicLong met = new AtomicLong();
     AtomicLong judged = new AtomicLong();

@@ -146,6 +146,19 @@ public final class CudaContext implements AutoCloseable {
     }
   }
 
+  /**
+   * Whether the device does the least for this process, which is to do nothing on a new stream. It
+   * does not after an error that stays, nor when it is gone. Blocks a platform thread.
+   */
+  public boolean answers() {
+    try (CudaStream stream = CudaStream.open(this)) {
+      stream.synchronize();
+      return true;
+    } catch (CudaException e) {
+      return e.errorName().equals("CUDA_ERROR_OUT_OF_MEMORY");
+    }
+  }
+
   CUcontext handle() {
     return context;
   }

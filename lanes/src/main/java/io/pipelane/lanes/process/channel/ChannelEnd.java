@@ -47,6 +47,11 @@ public final class ChannelEnd {
     outgoing.write(MessageType.of(what), message.body());
   }
 
+  /** Wakes who waits for a message, which is about to come: waking up takes longer than it does. */
+  public void rouse() {
+    outgoing.rouse();
+  }
+
   /**
    * Takes a message that has come.
    *

@@ -82,7 +82,7 @@ public sealed interface Message {
     }
   }
 
-  /** Give up what a session that nothing runs in can do without; {@link Closed} follows. */
+  /** Give up what a session can do without, between two runs of it; {@link Closed} follows. */
   record Shrink(long session) implements ToWorker {
     @Override
     public void write(MessageWriter message) {
@@ -102,8 +102,19 @@ public sealed interface Message {
   }
 
   /**
-   * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} before
-   * it perhaps. Which of its weights have arrived is told by the channel's signal.
+   * See whether the device does anything for the worker, which ends if not; else {@link Closed}.
+   */
+  record Check() implements ToWorker {
+    @Override
+    public void write(MessageWriter message) {
+      // It says all there is to say.
+    }
+  }
+
+  /**
+   * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} and
+   * {@link Place} before it perhaps. Which of its weights have arrived is told by the channel's
+   * signal.
    *
    * @param region the descriptor of the lane's host memory
    * @param limitBytes what of the lane may be used
@@ -156,6 +167,22 @@ public sealed interface Message {
     }
   }
 
+  /**
+   * Where an output goes: the answer to {@link Place}.
+   *
+   * @param offset in the server's transfer memory; {@link #IN_LANE} when it is to be left in the
+   *     lane's host memory
+   */
+  record Placed(long offset) implements ToWorker {
+    /** Nowhere in transfer memory. */
+    public static final long IN_LANE = -1;
+
+    @Override
+    public void write(MessageWriter message) {
+      message.number(offset);
+    }
+  }
+
   /** The lane's limit is so much now: the answer to {@link Grow}; as before when it cannot grow. */
   record Grown(long limitBytes) implements ToWorker {
     @Override
@@ -172,7 +199,7 @@ public sealed interface Message {
    * @param regionBytes what a lane's host memory may ever take
    * @param limitBytes what of a lane the run may use
    * @param captured whether elsewhere such runs are captured, after a check with true weights
-   * @param inputs wherever they lie
+   * @param inputs wherever they lie, in the order of their indices
    * @param outputs indices of those wanted
    */
   record WarmUp(
@@ -230,7 +257,7 @@ public sealed interface Message {
     }
   }
 
-  /** A session is closed, or has been shrunk; or host memory has been given back. */
+  /** A session is closed, or has been shrunk; host memory has been given back; the device lives. */
   record Closed() implements ToServer {
     @Override
     public void write(MessageWriter message) {
@@ -269,7 +296,20 @@ public sealed interface Message {
   }
 
   /**
-   * A run has its outputs, which lie in the lane's host memory until the next.
+   * A run will have a large output, and asks where to write it; {@link Placed} follows.
+   *
+   * @param output whose offset says nothing yet
+   */
+  record Place(PlacedTensor output) implements ToServer {
+    @Override
+    public void write(MessageWriter message) {
+      output.write(message);
+    }
+  }
+
+  /**
+   * A run has its outputs, which lie in the lane's host memory until the next, or where {@link
+   * Placed} has said.
    *
    * @param peakBytes how far its allocations reached
    * @param stallNanos how long it waited for weights

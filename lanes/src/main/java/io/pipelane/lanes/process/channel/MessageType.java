@@ -2,6 +2,7 @@ package io.pipelane.lanes.process.channel;
 
 import io.pipelane.lanes.process.channel.Message.Build;
 import io.pipelane.lanes.process.channel.Message.Built;
+import io.pipelane.lanes.process.channel.Message.Check;
 import io.pipelane.lanes.process.channel.Message.Close;
 import io.pipelane.lanes.process.channel.Message.Closed;
 import io.pipelane.lanes.process.channel.Message.Failed;
@@ -9,6 +10,8 @@ import io.pipelane.lanes.process.channel.Message.Finished;
 import io.pipelane.lanes.process.channel.Message.Grow;
 import io.pipelane.lanes.process.channel.Message.Grown;
 import io.pipelane.lanes.process.channel.Message.Noted;
+import io.pipelane.lanes.process.channel.Message.Place;
+import io.pipelane.lanes.process.channel.Message.Placed;
 import io.pipelane.lanes.process.channel.Message.Ran;
 import io.pipelane.lanes.process.channel.Message.Run;
 import io.pipelane.lanes.process.channel.Message.Shrink;
@@ -25,6 +28,8 @@ final class MessageType {
   private static final int SHRINK = 5;
   private static final int TIDY = 6;
   private static final int WARM_UP = 7;
+  private static final int CHECK = 8;
+  private static final int PLACED = 9;
   private static final int BUILT = 11;
   private static final int CLOSED = 12;
   private static final int RAN = 13;
@@ -33,6 +38,7 @@ final class MessageType {
   private static final int FINISHED = 16;
   private static final int NOTED = 17;
   private static final int WARMED_UP = 18;
+  private static final int PLACE = 19;
 
   private MessageType() {}
 
@@ -43,6 +49,9 @@ final class MessageType {
       case Shrink _ -> SHRINK;
       case Tidy _ -> TIDY;
       case WarmUp _ -> WARM_UP;
+      case Check _ -> CHECK;
+      case Placed _ -> PLACED;
+      case Place _ -> PLACE;
       case Run _ -> RUN;
       case Grown _ -> GROWN;
       case Built _ -> BUILT;
@@ -65,6 +74,9 @@ final class MessageType {
           case SHRINK -> new Shrink(body.number());
           case TIDY -> new Tidy();
           case WARM_UP -> WarmUp.read(body);
+          case CHECK -> new Check();
+          case PLACED -> new Placed(body.number());
+          case PLACE -> new Place(PlacedTensor.readOne(body));
           case RUN -> Run.read(body);
           case GROWN -> new Grown(body.size());
           case BUILT -> new Built(body.size(), body.size());

@@ -19,31 +19,37 @@ public record PlacedTensor(int index, TensorType type, Shape shape, long offset,
 
   static void write(MessageWriter message, List<PlacedTensor> tensors) {
     message.number(tensors.size());
-    for (PlacedTensor tensor : tensors) {
-      message.number(tensor.index).number(tensor.type.onnx()).number(tensor.shape.rank());
-      for (int axis = 0; axis < tensor.shape.rank(); axis++) {
-        message.number(tensor.shape.dimension(axis));
-      }
-      message.number(tensor.offset).number(tensor.byteSize);
+    tensors.forEach(tensor -> tensor.write(message));
+  }
+
+  void write(MessageWriter message) {
+    message.number(index).number(type.onnx()).number(shape.rank());
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      message.number(shape.dimension(axis));
     }
+    message.number(offset).number(byteSize);
   }
 
   static List<PlacedTensor> read(MessageReader message) {
     int count = message.count(MAXIMUM_TENSORS);
     List<PlacedTensor> tensors = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
-      int index = message.count(MAXIMUM_TENSORS);
-      TensorType type = type(message.integer());
-      long[] dimensions = new long[message.count(MAXIMUM_RANK)];
-      for (int axis = 0; axis < dimensions.length; axis++) {
-        dimensions[axis] = message.size();
-      }
-      Shape shape = Shape.of(dimensions);
-      PlacedTensor tensor = new PlacedTensor(index, type, shape, message.size(), message.size());
-      tensor.check();
-      tensors.add(tensor);
+      tensors.add(readOne(message));
     }
     return tensors;
+  }
+
+  static PlacedTensor readOne(MessageReader message) {
+    int index = message.count(MAXIMUM_TENSORS);
+    TensorType type = type(message.integer());
+    long[] dimensions = new long[message.count(MAXIMUM_RANK)];
+    for (int axis = 0; axis < dimensions.length; axis++) {
+      dimensions[axis] = message.size();
+    }
+    Shape shape = Shape.of(dimensions);
+    PlacedTensor tensor = new PlacedTensor(index, type, shape, message.size(), message.size());
+    tensor.check();
+    return tensor;
   }
 
   private static TensorType type(int onnx) {

@@ -9,7 +9,8 @@ import java.lang.invoke.VarHandle;
 public final class Progress {
   static final long BYTES = 64;
 
-  private static final VarHandle STEPS = JAVA_LONG.varHandle();
+  private static final long WAITS = Long.BYTES;
+  private static final VarHandle WORD = JAVA_LONG.varHandle();
 
   private final MemorySegment words;
 
@@ -19,10 +20,19 @@ public final class Progress {
 
   /** Counts steps since the worker began; it changes as long as the worker gets on. */
   public long steps() {
-    return (long) STEPS.getAcquire(words, 0L);
+    return (long) WORD.getAcquire(words, 0L);
   }
 
   public void step() {
-    STEPS.setRelease(words, 0L, steps() + 1);
+    WORD.setRelease(words, 0L, steps() + 1);
+  }
+
+  /** Whether what was asked last has not begun, as the worker does something else before. */
+  public boolean waits() {
+    return (long) WORD.getAcquire(words, WAITS) != 0;
+  }
+
+  public void waits(boolean so) {
+    WORD.setRelease(words, WAITS, so ? 1L : 0L);
   }
 }

@@ -39,6 +39,11 @@ final class RingWriter {
     ring.signal.raise();
   }
 
+  /** Wakes the reader for a message that is about to come. */
+  void rouse() {
+    ring.signal.raise();
+  }
+
   /** Whether the reader has read all that was written. */
   boolean isRead() {
     return (long) RingMemory.POSITION.getAcquire(ring.read, 0L) == position;

@@ -81,7 +81,7 @@ final class ChannelLoop implements Runnable {
       if (message instanceof Message.WarmUp warmUp) {
         return warmUps.carryOut(warmUp);
       }
-      try (WarmUps.Apart _ = warmUps.apart(end)) {
+      try (WarmUps.Apart _ = warmUps.apart(end, isUrgent(message))) {
         return answerApart(message);
       }
     } catch (ProtocolException e) {
@@ -99,12 +99,20 @@ final class ChannelLoop implements Runnable {
     }
   }
 
+  /** Whether somebody waits for it who would rather not. */
+  private static boolean isUrgent(Message message) {
+    return message instanceof Message.Run
+        || message instanceof Message.Build
+        || message instanceof Message.Check;
+  }
+
   private Message answerApart(Message message) {
     return switch (message) {
       case Message.Build build -> sessions.build(build);
       case Message.Close close -> sessions.close(close);
       case Message.Shrink shrink -> sessions.shrink(shrink);
       case Message.Tidy _ -> sessions.tidy();
+      case Message.Check _ -> sessions.check();
       case Message.Run run -> runs.run(run);
       default -> throw new ProtocolException("the server said " + message);
     };

@@ -92,6 +92,11 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
+  public void check() {
+    device.check();
+  }
+
+  @Override
   public void tidy() {
     device.tidy();
   }

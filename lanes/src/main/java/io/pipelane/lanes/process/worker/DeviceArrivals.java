@@ -51,7 +51,10 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
     List<DeviceEvent> events = new ArrayList<>();
     List<NumberedArrival> arrivals = run.arrivals();
     while (handedOut < arrivals.size() && arrivals.get(handedOut).segment() <= segment) {
-      events.add(device.arrival(arrivals.get(handedOut).number()));
+      DeviceEvent arrival = device.arrival(arrivals.get(handedOut).number());
+      if (!arrival.isDone()) {
+        events.add(arrival);
+      }
       handedOut++;
     }
     steps.reached(WorkerSteps.Step.COMPUTING, session.plan().structureHash());

@@ -3,7 +3,9 @@ package io.pipelane.lanes.process.worker;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
+import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /** The runs of one lane. Belongs to the lane's thread. */
@@ -40,6 +42,7 @@ final class LaneRuns {
             session.plan(),
             run,
             device.transferMemory(),
+            this::place,
             here.host(),
             here.hostGrowth(bytes -> grow(region, bytes)),
             true,
@@ -47,7 +50,7 @@ final class LaneRuns {
               end.send(ran(session, region, arrivals, placed, true));
               answered[0] = true;
             })) {
-      session.session().run(invocation, region, bytes -> grow(region, bytes), arrivals);
+      runWhole(session, invocation, region, arrivals);
       if (!session.hasRun().getAndSet(true) || answered[0]) {
         end.send(new Message.Noted(session.session().notes()));
       }
@@ -56,6 +59,20 @@ final class LaneRuns {
           ? new Message.Finished(
               region.peakBytes(), session.heldBytes(), session.session().isCaptured())
           : ran(session, region, arrivals, invocation, false);
+    }
+  }
+
+  private void runWhole(
+      WorkerSession session,
+      PlacedInvocation invocation,
+      EphemeralRegion region,
+      WorkerDevice.WorkerArrivals arrivals) {
+    Lock whole = session.use().readLock();
+    whole.lock();
+    try {
+      session.session().run(invocation, region, bytes -> grow(region, bytes), arrivals);
+    } finally {
+      whole.unlock();
     }
   }
 
@@ -76,6 +93,16 @@ final class LaneRuns {
   /** How far the last run's allocations reached. */
   long peakBytes() {
     return lane == null ? 0 : lane.region().peakBytes();
+  }
+
+  /** Asks for an output's place while the device computes it. */
+  private long place(PlacedTensor output) {
+    end.send(new Message.Place(output));
+    Message answer = ChannelLoop.receive(end);
+    if (!(answer instanceof Message.Placed placed)) {
+      throw new ProtocolException("the server said " + answer);
+    }
+    return placed.offset();
   }
 
   /** The server's limit for the lane is raised, and told, while the run waits. */

@@ -15,16 +15,25 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 
 /**
  * A run whose inputs lie in the lane already and whose outputs are left there: only what lies
- * elsewhere, or is to be encoded, is copied into the lane. Belongs to the lane's thread.
+ * elsewhere, or is to be encoded, is copied into the lane. Large outputs that a device copies go
+ * straight to where the server wants them. Belongs to the lane's thread.
  *
  * <p>At its end everything is free again; what was there stays as it is until the lane's next run.
  */
 final class PlacedInvocation implements Invocation, AutoCloseable {
+  /** A smaller one is copied sooner than asked for. */
+  private static final long LARGE_BYTES = 256 << 10;
+
   private final Plan plan;
+  private final MemorySegment transferMemory;
+  private final ToLongFunction<PlacedTensor> places;
   private final List<InputTensor> inputs = new ArrayList<>();
   private final List<Integer> wanted;
   private final WorkerRegion lane;
@@ -32,12 +41,17 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   private final Consumer<PlacedInvocation> whenPlaced;
   private final boolean mayBeCaptured;
   private final List<Long> allocated = new ArrayList<>();
-  private final List<PlacedTensor> results = new ArrayList<>();
+
+  /** By their positions among those wanted. */
+  private final SortedMap<Integer, PlacedTensor> results = new TreeMap<>();
+
+  private boolean isPlacing = true;
 
   /**
    * A run.
    *
-   * @param transferMemory where some of its inputs lie
+   * @param transferMemory where some of its inputs lie; nothing where there is none
+   * @param places where in transfer memory an output goes, or {@link Message.Placed#IN_LANE}
    * @param lane where the others lie, and its outputs will
    * @param mayBeCaptured see {@link Invocation#mayBeCaptured}
    * @param whenPlaced told when the outputs are there and the session goes on
@@ -46,11 +60,14 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
       Plan plan,
       Message.Run run,
       MemorySegment transferMemory,
+      ToLongFunction<PlacedTensor> places,
       WorkerRegion lane,
       MemoryTarget.Growth growth,
       boolean mayBeCaptured,
       Consumer<PlacedInvocation> whenPlaced) {
     this.plan = plan;
+    this.transferMemory = transferMemory;
+    this.places = places;
     this.lane = lane;
     this.whenPlaced = whenPlaced;
     this.mayBeCaptured = mayBeCaptured;
@@ -105,32 +122,70 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
     if (!lane.contains(data)) {
       return false;
     }
-    add(type, shape, data);
+    add(name, type, shape, data);
     return true;
   }
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    long offset = inTransfers(name, type, shape, byteSize);
+    if (offset != Message.Placed.IN_LANE) {
+      return transferMemory.asSlice(offset, byteSize);
+    }
     long address = target.allocate(byteSize);
     if (address == 0) {
       throw new OutOfDeviceMemoryException(byteSize);
     }
     allocated.add(address);
     MemorySegment data = lane.at(address - lane.address(), byteSize);
-    add(type, shape, data);
+    add(name, type, shape, data);
     return data;
   }
 
-  /** Outputs come in the order in which they are wanted. */
-  private void add(TensorType type, Shape shape, MemorySegment data) {
-    int index = wanted.get(results.size());
-    long offset = data.address() - lane.address();
-    results.add(new PlacedTensor(index, type, shape, offset, data.byteSize()));
+  /**
+   * Asks where the first outputs go as long as they are large: the server gives places in their
+   * order. Strings it checks in memory that nobody else writes to.
+   */
+  private long inTransfers(String name, TensorType type, Shape shape, long byteSize) {
+    int position = position(name);
+    isPlacing &=
+        position == results.size()
+            && byteSize >= LARGE_BYTES
+            && transferMemory.byteSize() > 0
+            && type != TensorType.BYTES;
+    if (!isPlacing) {
+      return Message.Placed.IN_LANE;
+    }
+    PlacedTensor output = new PlacedTensor(wanted.get(position), type, shape, 0, byteSize);
+    long offset = places.applyAsLong(output);
+    isPlacing = offset != Message.Placed.IN_LANE;
+    if (isPlacing) {
+      results.put(position, output.at(offset));
+    }
+    return offset;
   }
 
-  /** Where the outputs lie. */
+  private void add(String name, TensorType type, Shape shape, MemorySegment data) {
+    int position = position(name);
+    long offset = data.address() - lane.address();
+    results.put(
+        position, new PlacedTensor(wanted.get(position), type, shape, offset, data.byteSize()));
+  }
+
+  /** The first of an output that has no place yet: they come in any order. */
+  private int position(String name) {
+    for (int position = 0; position < wanted.size(); position++) {
+      boolean isNamed = plan.outputs().get(wanted.get(position)).name().equals(name);
+      if (isNamed && !results.containsKey(position)) {
+        return position;
+      }
+    }
+    throw new IllegalStateException("output \"" + name + "\" is not wanted");
+  }
+
+  /** Where the outputs lie, in the order in which they are wanted. */
   List<PlacedTensor> results() {
-    return results;
+    return List.copyOf(results.values());
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.pipelane.lanes.process.worker;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WeightArrivals;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
@@ -32,7 +34,8 @@ final class WarmUps {
    * true weights, is captured.
    *
    * Everything else that this process does holds `quiet` for reading, so that no run finds the
-   * zeroes, nor its lane in use. A warm-up never waits for that: it takes place when nothing does.
+   * zeroes, nor its lane in use. A warm-up never waits for that: it takes place when nothing does,
+   * and is given up at its next gate once somebody waits for an answer (`urgent` counts them).
    */
   private static final int SEED = 20260101;
 
@@ -48,6 +51,8 @@ final class WarmUps {
   private final WorkerSessions sessions;
   private final WorkerSteps steps;
   private final ReentrantReadWriteLock quiet = new ReentrantReadWriteLock();
+  private final AtomicInteger urgent = new AtomicInteger();
+  private final WeightArrivals blank = new BlankWeights();
   private final Map<Integer, WorkerLane> lanes = new HashMap<>();
 
   WarmUps(WorkerDevice device, WorkerSessions sessions, WorkerSteps steps) {
@@ -67,11 +72,16 @@ final class WarmUps {
    * Begins something else, once no warm-up is under way.
    *
    * @param end whose worker gets on meanwhile
+   * @param isUrgent whether a warm-up is to be given up for it
    */
-  Apart apart(ChannelEnd end) {
+  Apart apart(ChannelEnd end, boolean isUrgent) {
+    end.progress().waits(true); // Before it does: a crash from here on is not this channel's.
     if (!quiet.readLock().tryLock()) {
+      urgent.addAndGet(isUrgent ? 1 : 0);
       awaitQuiet(end);
+      urgent.addAndGet(isUrgent ? -1 : 0);
     }
+    end.progress().waits(false);
     return quiet.readLock()::unlock;
   }
 
@@ -90,9 +100,9 @@ final class WarmUps {
   /**
    * Warms a session up.
    *
-   * @throws StatusException {@link Status#UNAVAILABLE} when something else is going on, {@link
-   *     Status#NOT_FOUND} when the session is closed by now, {@link Status#INSUFFICIENT_MEMORY}
-   *     when the lane's memory would come short elsewhere
+   * @throws StatusException {@link Status#UNAVAILABLE} when something else goes on or has come,
+   *     {@link Status#NOT_FOUND} when the session is closed by now, {@link
+   *     Status#INSUFFICIENT_MEMORY} when the lane's memory would come short elsewhere
    */
   Message.WarmedUp carryOut(Message.WarmUp warmUp) {
     if (!quiet.writeLock().tryLock()) {
@@ -122,8 +132,7 @@ final class WarmUps {
     }
   }
 
-  private static void overBlankWeights(
-      WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
+  private void overBlankWeights(WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
     try (MappedRange.Blank _ = session.range().blank()) {
       lane.region().limit(warmUp.limitBytes());
       try {
@@ -135,8 +144,7 @@ final class WarmUps {
     }
   }
 
-  private static void runAgainAndAgain(
-      WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
+  private void runAgainAndAgain(WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
     int left = warmUp.captured() ? MOST_RUNS_TO_CAPTURE : RUNS;
     do {
       run(session, lane, warmUp);
@@ -144,7 +152,7 @@ final class WarmUps {
     } while (left > 0 && !session.session().isCaptured());
   }
 
-  private static void run(WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
+  private void run(WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
     Message.Run run =
         new Message.Run(
             warmUp.session(),
@@ -161,12 +169,32 @@ final class WarmUps {
             session.plan(),
             run,
             MemorySegment.NULL,
+            output -> Message.Placed.IN_LANE,
             lane.host(),
             bytes -> false,
             warmUp.captured(),
             placed -> {})) {
-      session.session().run(invocation, lane.region(), bytes -> false, WeightArrivals.PRESENT);
+      session.session().run(invocation, lane.region(), bytes -> false, blank);
     }
+  }
+
+  /** Weights of zero are there at once, and gone when somebody else waits. */
+  private final class BlankWeights implements WeightArrivals {
+    @Override
+    public void await(int segment) {
+      if (urgent.get() > 0) {
+        throw new StatusException(Status.UNAVAILABLE, "a run does not wait for a warm-up");
+      }
+    }
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      await(segment);
+      return List.of();
+    }
+
+    @Override
+    public void stalled(long nanos) {}
   }
 
   /** Puts made-up inputs where the run will look for them: what is allocated first lies first. */

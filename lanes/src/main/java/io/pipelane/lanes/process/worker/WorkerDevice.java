@@ -76,6 +76,9 @@ interface WorkerDevice {
     return 0;
   }
 
+  /** Sees whether the device still does anything for this process. */
+  default void check() {}
+
   /** Gives back host memory that the server has closed, where any is opened. */
   default void tidy() {}
 

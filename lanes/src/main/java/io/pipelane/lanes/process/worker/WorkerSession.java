@@ -6,12 +6,16 @@ import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.modelstore.Plan;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
 
 /**
  * A session of this process, the addresses that its weights lie at, and what it is charged to.
  *
  * @param builtBytes what its constants took when it was built
  * @param hasRun whether a run has ended
+ * @param use read by its runs, written while it is shrunk: a run may come to a worker that has just
+ *     taken over
  */
 record WorkerSession(
     ModelSession session,
@@ -20,7 +24,19 @@ record WorkerSession(
     ExportedSlots slots,
     Account constants,
     long builtBytes,
-    AtomicBoolean hasRun) {
+    AtomicBoolean hasRun,
+    ReadWriteLock use) {
+  /** Gives up what it can do without, once no run is under way in it. */
+  void shrink() {
+    Lock unused = use.writeLock();
+    unused.lock();
+    try {
+      session.shrink();
+    } finally {
+      unused.unlock();
+    }
+  }
+
   /** Device memory that it holds beside the constants that it was built with. */
   long heldBytes() {
     return session.frameworkBytes() + constants.usedBytes() - builtBytes;

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /** The sessions of this process, by the server's numbers. Safe for any platform thread. */
 final class WorkerSessions {
@@ -59,7 +60,14 @@ final class WorkerSessions {
       long bytes = constants.usedBytes();
       WorkerSession known =
           new WorkerSession(
-              session, model.plan(), range, build.slots(), constants, bytes, new AtomicBoolean());
+              session,
+              model.plan(),
+              range,
+              build.slots(),
+              constants,
+              bytes,
+              new AtomicBoolean(),
+              new ReentrantReadWriteLock());
       sessions.put(build.session(), known);
       constants.limit(bytes + device.sparedBytes());
       built = true;
@@ -89,9 +97,16 @@ final class WorkerSessions {
     }
   }
 
-  /** Has a session that nothing runs in give up what it can do without. */
+  /** Has a session give up what it can do without, between two runs of it. */
   Message.Closed shrink(Message.Shrink shrink) {
-    get(shrink.session()).session().shrink();
+    find(shrink.session()).ifPresent(WorkerSession::shrink);
+    return new Message.Closed();
+  }
+
+  /** Sees whether the device still does anything for this process. */
+  Message.Closed check() {
+    steps.reached(WorkerSteps.Step.CHECKING, "");
+    device.check();
     return new Message.Closed();
   }
 

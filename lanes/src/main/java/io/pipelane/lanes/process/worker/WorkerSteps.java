@@ -21,6 +21,8 @@ public interface WorkerSteps {
     BUILT,
     /** A session is warmed up. */
     WARMING,
+    /** The server wants to know whether the device lives. */
+    CHECKING,
     /** A run begins. */
     RUNNING,
     /** Pages are mapped, within a run. */

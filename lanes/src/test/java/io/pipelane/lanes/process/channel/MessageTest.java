@@ -29,6 +29,7 @@ class MessageTest {
         new Message.Close(7),
         new Message.Shrink(7),
         new Message.Tidy(),
+        new Message.Check(),
         new Message.WarmUp(7, -1, 1L << 31, 1 << 20, true, List.of(TENSOR), List.of(0)),
         new Message.Run(
             7,
@@ -41,6 +42,8 @@ class MessageTest {
             1,
             List.of(new NumberedArrival(0, 7), new NumberedArrival(3, -7))),
         new Message.Grown(1 << 21),
+        new Message.Placed(Message.Placed.IN_LANE),
+        new Message.Place(TENSOR),
         new Message.Built(300, 400),
         new Message.Closed(),
         new Message.Grow(1000, 2000),

@@ -46,6 +46,18 @@ class RingTest {
   }
 
   @Test
+  void rouse_readerWaits_wakesToNothingAndTheMessageComesBehind() {
+    int mark = reader.signal().value();
+    writer.rouse();
+    assertTrue(reader.signal().awaitChange(mark, Signal.FOREVER));
+    assertFalse(reader.next());
+    MemorySegment body = body(new Random(1), 8);
+    writer.write(1, body);
+    assertTrue(reader.next());
+    assertEquals(-1, reader.body().mismatch(body));
+  }
+
+  @Test
   void write_beyondCapacity_isRefusedAndNothingIsOverwritten() {
     MemorySegment body = body(new Random(1), RingMemory.MAXIMUM_BODY - RingMemory.HEADER);
     writer.write(1, body);

@@ -1,0 +1,66 @@
+package io.pipelane.lanes.process;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.process.ArmedFaults.Fault;
+import io.pipelane.lanes.process.worker.FaultyWorker;
+import io.pipelane.lanes.process.worker.WorkerSteps.Step;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A device that no worker can be started on counts as lost, until one can. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class NoWorkersTest {
+  private static final float[] X = WorkerFixture.random(2, 1);
+
+  @TempDir Path folder;
+  private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
+  private final WorkerFixture workers =
+      new WorkerFixture(FaultyWorker.class, 0, Duration.ofSeconds(20));
+
+  @AfterEach
+  void nothingIsLeft() throws IOException {
+    assertEquals(0, workers.region.usedBytes());
+    workers.constants.close();
+    workers.close();
+    faults.close();
+  }
+
+  @Test
+  void isLost_startsFailAgainAndAgain_runsFailAtOnceUntilOneSucceeds() throws Exception {
+    var model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, X);
+      assertFalse(workers.sessions.isLost());
+      faults.armAlways(Step.HELLO, Fault.EXIT);
+      Signals.send("KILL", workers.active().pid());
+      while (!workers.sessions.isLost()) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      StatusException error = assertThrows(StatusException.class, () -> workers.run(session, X));
+      assertEquals(Status.UNAVAILABLE, error.status());
+      assertTrue(
+          String.valueOf(error.getMessage()).contains("none could be started"), error::toString);
+      faults.disarm(Step.HELLO);
+      while (workers.sessions.isLost()) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      assertArrayEquals(expected, workers.run(session, X));
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package io.pipelane.lanes.process.worker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.PlacedTensor;
+import io.pipelane.modelstore.Plan;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Where a worker's outputs go, of a model with two, "a" and "b". */
+class PlacedInvocationTest {
+  private static final Shape LARGE = Shape.of(1 << 16);
+  private static final Shape SMALL = Shape.of(4);
+  private static final long OFFSET = 4096;
+
+  @TempDir Path folder;
+  private final Arena arena = Arena.ofConfined();
+  private final MemorySegment transfers = arena.allocate(1 << 20, 4096);
+  private final WorkerRegion lane = WorkerRegion.spare(1 << 20);
+  private final List<Integer> asked = new ArrayList<>();
+  private long answer = OFFSET;
+
+  @AfterEach
+  void nothingIsLeft() {
+    assertEquals(0, lane.usedBytes());
+    lane.close();
+    arena.close();
+  }
+
+  private static TensorSpec output(String name) {
+    return new TensorSpec(name, TensorType.FP32, Shape.of(-1));
+  }
+
+  private Plan plan() throws Exception {
+    Plan plan = TestImports.of(TestModels.branches(1), "branches", folder).plan();
+    return new Plan(
+        plan.structureHash(),
+        plan.inputs(),
+        List.of(output("a"), output("b")),
+        plan.weights(),
+        plan.repacked(),
+        plan.inPlace(),
+        plan.segments(),
+        plan.weightBytes(),
+        plan.weightChecksum(),
+        plan.constantBytes(),
+        plan.batchPadding(),
+        plan.batching(),
+        plan.channelsLast(),
+        plan.broughtToHost(),
+        plan.repeats(),
+        plan.notes());
+  }
+
+  private PlacedInvocation wanting(int... outputs) throws Exception {
+    lane.limit(1 << 20);
+    Message.Run run =
+        new Message.Run(
+            1,
+            0,
+            1 << 20,
+            1 << 20,
+            List.of(),
+            List.of(),
+            Arrays.stream(outputs).boxed().toList(),
+            WeightArrivals.ALL,
+            List.of());
+    return new PlacedInvocation(
+        plan(),
+        run,
+        transfers,
+        output -> {
+          asked.add(output.index());
+          return answer;
+        },
+        lane,
+        bytes -> false,
+        true,
+        placed -> {});
+  }
+
+  private static MemorySegment place(PlacedInvocation run, String name, Shape shape) {
+    return run.place(name, TensorType.FP32, shape, shape.elements() * Float.BYTES);
+  }
+
+  private static PlacedTensor tensor(int index, Shape shape, long offset) {
+    return new PlacedTensor(index, TensorType.FP32, shape, offset, shape.elements() * Float.BYTES);
+  }
+
+  @Test
+  void place_large_isWhereTheServerSays() throws Exception {
+    try (PlacedInvocation run = wanting(0)) {
+      MemorySegment place = place(run, "a", LARGE);
+      assertEquals(transfers.address() + OFFSET, place.address());
+      assertEquals(List.of(tensor(0, LARGE, OFFSET)), run.results());
+    }
+    assertEquals(List.of(0), asked);
+  }
+
+  @Test
+  void place_serverHasNoRoom_isInTheLaneAndOthersAreNotAskedFor() throws Exception {
+    answer = Message.Placed.IN_LANE;
+    try (PlacedInvocation run = wanting(0, 1)) {
+      assertTrue(lane.contains(place(run, "a", LARGE)));
+      assertTrue(lane.contains(place(run, "b", LARGE)));
+    }
+    assertEquals(List.of(0), asked);
+  }
+
+  @Test
+  void place_behindASmallOne_isInTheLane() throws Exception {
+    try (PlacedInvocation run = wanting(1, 0)) {
+      assertTrue(lane.contains(place(run, "b", SMALL)));
+      assertTrue(lane.contains(place(run, "a", LARGE)));
+    }
+    assertEquals(List.of(), asked);
+  }
+
+  /** As of a model some of whose outputs are computed on the host. */
+  @Test
+  void results_outputsCameInAnotherOrder_areInTheOrderWanted() throws Exception {
+    try (PlacedInvocation run = wanting(0, 1)) {
+      MemorySegment second = place(run, "b", LARGE);
+      MemorySegment first = place(run, "a", SMALL);
+      assertEquals(
+          List.of(
+              tensor(0, SMALL, first.address() - lane.address()),
+              tensor(1, LARGE, second.address() - lane.address())),
+          run.results());
+    }
+    assertEquals(List.of(), asked);
+  }
+}
