@@ -1,11 +1,15 @@
 package io.pipelane.switcher;
 
+import io.pipelane.config.SharingConfig;
+import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.ShareLane;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
@@ -25,6 +29,7 @@ import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.schedule.Room;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
+import io.pipelane.switcher.schedule.ShareThread;
 import io.pipelane.switcher.schedule.ShortRuns;
 import io.pipelane.switcher.schedule.Terms;
 import io.pipelane.switcher.sequence.Sequences;
@@ -33,6 +38,7 @@ import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -53,7 +59,11 @@ import org.jspecify.annotations.Nullable;
  * threads.
  */
 public final class Switcher implements InferenceService, AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(Switcher.class.getName());
   private static final Duration LONGEST_RUN = Duration.ofHours(1);
+
+  /** The lane that keeps to a share of the device gets one part in so many. */
+  private static final long SHARE_OF_WORKING_MEMORY = 4;
 
   /** How long a version that leaves goes on answering the requests that it has taken. */
   public static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
@@ -70,6 +80,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final SegmentProfiles profiles;
   private final LaneThreads threads;
   private final ShortRuns shortRuns;
+  private final @Nullable ShareLane shareLane;
+  private final @Nullable ShareThread shareThread;
   private final Sharing sharing;
   private final int laneCount;
   private final MonitorThread monitor;
@@ -97,9 +109,20 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.profiles = settings.profiles();
     boolean preemption = settings.scheduling().preemption();
     double leastShare = settings.scheduling().offlineSharePercent() / 100.0;
-    sharing = new Sharing(settings.sharing(), settings.lanes(), leastShare, clock);
-    int spare = preemption || sharing.gate().isActive() ? settings.lanes() : 0;
-    lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes() + spare);
+    SharingConfig shared = settings.sharing().config();
+    int spare = preemption || shared.protection() == Protection.GATES ? settings.lanes() : 0;
+    boolean hasShare = shared.multiprocessors() != Multiprocessors.OFF;
+    long shareBytes = hasShare ? settings.workingBytes() / SHARE_OF_WORKING_MEMORY : 0;
+    long workingBytes = settings.workingBytes() - shareBytes;
+    lanes = new Lanes(device, memory, workingBytes, settings.lanes() + spare);
+    shareLane = hasShare ? openShare(device, memory, shareBytes, shared) : null;
+    sharing =
+        new Sharing(
+            settings.sharing(),
+            settings.lanes(),
+            leastShare,
+            shareLane == null ? Multiprocessors.OFF : shared.multiprocessors(),
+            clock);
     worker = new SessionWorker(sessions, device.persistent(), lanes, profiles, clock);
     daemon =
         new MemoryDaemon(
@@ -138,6 +161,10 @@ public final class Switcher implements InferenceService, AutoCloseable {
             worker,
             sharing.gate(),
             clock);
+    shareThread =
+        shareLane == null
+            ? null
+            : new ShareThread(queue, estimates, daemon, shareLane, worker, sharing.gate(), clock);
     shortRuns =
         new ShortRuns(
             TimeUnit.MICROSECONDS.toNanos(settings.scheduling().shortRunMicros()),
@@ -151,6 +178,21 @@ public final class Switcher implements InferenceService, AutoCloseable {
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
+  }
+
+  /** The last of the lanes; null on a device that is not divided. */
+  private static @Nullable ShareLane openShare(
+      Device device, DeviceMemory memory, long bytes, SharingConfig config) {
+    try {
+      return new ShareLane(device, memory, bytes, config.multiprocessorsPercent());
+    } catch (StatusException e) {
+      LOG.log(
+          Level.WARNING,
+          "offline work has no multiprocessors of its own, though sharing.multiprocessors is {0}: {1}",
+          config.multiprocessors(),
+          e.getMessage());
+      return null;
+    }
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
@@ -259,6 +301,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     daemon.deregister(version);
     worker.discard(version);
     threads.forget(version);
+    if (shareThread != null) {
+      shareThread.forget(version);
+    }
     queue.forget(version);
     sharing.gate().slowdowns().forget(version);
     sequences.forget(version);
@@ -492,9 +537,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     long shared = Math.max(0, sessions.frameworkBytes() - overview.frameworkBytes());
     return new MemoryOverview(
         daemon.ledger(),
-        lanes.capacityBytes(),
+        lanes.capacityBytes() + (shareLane == null ? 0 : shareLane.capacityBytes()),
         overview.bytes(),
-        lanes.laneBytes(),
+        lanes.laneBytes() + (shareLane == null ? 0 : shareLane.heldBytes()),
         overview,
         memory.frameworkBytes() + shared);
   }
@@ -561,7 +606,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
   public boolean drain(Duration timeout) {
     queue.close();
     sharing.gate().close();
-    return shortRuns.close(timeout) && threads.join(timeout);
+    return shortRuns.close(timeout)
+        && (shareThread == null || shareThread.join(timeout))
+        && threads.join(timeout);
   }
 
   /**
@@ -583,6 +630,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     daemon.close();
     worker.close();
     lanes.close();
+    if (shareLane != null) {
+      shareLane.close();
+    }
     sessions.close();
   }
 }

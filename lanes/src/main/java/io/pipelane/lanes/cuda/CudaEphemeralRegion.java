@@ -3,27 +3,38 @@ package io.pipelane.lanes.cuda;
 import io.pipelane.lanes.allocation.BlockRegion;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.MultiprocessorShare;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** A lane's device memory, and the stream that its work runs on. */
 public final class CudaEphemeralRegion extends BlockRegion {
   private final CudaContext context;
   private final GrowingMemory memory;
   private final CudaStream stream;
+  private final @Nullable MultiprocessorShare share;
   private final Consumer<? super CudaEphemeralRegion> onClose;
 
+  /**
+   * A region.
+   *
+   * @param share what its stream keeps to, and which goes with the region; null for the whole
+   *     device
+   */
   CudaEphemeralRegion(
       CudaContext context,
       VirtualMemory virtualMemory,
       long maximumBytes,
+      @Nullable MultiprocessorShare share,
       Consumer<? super CudaEphemeralRegion> onClose) {
     super(maximumBytes);
     this.context = context;
+    this.share = share;
     this.onClose = onClose;
     try (Releases undo = new Releases()) {
       memory = undo.add(new GrowingMemory(virtualMemory, maximumBytes));
-      stream = undo.add(CudaStream.open(context));
+      stream = undo.add(share == null ? CudaStream.open(context) : CudaStream.open(context, share));
       undo.keep();
     }
   }
@@ -59,6 +70,9 @@ public final class CudaEphemeralRegion extends BlockRegion {
     awaitWork();
     try (Releases releases = new Releases()) {
       releases.add(memory);
+      if (share != null) {
+        releases.add(share);
+      }
       releases.add(stream);
     }
     onClose.accept(this);

@@ -58,7 +58,7 @@ public final class Lanes implements AutoCloseable {
   private int reserving;
 
   /** One open lane; guarded by the lock. */
-  static final class Lane {
+  private static final class Lane {
     final LaneId id;
     final EphemeralRegion region;
     boolean busy;
@@ -173,7 +173,10 @@ public final class Lanes implements AutoCloseable {
       }
       lane.region.resetPeak();
       leased = true;
-      return new LaneLease(this, lane, job, mayGrow);
+      return new LaneLease(
+          lane.region,
+          mayGrow ? bytes -> grow(lane, job, bytes) : bytes -> false,
+          () -> leave(lane, job));
     } finally {
       if (!leased) {
         leave(lane, job);
@@ -214,7 +217,7 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  void leave(Lane lane, String job) {
+  private void leave(Lane lane, String job) {
     lock.lock();
     try {
       lane.busy = false;
@@ -229,7 +232,7 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  boolean grow(Lane lane, String job, long bytes) {
+  private boolean grow(Lane lane, String job, long bytes) {
     lock.lock();
     try {
       long limit = lane.region.limitBytes();

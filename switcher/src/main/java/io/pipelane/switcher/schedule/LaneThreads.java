@@ -147,11 +147,14 @@ public final class LaneThreads {
       runs.run(queued, lease, placed, turn);
       InferenceTimings timings = timings(progress, begin, lease);
       estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
+      gate.computed(timings.executeNanos() - timings.stallNanos());
       boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
       if (isWarm && request.priority() == Priority.ONLINE) {
-        boolean beside = gate.offlineRanSince(mark);
         PastRuns kind = estimates.history().of(key);
-        gate.slowdowns().ran(request.model(), kind, timings.executeNanos(), beside);
+        gate.onlineRan(request.model(), kind, timings.executeNanos(), mark);
+      }
+      if (request.priority() == Priority.OFFLINE) {
+        gate.trial().offlineRan(estimates.executionNanos(key));
       }
       return timings;
     }
