@@ -18,6 +18,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.memory.PeerMemory;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
@@ -61,9 +62,6 @@ import org.jspecify.annotations.Nullable;
 public final class Switcher implements InferenceService, AutoCloseable {
   private static final System.Logger LOG = System.getLogger(Switcher.class.getName());
   private static final Duration LONGEST_RUN = Duration.ofHours(1);
-
-  /** The lane that keeps to a share of the device gets one part in so many. */
-  private static final long SHARE_OF_WORKING_MEMORY = 4;
 
   /** How long a version that leaves goes on answering the requests that it has taken. */
   public static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
@@ -112,9 +110,13 @@ public final class Switcher implements InferenceService, AutoCloseable {
     SharingConfig shared = settings.sharing().config();
     int spare = preemption || shared.protection() == Protection.GATES ? settings.lanes() : 0;
     boolean hasShare = shared.multiprocessors() != Multiprocessors.OFF;
-    long shareBytes = hasShare ? settings.workingBytes() / SHARE_OF_WORKING_MEMORY : 0;
+    double offlineShare = settings.residency().offlineShare();
+    long offlineBytes = (long) (settings.workingBytes() * offlineShare);
+    long shareBytes = hasShare ? offlineBytes / 2 : 0;
     long workingBytes = settings.workingBytes() - shareBytes;
     lanes = new Lanes(device, memory, workingBytes, settings.lanes() + spare);
+    OfflineWorkingMemory offline =
+        new OfflineWorkingMemory(lanes, offlineBytes - shareBytes, settings.workingBytes());
     shareLane = hasShare ? openShare(device, memory, shareBytes, shared) : null;
     sharing =
         new Sharing(
@@ -144,7 +146,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
             settings.queuedRequests(),
             settings.queuedBytes(),
             clock);
-    sequences = new Sequences(lanes, this::queued, clock);
+    sequences =
+        new Sequences(
+            priority -> priority == Priority.OFFLINE ? offline : lanes, this::queued, clock);
     fetchAhead =
         settings.residency().config().prefetch()
             ? new FetchAheadThread(daemon, queue::upcoming)
@@ -158,6 +162,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             estimates,
             daemon,
             lanes,
+            offline,
             worker,
             sharing.gate(),
             clock);

@@ -29,6 +29,25 @@ public final class LaneLease implements AutoCloseable {
     return growth.grow(bytes);
   }
 
+  /**
+   * The same lane, asked for more by way of somebody else, and left with something else to do.
+   *
+   * @param mayGrow asked before the lane grows by so many bytes
+   * @param whenLeft done once the lane is left
+   */
+  public LaneLease within(MemoryTarget.Growth mayGrow, Runnable whenLeft) {
+    return new LaneLease(
+        region,
+        bytes -> mayGrow.grow(bytes) && growth.grow(bytes),
+        () -> {
+          try {
+            leave.run();
+          } finally {
+            whenLeft.run();
+          }
+        });
+  }
+
   @Override
   public void close() {
     leave.run();

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * The device's working memory: session constants, and the lanes that iterations run in, together
  * under Salus' safety condition. Safe for any platform thread; {@link #enter} may block.
  */
-public final class Lanes implements AutoCloseable {
+public final class Lanes implements Reservations, AutoCloseable {
   /*
    * A job of the lane table is one iteration; its persistent memory (weights) is not counted here,
    * as weights have a budget of their own, and session constants are told to the table as a sum.
@@ -275,11 +275,7 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  /**
-   * Takes working memory for something that outlives iterations, where it is free now.
-   *
-   * @return false when it is not; nothing is changed then
-   */
+  @Override
   public boolean tryReservePersistent(long bytes) {
     lock.lock();
     try {
@@ -295,7 +291,7 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  /** Gives back what was reserved. */
+  @Override
   public void releasePersistent(long bytes) {
     lock.lock();
     try {

@@ -3,7 +3,7 @@ package io.pipelane.switcher.sequence;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -31,7 +31,7 @@ final class Sequence {
   /* The state belongs to the step under way; the monitor guards everything else. */
   private static final int MOST_WAITING = 64;
 
-  private final Lanes lanes;
+  private final Reservations memory;
   private final StatePairs pairs;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final Runnable whenIdle;
@@ -45,11 +45,11 @@ final class Sequence {
 
   /** A sequence without a state. */
   Sequence(
-      Lanes lanes,
+      Reservations memory,
       StatePairs pairs,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       Runnable whenIdle) {
-    this.lanes = lanes;
+    this.memory = memory;
     this.pairs = pairs;
     this.queue = queue;
     this.whenIdle = whenIdle;
@@ -195,7 +195,7 @@ final class Sequence {
         free();
         for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
           long rows = pairs.rows(request.inputs());
-          state.put(pair.getKey(), new StateTensor(lanes, pair.getValue(), rows));
+          state.put(pair.getKey(), new StateTensor(memory, pair.getValue(), rows));
         }
         of.initial().forEach(this::begin);
       } else if (state.isEmpty()) {

@@ -2,9 +2,10 @@ package io.pipelane.switcher.sequence;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.ResultHandler;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +35,7 @@ public final class Sequences {
   private static final int MOST = 1024;
   private static final long IDLE_NANOS = Duration.ofMinutes(1).toNanos();
 
-  private final Lanes lanes;
+  private final Function<Priority, Reservations> memory;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, StatePairs> models = new ConcurrentHashMap<>();
@@ -46,14 +48,14 @@ public final class Sequences {
   /**
    * Keeps nothing yet.
    *
-   * @param lanes the working memory, which states are charged to
+   * @param memory the working memory, which states are charged to, by the class of their sequences
    * @param queue takes steps
    */
   public Sequences(
-      Lanes lanes,
+      Function<Priority, Reservations> memory,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
-    this.lanes = lanes;
+    this.memory = memory;
     this.queue = queue;
     this.nanoClock = nanoClock;
   }
@@ -110,10 +112,12 @@ public final class Sequences {
       throw new StatusException(
           Status.NOT_FOUND, "model " + request.model() + " is not in service");
     }
-    return find(request.model(), step, pairs).submit(request, step, handler);
+    return find(request, step, pairs).submit(request, step, handler);
   }
 
-  private synchronized Sequence find(ModelVersion model, SequenceStep step, StatePairs pairs) {
+  private synchronized Sequence find(
+      InferenceRequest request, SequenceStep step, StatePairs pairs) {
+    ModelVersion model = request.model();
     long now = nanoClock.getAsLong();
     expire(now);
     Key key = new Key(model, step.id());
@@ -130,7 +134,7 @@ public final class Sequences {
                 .formatted(MOST),
             Duration.ofSeconds(1));
       }
-      found = new Sequence(lanes, pairs, queue, () -> idle(key));
+      found = new Sequence(memory.apply(request.priority()), pairs, queue, () -> idle(key));
       sequences.put(key, found);
     }
     found.usedNanos = now;

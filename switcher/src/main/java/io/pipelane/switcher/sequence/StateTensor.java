@@ -4,7 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -18,7 +18,7 @@ import java.lang.foreign.MemorySegment;
 final class StateTensor {
   private static final long ALIGNMENT = 64;
 
-  private final Lanes lanes;
+  private final Reservations reservations;
   private final String name;
   private final TensorType type;
   private final Shape declared;
@@ -29,11 +29,11 @@ final class StateTensor {
 
   /** Memory, charged to the working memory. */
   private record Buffer(Arena arena, MemorySegment memory) {
-    static Buffer of(Lanes lanes, long bytes) {
-      if (!lanes.tryReservePersistent(bytes)) {
+    static Buffer of(Reservations reservations, long bytes) {
+      if (!reservations.tryReservePersistent(bytes)) {
         throw new StatusException(
             Status.INSUFFICIENT_MEMORY,
-            "a sequence's state of %s does not fit device.working-memory at present; end sequences, or raise it"
+            "a sequence's state of %s does not fit device.working-memory at present, or what offline work may hold of that (sharing.offline-memory-percent); end sequences, or raise them"
                 .formatted(new ByteSize(bytes)));
       }
       Arena arena = Arena.ofShared();
@@ -41,15 +41,15 @@ final class StateTensor {
         return new Buffer(arena, arena.allocate(Math.max(1, bytes), ALIGNMENT).asSlice(0, bytes));
       } catch (RuntimeException | Error e) {
         arena.close();
-        lanes.releasePersistent(bytes);
+        reservations.releasePersistent(bytes);
         throw e;
       }
     }
 
-    void free(Lanes lanes) {
+    void free(Reservations reservations) {
       long bytes = memory.byteSize();
       arena.close();
-      lanes.releasePersistent(bytes);
+      reservations.releasePersistent(bytes);
     }
   }
 
@@ -59,8 +59,8 @@ final class StateTensor {
    * @param rows what its open dimensions are
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room for it
    */
-  StateTensor(Lanes lanes, TensorSpec spec, long rows) {
-    this.lanes = lanes;
+  StateTensor(Reservations reservations, TensorSpec spec, long rows) {
+    this.reservations = reservations;
     this.name = spec.name();
     this.type = spec.type();
     this.declared = spec.shape();
@@ -71,11 +71,11 @@ final class StateTensor {
     this.shape = Shape.of(dimensions);
     this.nextShape = shape;
     long bytes = Math.multiplyExact(shape.elements(), (long) type.byteWidth());
-    this.data = Buffer.of(lanes, bytes);
+    this.data = Buffer.of(reservations, bytes);
     try {
-      this.next = Buffer.of(lanes, bytes);
+      this.next = Buffer.of(reservations, bytes);
     } catch (StatusException e) {
-      data.free(lanes);
+      data.free(reservations);
       throw e;
     }
   }
@@ -104,8 +104,8 @@ final class StateTensor {
   /** Where the step under way writes what comes after it. */
   MemorySegment place(Shape written, long byteSize) {
     if (byteSize != next.memory().byteSize()) {
-      Buffer other = Buffer.of(lanes, byteSize);
-      next.free(lanes);
+      Buffer other = Buffer.of(reservations, byteSize);
+      next.free(reservations);
       next = other;
     }
     nextShape = written;
@@ -121,7 +121,7 @@ final class StateTensor {
   }
 
   void close() {
-    data.free(lanes);
-    next.free(lanes);
+    data.free(reservations);
+    next.free(reservations);
   }
 }
