@@ -89,7 +89,7 @@ public interface Device extends AutoCloseable {
 
   /**
    * Creates a region as {@link #ephemeral} does, whose lane's work keeps to a part of the device,
-   * so that work elsewhere has the rest to itself.
+   * so that work elsewhere has the rest to itself, or with all of it goes after that.
    *
    * @param percent of the device's multiprocessors, from 1 to 100, at least
    * @throws StatusException {@link Status#UNIMPLEMENTED} on a device that is not divided

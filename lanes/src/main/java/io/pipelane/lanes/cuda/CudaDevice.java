@@ -251,12 +251,16 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
 
   @Override
   public EphemeralRegion ephemeral(long maximumBytes) {
-    return ephemeral(maximumBytes, WHOLE);
+    return ephemeral(maximumBytes, WHOLE, true);
   }
 
   /** {@inheritDoc} Where sessions run in workers, they are told of it by {@link #export}. */
   @Override
   public EphemeralRegion ephemeral(long maximumBytes, int percent) {
+    return ephemeral(maximumBytes, percent, false);
+  }
+
+  private EphemeralRegion ephemeral(long maximumBytes, int percent, boolean urgent) {
     requireOpen();
     if (maximumBytes <= 0) {
       throw new IllegalArgumentException("a region's maximum must be positive: " + maximumBytes);
@@ -265,7 +269,8 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     if (share == null) {
       @Nullable MultiprocessorShare part =
           percent < WHOLE ? MultiprocessorShare.open(context, percent) : null;
-      region = new CudaEphemeralRegion(context, memory, maximumBytes, part, regions::remove);
+      region =
+          new CudaEphemeralRegion(context, memory, maximumBytes, part, urgent, regions::remove);
     } else {
       region = new CudaSharedRegion(lanes.getAndIncrement(), maximumBytes, regions::remove);
     }

@@ -21,12 +21,14 @@ public final class CudaEphemeralRegion extends BlockRegion {
    *
    * @param share what its stream keeps to, and which goes with the region; null for the whole
    *     device
+   * @param urgent whether the work of its stream goes before that of others
    */
   CudaEphemeralRegion(
       CudaContext context,
       VirtualMemory virtualMemory,
       long maximumBytes,
       @Nullable MultiprocessorShare share,
+      boolean urgent,
       Consumer<? super CudaEphemeralRegion> onClose) {
     super(maximumBytes);
     this.context = context;
@@ -34,9 +36,17 @@ public final class CudaEphemeralRegion extends BlockRegion {
     this.onClose = onClose;
     try (Releases undo = new Releases()) {
       memory = undo.add(new GrowingMemory(virtualMemory, maximumBytes));
-      stream = undo.add(share == null ? CudaStream.open(context) : CudaStream.open(context, share));
+      stream = undo.add(stream(context, share, urgent));
       undo.keep();
     }
+  }
+
+  private static CudaStream stream(
+      CudaContext context, @Nullable MultiprocessorShare share, boolean urgent) {
+    if (share != null) {
+      return CudaStream.open(context, share);
+    }
+    return urgent ? CudaStream.openUrgent(context) : CudaStream.open(context);
   }
 
   /** The lane's stream; it lives as long as the region. */

@@ -134,12 +134,15 @@ public final class CudaWorkerDevice implements SessionDevice {
     return regions.computeIfAbsent(
         lane,
         number -> {
+          PartialLane partial = export.partial();
+          boolean isPartial = number == partial.lane();
+          boolean urgent = !isPartial && partial.lane() >= 0;
           @Nullable MultiprocessorShare part =
-              number == export.partial().lane() && export.partial().percent() < WHOLE
-                  ? MultiprocessorShare.open(context, export.partial().percent())
+              isPartial && partial.percent() < WHOLE
+                  ? MultiprocessorShare.open(context, partial.percent())
                   : null;
           CudaEphemeralRegion region =
-              new CudaEphemeralRegion(context, memory, maximumBytes, part, closed -> {});
+              new CudaEphemeralRegion(context, memory, maximumBytes, part, urgent, closed -> {});
           onNew.accept(region);
           return region;
         });

@@ -42,6 +42,24 @@ public final class CudaStream implements AutoCloseable {
     return new CudaStream(context, handle, handle.address());
   }
 
+  /** The same, whose kernels go before those of other streams. */
+  public static CudaStream openUrgent(CudaContext context) {
+    context.bind();
+    int[] least = new int[1];
+    int[] greatest = new int[1];
+    int result = JCudaDriver.cuCtxGetStreamPriorityRange(least, greatest);
+    if (result != 0) {
+      throw CudaException.of(result, "cuCtxGetStreamPriorityRange");
+    }
+    Handle handle = new Handle();
+    int flags = CUstream_flags.CU_STREAM_NON_BLOCKING;
+    result = JCudaDriver.cuStreamCreateWithPriority(handle, flags, greatest[0]);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamCreateWithPriority", flags, greatest[0]);
+    }
+    return new CudaStream(context, handle, handle.address());
+  }
+
   /** The same, whose work keeps to some of the multiprocessors. */
   public static CudaStream open(CudaContext context, MultiprocessorShare share) {
     context.bind();
