@@ -2,6 +2,7 @@ package io.pipelane.config;
 
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Optional;
 
 /** How online and offline work share a device. */
 public record SharingConfig(
@@ -28,6 +29,24 @@ public record SharingConfig(
             min = "0",
             max = "19")
         int offlineNice,
+    @Key(
+            about =
+                "Processors that the threads of jobs keep to, as Linux numbers them; those that a"
+                    + " process may not use are left out",
+            unset = "all")
+        Optional<ProcessorList> offlineProcessors,
+    @Key(
+            about =
+                "Whether offline work may run while online work does, on some of a GPU's"
+                    + " multiprocessors: measured, where that is seen to pay; always; or off",
+            standard = "off")
+        Multiprocessors multiprocessors,
+    @Key(
+            about = "How many of a GPU's multiprocessors these are, in percent",
+            standard = "10",
+            min = "1",
+            max = "100")
+        int multiprocessorsPercent,
     @Key(about = "How often devices are looked at", standard = "100ms", min = "2ms", max = "10s")
         Duration period,
     @Key(
@@ -79,6 +98,19 @@ public record SharingConfig(
                     + " it; it falls",
             standard = "98/95/80")
         Thresholds attainment) {
+
+  /** When offline work may run on some multiprocessors beside online work. */
+  public enum Multiprocessors {
+    OFF,
+    MEASURED,
+    ALWAYS;
+
+    /** As it is written in a configuration. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
 
   /** What keeps offline work from slowing online work down. */
   public enum Protection {

@@ -35,6 +35,8 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<Addresses> ADDRESSES =
       unranged(
           "URLs that begin with http:// or https://, with commas between them", Addresses::parse);
+  private static final ValueType<ProcessorList> PROCESSORS =
+      unranged(ProcessorList.FORM, ProcessorList::parse);
   private static final ValueType<Thresholds> THRESHOLDS =
       unranged(Thresholds.FORM, Thresholds::parse);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
@@ -62,6 +64,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       case "Addresses" -> ADDRESSES;
       case "Path" -> PATH;
       case "ModelName" -> MODEL_NAME;
+      case "ProcessorList" -> PROCESSORS;
       case "Thresholds" -> THRESHOLDS;
       case "DeviceSelection" -> DEVICE;
       default -> throw new IllegalArgumentException("no written form for " + type);

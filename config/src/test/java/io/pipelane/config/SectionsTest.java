@@ -597,6 +597,9 @@ class SectionsTest {
             SharingConfig.Protection.GATES,
             40,
             10,
+            Optional.empty(),
+            SharingConfig.Multiprocessors.OFF,
+            10,
             Duration.ofMillis(100),
             100,
             80,
@@ -618,6 +621,9 @@ class SectionsTest {
             SharingConfig.Protection.NONE,
             25,
             5,
+            Optional.of(new ProcessorList(List.of(0, 1, 2, 7))),
+            SharingConfig.Multiprocessors.MEASURED,
+            30,
             Duration.ofMillis(5),
             90,
             70,
@@ -634,6 +640,9 @@ class SectionsTest {
                     entry("sharing.protection", "none"),
                     entry("sharing.offline-memory-percent", "25"),
                     entry("sharing.offline-nice", "5"),
+                    entry("sharing.offline-processors", "7,0-2"),
+                    entry("sharing.multiprocessors", "measured"),
+                    entry("sharing.multiprocessors-percent", "30"),
                     entry("sharing.period", "5ms"),
                     entry("sharing.target-load-percent", "90"),
                     entry("sharing.clock-threshold-percent", "70"),
@@ -652,6 +661,18 @@ class SectionsTest {
   @ValueSource(strings = {"90", "90/95", "90/80/95", "90/95/101", "1000/1/1", "-1/-1/-1", "on"})
   void sharing_impossibleThresholds_areRefused(String text) {
     assertThrows(ConfigException.class, () -> changed(Map.of("sharing.memory", text)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "-1", "3-1", "0-9999", "a", "1,,2", "1-"})
+  void sharing_impossibleProcessors_areRefused(String text) {
+    assertThrows(ConfigException.class, () -> changed(Map.of("sharing.offline-processors", text)));
+  }
+
+  @Test
+  void sharing_processors_areWrittenAsTheyAreRead() {
+    String text = changed(Map.of("sharing.offline-processors", "5,0-2,3")).sharing().toString();
+    assertTrue(text.contains("0-3,5"), text);
   }
 
   @Test

@@ -87,6 +87,18 @@ public interface Device extends AutoCloseable {
    */
   EphemeralRegion ephemeral(long maximumBytes);
 
+  /**
+   * Creates a region as {@link #ephemeral} does, whose lane's work keeps to a part of the device,
+   * so that work elsewhere has the rest to itself, or with all of it goes after that.
+   *
+   * @param percent of the device's multiprocessors, from 1 to 100, at least
+   * @throws StatusException {@link Status#UNIMPLEMENTED} on a device that is not divided
+   */
+  default EphemeralRegion ephemeral(long maximumBytes, int percent) {
+    throw new StatusException(
+        Status.UNIMPLEMENTED, name() + " has no multiprocessors to set apart");
+  }
+
   /** Gives everything back; every range, region and allocation is dead afterwards. */
   @Override
   void close();

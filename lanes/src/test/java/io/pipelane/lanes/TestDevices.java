@@ -7,6 +7,7 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.PartialLane;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
@@ -122,7 +123,7 @@ public final class TestDevices {
   /** What worker processes open a device by. */
   public static DeviceExport export(SharedDevice device) {
     return switch (device) {
-      case CudaDevice cuda -> cuda.export(ExecutionSettings.DEFAULT, TRANSFERS);
+      case CudaDevice cuda -> cuda.export(ExecutionSettings.DEFAULT, PartialLane.NONE, TRANSFERS);
       case CpuDevice cpu -> cpu.export();
       default -> throw new IllegalArgumentException(device.name());
     };

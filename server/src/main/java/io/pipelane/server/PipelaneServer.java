@@ -213,7 +213,8 @@ public final class PipelaneServer implements AutoCloseable {
             config.jobs().maxJobs(),
             Math.toIntExact(config.server().maxRequestSize().bytes()),
             JOB_RETRY_PAUSE,
-            config.sharing().offlineNice());
+            config.sharing().offlineNice(),
+            config.sharing().offlineProcessors());
     return opened.add(
         Jobs.open(settings, models, service, statistics, new SecureRandom(), Clock.systemUTC()));
   }

@@ -1,11 +1,15 @@
 package io.pipelane.switcher;
 
+import io.pipelane.config.SharingConfig;
+import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.ShareLane;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
@@ -14,6 +18,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.memory.PeerMemory;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
@@ -25,6 +30,7 @@ import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.schedule.Room;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
+import io.pipelane.switcher.schedule.ShareThread;
 import io.pipelane.switcher.schedule.ShortRuns;
 import io.pipelane.switcher.schedule.Terms;
 import io.pipelane.switcher.sequence.Sequences;
@@ -34,6 +40,7 @@ import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +61,7 @@ import org.jspecify.annotations.Nullable;
  * threads.
  */
 public final class Switcher implements InferenceService, AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(Switcher.class.getName());
   private static final Duration LONGEST_RUN = Duration.ofHours(1);
 
   /** How long a version that leaves goes on answering the requests that it has taken. */
@@ -71,6 +79,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final SegmentProfiles profiles;
   private final LaneThreads threads;
   private final ShortRuns shortRuns;
+  private final @Nullable ShareLane shareLane;
+  private final @Nullable ShareThread shareThread;
   private final Sharing sharing;
   private final int laneCount;
   private final MonitorThread monitor;
@@ -98,10 +108,30 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.profiles = settings.profiles();
     boolean preemption = settings.scheduling().preemption();
     double leastShare = settings.scheduling().offlineSharePercent() / 100.0;
-    sharing = new Sharing(settings.sharing(), settings.lanes(), leastShare, clock);
-    int spare = preemption || sharing.gate().isActive() ? settings.lanes() : 0;
-    lanes = new Lanes(device, memory, settings.workingBytes(), settings.lanes() + spare);
-    sequences = new Sequences(lanes, settings.hostStateBytes(), this::queued, clock);
+    SharingConfig shared = settings.sharing().config();
+    int spare = preemption || shared.protection() == Protection.GATES ? settings.lanes() : 0;
+    boolean hasShare = shared.multiprocessors() != Multiprocessors.OFF;
+    double offlineShare = settings.residency().offlineShare();
+    long offlineBytes = (long) (settings.workingBytes() * offlineShare);
+    long shareBytes = hasShare ? offlineBytes / 2 : 0;
+    long workingBytes = settings.workingBytes() - shareBytes;
+    lanes = new Lanes(device, memory, workingBytes, settings.lanes() + spare);
+    OfflineWorkingMemory offline =
+        new OfflineWorkingMemory(
+            lanes,
+            offlineBytes - shareBytes,
+            settings.workingBytes(),
+            this::writeOfflineStateOut);
+    sequences =
+        new Sequences(lanes, offline, settings.hostStateBytes(), this::queued, clock);
+    shareLane = hasShare ? openShare(device, memory, shareBytes, shared) : null;
+    sharing =
+        new Sharing(
+            settings.sharing(),
+            settings.lanes(),
+            leastShare,
+            shareLane == null ? Multiprocessors.OFF : shared.multiprocessors(),
+            clock);
     worker =
         new SessionWorker(
             sessions, device.persistent(), lanes, sequences::writeOut, profiles, clock);
@@ -138,9 +168,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
             estimates,
             daemon,
             lanes,
+            offline,
             worker,
             sharing.gate(),
             clock);
+    shareThread =
+        shareLane == null
+            ? null
+            : new ShareThread(queue, estimates, daemon, shareLane, worker, sharing.gate(), clock);
     shortRuns =
         new ShortRuns(
             TimeUnit.MICROSECONDS.toNanos(settings.scheduling().shortRunMicros()),
@@ -154,6 +189,26 @@ public final class Switcher implements InferenceService, AutoCloseable {
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
+  }
+
+  /** Makes room in what offline work may hold. */
+  private boolean writeOfflineStateOut() {
+    return sequences.writeOfflineOut();
+  }
+
+  /** The last of the lanes; null on a device that is not divided. */
+  private static @Nullable ShareLane openShare(
+      Device device, DeviceMemory memory, long bytes, SharingConfig config) {
+    try {
+      return new ShareLane(device, memory, bytes, config.multiprocessorsPercent());
+    } catch (StatusException e) {
+      LOG.log(
+          Level.WARNING,
+          "offline work has no multiprocessors of its own, though sharing.multiprocessors is {0}: {1}",
+          config.multiprocessors(),
+          e.getMessage());
+      return null;
+    }
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
@@ -262,6 +317,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     daemon.deregister(version);
     worker.discard(version);
     threads.forget(version);
+    if (shareThread != null) {
+      shareThread.forget(version);
+    }
     queue.forget(version);
     sharing.gate().slowdowns().forget(version);
     sequences.forget(version);
@@ -495,9 +553,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     long shared = Math.max(0, sessions.frameworkBytes() - overview.frameworkBytes());
     return new MemoryOverview(
         daemon.ledger(),
-        lanes.capacityBytes(),
+        lanes.capacityBytes() + (shareLane == null ? 0 : shareLane.capacityBytes()),
         overview.bytes(),
-        lanes.laneBytes(),
+        lanes.laneBytes() + (shareLane == null ? 0 : shareLane.heldBytes()),
         overview,
         memory.frameworkBytes() + shared);
   }
@@ -564,7 +622,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
   public boolean drain(Duration timeout) {
     queue.close();
     sharing.gate().close();
-    return shortRuns.close(timeout) && threads.join(timeout);
+    return shortRuns.close(timeout)
+        && (shareThread == null || shareThread.join(timeout))
+        && threads.join(timeout);
   }
 
   /**
@@ -586,6 +646,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     daemon.close();
     worker.close();
     lanes.close();
+    if (shareLane != null) {
+      shareLane.close();
+    }
     sessions.close();
   }
 }

@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.PartialLane;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
@@ -41,7 +42,7 @@ final class SharedTransfers implements AutoCloseable {
   SessionFactory workers(CudaDevice device, Path library, ExecutionSettings execution) {
     return new ProcessSessionFactory(
         device,
-        device.export(execution, memory),
+        device.export(execution, PartialLane.NONE, memory),
         memory.segment(),
         new WorkerSettings(
             WorkerMain.class,

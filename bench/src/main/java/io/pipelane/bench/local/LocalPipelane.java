@@ -22,6 +22,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.sharing.Sharing;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -228,6 +229,11 @@ public final class LocalPipelane implements AutoCloseable {
   /** Its devices, several perhaps; what follows speaks of an only one. */
   public ServingDevices devices() {
     return server.devices();
+  }
+
+  /** How online and offline work share the device. */
+  public Sharing sharing() {
+    return server.switcher().sharing();
   }
 
   /** What has been interrupted so far. */

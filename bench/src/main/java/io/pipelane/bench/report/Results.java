@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +57,17 @@ public final class Results {
    */
   public void interval(String caseName, Column column, Interval interval) {
     intervals.computeIfAbsent(caseName, _ -> new LinkedHashMap<>()).put(column, interval);
+  }
+
+  /** Notes a case that could not be measured; its row has dashes, its name says why. */
+  public void missing(String caseName) {
+    cases.computeIfAbsent(caseName, _ -> new LinkedHashMap<>());
+  }
+
+  /** The median of a case's rounds; empty where there is no value. */
+  public OptionalDouble median(String caseName, Column column) {
+    List<Double> values = cases.getOrDefault(caseName, Map.of()).getOrDefault(column, List.of());
+    return values.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(Medians.of(values));
   }
 
   /** Heading cells, then a row of medians for each case; a column without a value shows a dash. */

@@ -19,6 +19,11 @@ final class SharingColumns {
   static final Column OVERSOLD = new Column("oversold_share", "oversold", 2);
   static final Column IDLE = new Column("idle_share", "idle", 2);
   static final Column OF_IDLE = new Column("offline_to_idle", "oversold/idle", 2);
+  static final Column STOPS = new Column("offline_stops", "stops", 0);
+  static final Column OVERLIMITS = new Column("evictions", "evictions", 0);
+  static final Column UTILIZATION = new Column("utilization_percent", "utilization %", 0);
+  static final Column ACTIVITY = new Column("activity_percent", "activity %", 0);
+  static final Column MEMORY = new Column("memory_percent", "memory %", 0);
   static final Column FAILED = new Column("failed", "failed", 0);
 
   static final List<Column> ALL =
@@ -37,6 +42,11 @@ final class SharingColumns {
           OVERSOLD,
           IDLE,
           OF_IDLE,
+          STOPS,
+          OVERLIMITS,
+          UTILIZATION,
+          ACTIVITY,
+          MEMORY,
           FAILED);
 
   static final String TITLE = "Online and offline work on one device";
@@ -56,7 +66,14 @@ final class SharingColumns {
               + " and a stream, more. processes: offline work has a server and a process of its own;"
               + " between them is what the host has, MPS or none. classes: offline requests queue behind, and give"
               + " way at gates to online ones that wait. gates: offline runs wait at gates while online"
-              + " work is in flight.",
+              + " work is in flight. shares: offline work has some of the multiprocessors, at any time;"
+              + " priorities: all of them, on a stream of less priority. gates-shares: some of them"
+              + " while gates hold it; measured: where the server finds that this pays. mps: processes"
+              + " under CUDA's Multi-Process Service. On the processor a share is a lane like any.",
+          "stops: times that an offline run was stopped at a gate; evictions: that the device was"
+              + " over its limit and stopped all. utilization: of the time, that in which something"
+              + " ran; activity: of the multiprocessors or cores, those that were busy; memory: what is"
+              + " taken; means of the device's monitor.",
           "oversold: the time that offline runs would have taken alone, over the time they had, sum"
               + " over sum (MuxFlow's equation 3 as its text defines it); it is their rate over their"
               + " rate alone. idle: what online work leaves over,"

@@ -8,6 +8,7 @@ import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.SharingConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -34,8 +36,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class SharingCommand implements Callable<Integer> {
-  private static final String NICE = "sharing.offline-nice";
-  private static final int STANDARD_NICE = PipelaneConfig.defaults().sharing().offlineNice();
+  private static final String MPS_PERCENTAGE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
@@ -76,6 +77,27 @@ public final class SharingCommand implements Callable<Integer> {
   private List<Way> ways = List.of(Way.PLAIN, Way.CLASSES, Way.GATES);
 
   @Option(
+      names = "--share",
+      split = ",",
+      paramLabel = "PERCENT",
+      description =
+          "Of the multiprocessors, what offline work has in ways shares, gates-shares, measured and"
+              + " mps, one after another (${DEFAULT-VALUE}).")
+  private List<Integer> percents = List.of(10, 20, 50);
+
+  @Option(
+      names = "--p99-svg",
+      paramLabel = "FILE",
+      description = "Draw the online p99 by rate and way, too.")
+  private @Nullable Path p99Plot;
+
+  @Option(
+      names = "--offline-svg",
+      paramLabel = "FILE",
+      description = "Draw what offline work gets by rate and way, too.")
+  private @Nullable Path offlinePlot;
+
+  @Option(
       names = "--callers",
       paramLabel = "N",
       description = "Offline callers; each asks again once it is answered (${DEFAULT-VALUE}).")
@@ -98,7 +120,8 @@ public final class SharingCommand implements Callable<Integer> {
       paramLabel = "N",
       description =
           "Threads that take all processor time they get beside offline work, as urgent as those of"
-              + " jobs (sharing.offline-nice); none unless told otherwise.")
+              + " jobs and where those are (sharing.offline-nice, sharing.offline-processors); none"
+              + " unless told otherwise.")
   private int hostThreads;
 
   @Option(
@@ -134,14 +157,17 @@ public final class SharingCommand implements Callable<Integer> {
       workOffline(rounds, pair, work.resolve("offline"), offlineProcess);
       return 0;
     }
-    List<Way> measured = new ArrayList<>(List.of(Way.ALONE));
-    ways.stream().filter(way -> !measured.contains(way)).forEach(measured::add);
+    List<Scene> scenes = possible(Scene.of(ways, percents), results);
     String runtimeVersion = "";
-    for (int round = 0; round < options.rounds(); round++) {
-      Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
-      runtimeVersion = rounds.measure(measured, servers(pair.repository(), work), seed + round);
+    boolean underMps = scenes.stream().anyMatch(scene -> scene.way() == Way.MPS);
+    try (@Nullable MpsServer _ = underMps ? MpsServer.start() : null) {
+      for (int round = 0; round < options.rounds(); round++) {
+        Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
+        runtimeVersion = rounds.measure(scenes, servers(pair.repository(), work), seed + round);
+      }
     }
     rounds.finish(seed);
+    draw(results, scenes);
     options.publish(
         spec,
         results,
@@ -150,17 +176,53 @@ public final class SharingCommand implements Callable<Integer> {
     return 0;
   }
 
+  /** Without those that cannot be measured here, which get a row that says why. */
+  private static List<Scene> possible(List<Scene> scenes, Results results) {
+    Optional<String> mps = MpsServer.obstacle(System.getenv());
+    List<Scene> possible = new ArrayList<>();
+    for (Scene scene : scenes) {
+      Optional<String> obstacle =
+          switch (scene.way()) {
+            case MPS -> mps;
+            case MPS_MANAGED ->
+                Optional.of("weights lie in pages of CUDA's virtual memory, which is not managed");
+            default -> Optional.empty();
+          };
+      if (obstacle.isEmpty()) {
+        possible.add(scene);
+      } else {
+        results.missing(scene + ": not measured, " + obstacle.get());
+      }
+    }
+    return possible;
+  }
+
+  private void draw(Results results, List<Scene> scenes) throws IOException {
+    if (p99Plot != null) {
+      String title = "Online p99 in ms, by online requests a second";
+      SharingPlots.draw(results, rates, scenes, SharingColumns.P99, title, p99Plot);
+    }
+    if (offlinePlot != null) {
+      String title = "Offline runs, of their rate alone, by online requests a second";
+      SharingPlots.draw(results, rates, scenes, SharingColumns.OVERSOLD, title, offlinePlot);
+    }
+  }
+
   private SharingRounds.Servers servers(Path models, Path work) {
     return new SharingRounds.Servers() {
       @Override
-      public LocalPipelane start(Way way) throws IOException, InterruptedException {
-        return SharingCommand.this.start(models, work, way);
+      public LocalPipelane start(Scene scene) throws IOException, InterruptedException {
+        return SharingCommand.this.start(models, work, scene);
       }
 
       @Override
-      public OfflineRuns startProcess() throws IOException, InterruptedException {
+      public OfflineRuns startProcess(Scene scene) throws IOException, InterruptedException {
         List<String> arguments = spec.root().commandLine().getParseResult().originalArgs();
-        return new OfflineProcess(work, arguments, offlineEnvironment);
+        Map<String, String> environment = new HashMap<>(offlineEnvironment);
+        if (scene.way() == Way.MPS) {
+          environment.put(MPS_PERCENTAGE, Integer.toString(scene.percent()));
+        }
+        return new OfflineProcess(work, arguments, environment);
       }
     };
   }
@@ -169,15 +231,15 @@ public final class SharingCommand implements Callable<Integer> {
   private void workOffline(SharingRounds rounds, Pair pair, Path work, Path file)
       throws IOException, InterruptedException {
     Files.createDirectories(work);
-    try (LocalPipelane server = start(pair.repository(), work, Way.PROCESSES);
+    try (LocalPipelane server = start(pair.repository(), work, new Scene(Way.PROCESSES, 100));
         OfflineLoad load = rounds.load(server, Way.PROCESSES.offline())) {
       OfflineProcess.work(load, file);
     }
   }
 
   private HostLoad hostLoad() {
-    String nice = settings.getOrDefault(NICE, Integer.toString(STANDARD_NICE));
-    return new HostLoad(hostThreads, Integer.parseInt(nice));
+    SharingConfig sharing = PipelaneConfig.of(settings).sharing();
+    return new HostLoad(hostThreads, sharing.offlineNice(), sharing.offlineProcessors());
   }
 
   /** Of a measurement at a rate. */
@@ -195,6 +257,9 @@ public final class SharingCommand implements Callable<Integer> {
     if (rates.stream().anyMatch(rate -> !(rate > 0 && rate <= 100_000))) {
       throw new IllegalArgumentException("--rate must be above 0 and at most 100000: " + rates);
     }
+    if (percents.stream().anyMatch(percent -> percent < 1 || percent > 100)) {
+      throw new IllegalArgumentException("--share must be from 1 to 100: " + percents);
+    }
     if (callers < 1 || callers > 1_000 || lanes < 1 || lanes > 256) {
       throw new IllegalArgumentException(
           "--callers must be between 1 and 1000, --lanes between 1 and 256: "
@@ -202,12 +267,15 @@ public final class SharingCommand implements Callable<Integer> {
     }
   }
 
-  private LocalPipelane start(Path models, Path work, Way way)
+  private LocalPipelane start(Path models, Path work, Scene scene)
       throws IOException, InterruptedException {
     Map<String, String> values = new HashMap<>(accelerated.serverSettings(work));
+    Way way = scene.way();
     values.put("device.lanes", Integer.toString(way.lanes(lanes)));
     values.put("queue.max-requests", "1000000");
     values.put("sharing.protection", way.protection());
+    values.put("sharing.multiprocessors", way.multiprocessors());
+    values.put("sharing.multiprocessors-percent", Integer.toString(scene.percent()));
     values.put("sharing.offline-memory-percent", "100");
     values.putAll(settings);
     return LocalPipelane.start(models, work, values);

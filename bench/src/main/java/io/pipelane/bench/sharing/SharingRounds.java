@@ -10,6 +10,7 @@ import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.io.IOException;
 import java.time.Duration;
@@ -56,10 +57,10 @@ final class SharingRounds {
 
   /** Starts a server that shares its device in a way. */
   interface Servers {
-    LocalPipelane start(Way way) throws IOException, InterruptedException;
+    LocalPipelane start(Scene scene) throws IOException, InterruptedException;
 
     /** Starts offline work in a server and a process of its own. */
-    OfflineRuns startProcess() throws IOException, InterruptedException;
+    OfflineRuns startProcess(Scene scene) throws IOException, InterruptedException;
   }
 
   /**
@@ -95,25 +96,54 @@ final class SharingRounds {
    *
    * @return ONNX Runtime's version
    */
-  String measure(List<Way> ways, Servers servers, long seed) throws Exception {
+  String measure(List<Scene> scenes, Servers servers, long seed) throws Exception {
     Map<Double, OnlineLoad.Outcome> alone = new HashMap<>();
     String runtimeVersion = "";
-    for (Way way : ways) {
-      try (LocalPipelane server = servers.start(way)) {
-        runtimeVersion = server.runtimeVersion();
-        warm(server, servers, way, seed);
-        if (way == Way.ALONE) {
-          onlineMillis =
-              Timing.medianMillis(
-                  server.caller(pair.online(), Priority.ONLINE), ONE_AFTER_THE_OTHER);
+    for (Scene scene : scenes) {
+      try {
+        runtimeVersion = measure(scene, servers, seed, alone);
+      } catch (IllegalStateException | StatusException e) {
+        if (scene.equals(Scene.ALONE)) {
+          throw e;
         }
-        double offlineAlone = way == Way.ALONE ? 0 : offlineAlone(server, servers, way);
-        for (double rate : rates) {
-          measure(server, servers, way, rate, offlineAlone, seed, alone);
-        }
+        results.missing(scene + ": not measured, " + reason(e));
       }
     }
     return runtimeVersion;
+  }
+
+  /** What is behind a failure: libraries fail on some shares of a device. */
+  private static String reason(Throwable failure) {
+    Throwable cause = failure;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return String.valueOf(cause.getMessage()).lines().findFirst().orElse("");
+  }
+
+  private String measure(
+      Scene scene, Servers servers, long seed, Map<Double, OnlineLoad.Outcome> alone)
+      throws Exception {
+    try (LocalPipelane server = servers.start(scene)) {
+      warm(server, servers, scene, seed);
+      if (scene.equals(Scene.ALONE)) {
+        onlineMillis =
+            Timing.medianMillis(server.caller(pair.online(), Priority.ONLINE), ONE_AFTER_THE_OTHER);
+      }
+      double offlineAlone = scene.equals(Scene.ALONE) ? 0 : offlineAlone(server, servers, scene);
+      for (double rate : rates) {
+        measure(server, servers, scene, rate, offlineAlone, seed, alone);
+      }
+      return server.runtimeVersion();
+    }
+  }
+
+  static String caseName(double rate, Scene scene) {
+    return perSecond(rate) + ", " + scene;
+  }
+
+  static String perSecond(double rate) {
+    return (rate == Math.rint(rate) ? Long.toString((long) rate) : Double.toString(rate)) + "/s";
   }
 
   /** Adds what all rounds come to together, once they are measured. */
@@ -130,7 +160,8 @@ final class SharingRounds {
   }
 
   /** One after the other, and together: lanes have sessions of their own on some devices. */
-  private void warm(LocalPipelane server, Servers servers, Way way, long seed) throws Exception {
+  private void warm(LocalPipelane server, Servers servers, Scene scene, long seed)
+      throws Exception {
     for (AskedModel asked : List.of(pair.online(), pair.offline())) {
       Run run = server.caller(asked, Priority.ONLINE);
       for (int i = 0; i < WARMING_RUNS; i++) {
@@ -139,10 +170,10 @@ final class SharingRounds {
     }
     double most = rates.stream().mapToDouble(Double::doubleValue).max().orElseThrow();
     OnlineLoad load = online(server, Arrivals.poisson(most, warmup.toNanos(), seed));
-    if (way == Way.ALONE) {
+    if (scene.equals(Scene.ALONE)) {
       OnlineLoad.Outcome _ = load.run();
     } else {
-      try (OfflineRuns _ = offline(server, servers, way)) {
+      try (OfflineRuns _ = offline(server, servers, scene)) {
         OnlineLoad.Outcome _ = load.run();
       }
     }
@@ -152,11 +183,11 @@ final class SharingRounds {
     return new OnlineLoad(server.openCaller(pair.online()), arrivals);
   }
 
-  private OfflineRuns offline(LocalPipelane server, Servers servers, Way way)
+  private OfflineRuns offline(LocalPipelane server, Servers servers, Scene scene)
       throws IOException, InterruptedException {
-    return way == Way.PROCESSES
-        ? servers.startProcess()
-        : OfflineRuns.of(load(server, way.offline()));
+    return scene.way().hasProcesses()
+        ? servers.startProcess(scene)
+        : OfflineRuns.of(load(server, scene.way().offline()));
   }
 
   /** Offline work in this process. */
@@ -165,17 +196,17 @@ final class SharingRounds {
   }
 
   /** Runs a second while nothing else runs. */
-  private double offlineAlone(LocalPipelane server, Servers servers, Way way)
+  private double offlineAlone(LocalPipelane server, Servers servers, Scene scene)
       throws IOException, InterruptedException {
     Duration longest = rates.stream().map(length::apply).max(Duration::compareTo).orElseThrow();
     Duration measured = longest.compareTo(OFFLINE_ALONE) < 0 ? longest : OFFLINE_ALONE;
-    try (OfflineRuns load = offline(server, servers, way)) {
+    try (OfflineRuns load = offline(server, servers, scene)) {
       Thread.sleep(measured.dividedBy(4)); // Until it has come to its pace.
       long before = load.runs();
       long begin = System.nanoTime();
       Thread.sleep(measured);
       double perSecond = (load.runs() - before) / ((System.nanoTime() - begin) / 1e9);
-      results.add("offline alone, " + way, SharingColumns.OFFLINE, perSecond);
+      results.add("offline alone, " + scene, SharingColumns.OFFLINE, perSecond);
       return perSecond;
     }
   }
@@ -183,7 +214,7 @@ final class SharingRounds {
   private void measure(
       LocalPipelane server,
       Servers servers,
-      Way way,
+      Scene scene,
       double rate,
       double offlineAlone,
       long seed,
@@ -191,18 +222,24 @@ final class SharingRounds {
       throws IOException, InterruptedException {
     Duration measured = length.apply(rate);
     OnlineLoad online = online(server, Arrivals.poisson(rate, measured.toNanos(), seed));
-    String name = "%s/s, %s".formatted(rate == Math.rint(rate) ? "" + (long) rate : rate, way);
-    if (way == Way.ALONE) {
+    String name = caseName(rate, scene);
+    if (scene.equals(Scene.ALONE)) {
+      long begin = System.nanoTime();
       OnlineLoad.Outcome outcome = online.run();
+      DeviceFigures.add(results, name, server.sharing(), begin);
       alone.put(rate, outcome);
       add(name, outcome, null);
       return;
     }
-    try (OfflineRuns offline = offline(server, servers, way);
+    try (OfflineRuns offline = offline(server, servers, scene);
         HostLoad _ = hostLoad.get()) {
       Thread.sleep(measured.dividedBy(8));
       long before = offline.runs();
+      long stops = server.preemptions().runs();
+      int evictions = server.sharing().overview().overlimitEntries();
+      long begin = System.nanoTime();
       OnlineLoad.Outcome outcome = online.run();
+      DeviceFigures.add(results, name, server.sharing(), begin);
       double perSecond = (offline.runs() - before) / (outcome.nanos() / 1e9);
       OnlineLoad.Outcome base = Objects.requireNonNull(alone.get(rate), "alone comes first");
       add(name, outcome, base);
@@ -211,6 +248,12 @@ final class SharingRounds {
       results.add(name, SharingColumns.OFFLINE, perSecond);
       results.add(name, SharingColumns.OVERSOLD, oversold);
       results.add(name, SharingColumns.IDLE, idle);
+      double stopped = server.preemptions().runs() - (double) stops;
+      results.add(name, SharingColumns.STOPS, stopped);
+      results.add(
+          name,
+          SharingColumns.OVERLIMITS,
+          server.sharing().overview().overlimitEntries() - evictions);
       if (idle > 0) {
         results.add(name, SharingColumns.OF_IDLE, oversold / idle);
       }

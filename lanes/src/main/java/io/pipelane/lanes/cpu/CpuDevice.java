@@ -249,6 +249,12 @@ public final class CpuDevice implements SharedDevice {
     return persistent;
   }
 
+  /** {@inheritDoc} It is imitated by a lane like any: the system divides the processor's time. */
+  @Override
+  public EphemeralRegion ephemeral(long maximumBytes, int percent) {
+    return ephemeral(maximumBytes);
+  }
+
   @Override
   public EphemeralRegion ephemeral(long maximumBytes) {
     requireOpen();

@@ -1,9 +1,14 @@
 package io.pipelane.lanes.cpu;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.pipelane.config.ProcessorList;
+import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /** What the system gives a thread of the processor beside others. */
@@ -20,6 +25,12 @@ public final class ThreadPriority {
               Linker.nativeLinker().defaultLookup().findOrThrow("setpriority"),
               FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
 
+  private static final MethodHandle SCHED_SETAFFINITY =
+      Linker.nativeLinker()
+          .downcallHandle(
+              Linker.nativeLinker().defaultLookup().findOrThrow("sched_setaffinity"),
+              FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
+
   private ThreadPriority() {}
 
   /**
@@ -34,6 +45,26 @@ public final class ThreadPriority {
       return (int) SETPRIORITY.invokeExact(PRIO_PROCESS, CALLING_THREAD, nice) == 0;
     } catch (Throwable e) {
       throw new IllegalStateException("setpriority cannot be called", e);
+    }
+  }
+
+  /**
+   * Has the calling platform thread run on some processors alone, for as long as it lives; threads
+   * that it starts do so, too.
+   *
+   * @return whether the system has done so; it does not when the process may use none of them
+   */
+  public static boolean keepTo(ProcessorList processors) {
+    try (Arena arena = Arena.ofConfined()) {
+      int words = processors.numbers().getLast() / Long.SIZE + 1;
+      MemorySegment mask = arena.allocate(JAVA_LONG, words);
+      for (int processor : processors.numbers()) {
+        long word = mask.getAtIndex(JAVA_LONG, processor / Long.SIZE);
+        mask.setAtIndex(JAVA_LONG, processor / Long.SIZE, word | 1L << processor % Long.SIZE);
+      }
+      return (int) SCHED_SETAFFINITY.invokeExact(CALLING_THREAD, mask.byteSize(), mask) == 0;
+    } catch (Throwable e) {
+      throw new IllegalStateException("sched_setaffinity cannot be called", e);
     }
   }
 }

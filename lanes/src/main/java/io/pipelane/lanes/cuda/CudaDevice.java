@@ -20,6 +20,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.MultiprocessorShare;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import java.lang.System.Logger.Level;
@@ -41,6 +42,7 @@ import org.jspecify.annotations.Nullable;
 public final class CudaDevice implements SharedDevice, SessionDevice {
   private static final System.Logger LOG = System.getLogger(CudaDevice.class.getName());
   private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
+  private static final int WHOLE = 100;
 
   private final Releases releases;
   private final CudaContext context;
@@ -249,14 +251,29 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
 
   @Override
   public EphemeralRegion ephemeral(long maximumBytes) {
+    return ephemeral(maximumBytes, WHOLE, true);
+  }
+
+  /** {@inheritDoc} Where sessions run in workers, they are told of it by {@link #export}. */
+  @Override
+  public EphemeralRegion ephemeral(long maximumBytes, int percent) {
+    return ephemeral(maximumBytes, percent, false);
+  }
+
+  private EphemeralRegion ephemeral(long maximumBytes, int percent, boolean urgent) {
     requireOpen();
     if (maximumBytes <= 0) {
       throw new IllegalArgumentException("a region's maximum must be positive: " + maximumBytes);
     }
-    EphemeralRegion region =
-        share == null
-            ? new CudaEphemeralRegion(context, memory, maximumBytes, regions::remove)
-            : new CudaSharedRegion(lanes.getAndIncrement(), maximumBytes, regions::remove);
+    EphemeralRegion region;
+    if (share == null) {
+      @Nullable MultiprocessorShare part =
+          percent < WHOLE ? MultiprocessorShare.open(context, percent) : null;
+      region =
+          new CudaEphemeralRegion(context, memory, maximumBytes, part, urgent, regions::remove);
+    } else {
+      region = new CudaSharedRegion(lanes.getAndIncrement(), maximumBytes, regions::remove);
+    }
     regions.add(region);
     return region;
   }
@@ -264,10 +281,12 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   /**
    * What a worker process opens this device by; for devices opened for workers.
    *
+   * @param partial which of the lanes keeps to a part of the device
    * @param transferMemory where inputs may lie; kept open as long as workers are started
    */
-  public CudaExport export(ExecutionSettings execution, SharedMemory transferMemory) {
-    return requireForWorkers().export(execution, transferMemory);
+  public CudaExport export(
+      ExecutionSettings execution, PartialLane partial, SharedMemory transferMemory) {
+    return requireForWorkers().export(execution, partial, transferMemory);
   }
 
   private WorkerShare requireForWorkers() {

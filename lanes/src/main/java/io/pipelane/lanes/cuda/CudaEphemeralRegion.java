@@ -3,29 +3,50 @@ package io.pipelane.lanes.cuda;
 import io.pipelane.lanes.allocation.BlockRegion;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.MultiprocessorShare;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** A lane's device memory, and the stream that its work runs on. */
 public final class CudaEphemeralRegion extends BlockRegion {
   private final CudaContext context;
   private final GrowingMemory memory;
   private final CudaStream stream;
+  private final @Nullable MultiprocessorShare share;
   private final Consumer<? super CudaEphemeralRegion> onClose;
 
+  /**
+   * A region.
+   *
+   * @param share what its stream keeps to, and which goes with the region; null for the whole
+   *     device
+   * @param urgent whether the work of its stream goes before that of others
+   */
   CudaEphemeralRegion(
       CudaContext context,
       VirtualMemory virtualMemory,
       long maximumBytes,
+      @Nullable MultiprocessorShare share,
+      boolean urgent,
       Consumer<? super CudaEphemeralRegion> onClose) {
     super(maximumBytes);
     this.context = context;
+    this.share = share;
     this.onClose = onClose;
     try (Releases undo = new Releases()) {
       memory = undo.add(new GrowingMemory(virtualMemory, maximumBytes));
-      stream = undo.add(CudaStream.open(context));
+      stream = undo.add(stream(context, share, urgent));
       undo.keep();
     }
+  }
+
+  private static CudaStream stream(
+      CudaContext context, @Nullable MultiprocessorShare share, boolean urgent) {
+    if (share != null) {
+      return CudaStream.open(context, share);
+    }
+    return urgent ? CudaStream.openUrgent(context) : CudaStream.open(context);
   }
 
   /** The lane's stream; it lives as long as the region. */
@@ -59,6 +80,9 @@ public final class CudaEphemeralRegion extends BlockRegion {
     awaitWork();
     try (Releases releases = new Releases()) {
       releases.add(memory);
+      if (share != null) {
+        releases.add(share);
+      }
       releases.add(stream);
     }
     onClose.accept(this);

@@ -14,6 +14,7 @@ import java.util.List;
  * @param slotTable the descriptor of the table of what lies under which slot
  * @param arrivals the descriptor of the count of arrivals
  * @param transferMemory the descriptor of the transfer memory
+ * @param partial which lane keeps to a part of the device
  */
 public record CudaExport(
     long process,
@@ -26,7 +27,8 @@ public record CudaExport(
     int arrivals,
     int transferMemory,
     long transferBytes,
-    ExecutionSettings execution)
+    ExecutionSettings execution,
+    PartialLane partial)
     implements DeviceExport {
   public static final String KIND = "cuda";
 
@@ -51,7 +53,9 @@ public record CudaExport(
         Boolean.toString(execution.tf32()),
         execution.cublasWorkspace(),
         Integer.toString(execution.captures().afterRequests()),
-        Integer.toString(execution.captures().maximumCaptures()));
+        Integer.toString(execution.captures().maximumCaptures()),
+        Integer.toString(partial.lane()),
+        Integer.toString(partial.percent()));
   }
 
   /** Reads what {@link #toList} has written. */
@@ -70,6 +74,7 @@ public record CudaExport(
         new ExecutionSettings(
             Boolean.parseBoolean(words.get(10)),
             words.get(11),
-            new CaptureSettings(Integer.parseInt(words.get(12)), Integer.parseInt(words.get(13)))));
+            new CaptureSettings(Integer.parseInt(words.get(12)), Integer.parseInt(words.get(13)))),
+        new PartialLane(Integer.parseInt(words.get(14)), Integer.parseInt(words.get(15))));
   }
 }

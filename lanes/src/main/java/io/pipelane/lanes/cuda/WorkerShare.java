@@ -37,7 +37,7 @@ final class WorkerShare implements AutoCloseable {
     return arrivals;
   }
 
-  CudaExport export(ExecutionSettings execution, SharedMemory transferMemory) {
+  CudaExport export(ExecutionSettings execution, PartialLane partial, SharedMemory transferMemory) {
     return new CudaExport(
         ProcessHandle.current().pid(),
         context.index(),
@@ -49,7 +49,8 @@ final class WorkerShare implements AutoCloseable {
         arrivals.descriptor(),
         transferMemory.descriptor(),
         transferMemory.segment().byteSize(),
-        execution);
+        execution,
+        partial);
   }
 
   @Override

@@ -4,21 +4,19 @@ import io.pipelane.lanes.EphemeralRegion;
 
 /** The right to run one iteration in a lane, alone until it is closed. */
 public final class LaneLease implements AutoCloseable {
-  private final Lanes lanes;
-  private final Lanes.Lane lane;
-  private final String job;
-  private final boolean mayGrow;
+  private final EphemeralRegion region;
+  private final MemoryTarget.Growth growth;
+  private final Runnable leave;
 
-  LaneLease(Lanes lanes, Lanes.Lane lane, String job, boolean mayGrow) {
-    this.lanes = lanes;
-    this.lane = lane;
-    this.job = job;
-    this.mayGrow = mayGrow;
+  LaneLease(EphemeralRegion region, MemoryTarget.Growth growth, Runnable leave) {
+    this.region = region;
+    this.growth = growth;
+    this.leave = leave;
   }
 
   /** The lane's memory, empty at the beginning and at the end of the iteration. */
   public EphemeralRegion region() {
-    return lane.region;
+    return region;
   }
 
   /**
@@ -28,11 +26,30 @@ public final class LaneLease implements AutoCloseable {
    * @return false when it does not
    */
   public boolean grow(long bytes) {
-    return mayGrow && lanes.grow(lane, job, bytes);
+    return growth.grow(bytes);
+  }
+
+  /**
+   * The same lane, asked for more by way of somebody else, and left with something else to do.
+   *
+   * @param mayGrow asked before the lane grows by so many bytes
+   * @param whenLeft done once the lane is left
+   */
+  public LaneLease within(MemoryTarget.Growth mayGrow, Runnable whenLeft) {
+    return new LaneLease(
+        region,
+        bytes -> mayGrow.grow(bytes) && growth.grow(bytes),
+        () -> {
+          try {
+            leave.run();
+          } finally {
+            whenLeft.run();
+          }
+        });
   }
 
   @Override
   public void close() {
-    lanes.leave(lane, job);
+    leave.run();
   }
 }

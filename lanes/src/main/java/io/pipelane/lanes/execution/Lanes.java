@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * The device's working memory: session constants, and the lanes that iterations run in, together
  * under Salus' safety condition. Safe for any platform thread; {@link #enter} may block.
  */
-public final class Lanes implements AutoCloseable {
+public final class Lanes implements Reservations, AutoCloseable {
   /*
    * A job of the lane table is one iteration; its persistent memory (weights) is not counted here,
    * as weights have a budget of their own, and session constants are told to the table as a sum.
@@ -58,7 +58,7 @@ public final class Lanes implements AutoCloseable {
   private int reserving;
 
   /** One open lane; guarded by the lock. */
-  static final class Lane {
+  private static final class Lane {
     final LaneId id;
     final EphemeralRegion region;
     boolean busy;
@@ -173,7 +173,10 @@ public final class Lanes implements AutoCloseable {
       }
       lane.region.resetPeak();
       leased = true;
-      return new LaneLease(this, lane, job, mayGrow);
+      return new LaneLease(
+          lane.region,
+          mayGrow ? bytes -> grow(lane, job, bytes) : bytes -> false,
+          () -> leave(lane, job));
     } finally {
       if (!leased) {
         leave(lane, job);
@@ -214,7 +217,7 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  void leave(Lane lane, String job) {
+  private void leave(Lane lane, String job) {
     lock.lock();
     try {
       lane.busy = false;
@@ -229,7 +232,7 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  boolean grow(Lane lane, String job, long bytes) {
+  private boolean grow(Lane lane, String job, long bytes) {
     lock.lock();
     try {
       long limit = lane.region.limitBytes();
@@ -272,11 +275,7 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  /**
-   * Takes working memory for something that outlives iterations, where it is free now.
-   *
-   * @return false when it is not; nothing is changed then
-   */
+  @Override
   public boolean tryReservePersistent(long bytes) {
     lock.lock();
     try {
@@ -292,7 +291,7 @@ public final class Lanes implements AutoCloseable {
     }
   }
 
-  /** Gives back what was reserved. */
+  @Override
   public void releasePersistent(long bytes) {
     lock.lock();
     try {

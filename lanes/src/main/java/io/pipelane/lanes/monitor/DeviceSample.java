@@ -50,6 +50,23 @@ public record DeviceSample(
         utilization, activity, clock, memory, pressure, taken, watts, celsius, eccErrors, slowedBy);
   }
 
+  /** The same device, its activity as somebody has estimated it where it is not measured. */
+  public DeviceSample withActivity(double estimated) {
+    return activity.isPresent()
+        ? this
+        : new DeviceSample(
+            utilization,
+            OptionalDouble.of(estimated),
+            clock,
+            memory,
+            memoryPressure,
+            hostMemory,
+            watts,
+            celsius,
+            eccErrors,
+            slowedBy);
+  }
+
   /** Whether it has so much to do that its clock says something of its health. */
   public boolean isBusy() {
     boolean idle = (slowedBy.orElse(0) & GPU_IDLE) != 0;

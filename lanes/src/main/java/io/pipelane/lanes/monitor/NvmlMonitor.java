@@ -160,7 +160,7 @@ public final class NvmlMonitor implements DeviceMonitor {
 
   @Override
   public String source() {
-    return (gpm.isPresent() ? "NVML with GPM" : "NVML, SM activity unknown")
+    return (gpm.isPresent() ? "NVML with GPM" : "NVML, SM activity estimated from runs")
         + (events.isPresent() ? "" : ", errors unknown");
   }
 

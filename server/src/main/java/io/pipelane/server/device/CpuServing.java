@@ -2,6 +2,8 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
@@ -77,6 +79,18 @@ final class CpuServing {
                 device, device.export(), MemorySegment.NULL, settings, workerIds));
   }
 
+  /** Whether the last lane of a device keeps to a part of it. */
+  static boolean hasShare(PipelaneConfig config) {
+    return config.sharing().multiprocessors() != Multiprocessors.OFF;
+  }
+
+  /** The lanes of a device, those of runs that give way included. */
+  static int lanes(PipelaneConfig config, DeviceBudget budget) {
+    boolean giveWay =
+        config.scheduling().preemption() || config.sharing().protection() == Protection.GATES;
+    return giveWay ? 2 * budget.lanes() : budget.lanes();
+  }
+
   /** How a configuration has worker processes of a device run. */
   static WorkerSettings workers(PipelaneConfig config, Path library, DeviceBudget budget) {
     WorkersConfig workers = config.workers();
@@ -84,7 +98,7 @@ final class CpuServing {
         WorkerMain.class,
         library,
         config.runtime().threads(),
-        config.scheduling().preemption() ? 2 * budget.lanes() : budget.lanes(),
+        lanes(config, budget) + (hasShare(config) ? 1 : 0),
         workers.switchOn(),
         workers.standbys(),
         workers.hangTimeout(),

@@ -6,6 +6,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RuntimeConfig;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.PartialLane;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.execution.CaptureSettings;
@@ -66,6 +67,11 @@ final class CudaServing {
 
   private ServingDevice inWorkers(int ordinal, DeviceBudget budget) {
     CudaDevice device = CudaDevice.openForWorkers(driver, ordinal, budget.weights(), budget.page());
+    PartialLane partial =
+        CpuServing.hasShare(config)
+            ? new PartialLane(
+                CpuServing.lanes(config, budget), config.sharing().multiprocessorsPercent())
+            : PartialLane.NONE;
     return new ServingDevice(
         target(config, device.context()),
         device,
@@ -73,7 +79,7 @@ final class CudaServing {
         memory ->
             new ProcessSessionFactory(
                 device,
-                device.export(execution(config.runtime()), transferMemory),
+                device.export(execution(config.runtime()), partial, transferMemory),
                 transferMemory.segment(),
                 CpuServing.workers(config, library, budget),
                 workerIds));

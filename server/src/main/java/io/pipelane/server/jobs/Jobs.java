@@ -367,6 +367,12 @@ public final class Jobs implements AutoCloseable {
           "the system does not make jobs'' threads less urgent (sharing.offline-nice is {0})",
           settings.nice());
     }
+    if (!settings.processors().map(ThreadPriority::keepTo).orElse(true)) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "the process may use none of the processors {0} (sharing.offline-processors)",
+          settings.processors().get());
+    }
     @Nullable Job next = next();
     while (next != null) {
       new JobRun(

@@ -1,7 +1,9 @@
 package io.pipelane.server.jobs;
 
+import io.pipelane.config.ProcessorList;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * How jobs are run.
@@ -14,6 +16,7 @@ import java.time.Duration;
  * @param maxItemBytes the longest line of an input
  * @param retryPause until something that was not available is asked for again
  * @param nice how much less urgent the jobs' threads are to the processor than others, 0 to 19
+ * @param processors that the jobs' threads keep to; empty for all
  */
 public record JobsSettings(
     Path folder,
@@ -23,4 +26,5 @@ public record JobsSettings(
     int maxJobs,
     int maxItemBytes,
     Duration retryPause,
-    int nice) {}
+    int nice,
+    Optional<ProcessorList> processors) {}

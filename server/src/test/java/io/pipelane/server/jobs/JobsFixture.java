@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.Random;
 
 /** Jobs in a folder, whose model answers its input. */
@@ -29,7 +30,16 @@ final class JobsFixture {
 
   Jobs open(InferenceService service, JobStep.Hook hook) throws IOException {
     JobsSettings settings =
-        new JobsSettings(folder, 1, 3, CHECKPOINT, 3, MOST_ITEM_BYTES, Duration.ofMillis(1), 0);
+        new JobsSettings(
+            folder,
+            1,
+            3,
+            CHECKPOINT,
+            3,
+            MOST_ITEM_BYTES,
+            Duration.ofMillis(1),
+            0,
+            Optional.empty());
     return Jobs.open(
         settings,
         catalog,

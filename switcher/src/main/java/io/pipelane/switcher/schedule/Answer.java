@@ -21,6 +21,11 @@ final class Answer {
     this.handler = handler;
   }
 
+  /** Whether the caller knows the end. */
+  boolean isGiven() {
+    return given;
+  }
+
   void complete(InferenceTimings timings) {
     give(to -> to.completed(timings));
   }

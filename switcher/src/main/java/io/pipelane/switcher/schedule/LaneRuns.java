@@ -7,10 +7,12 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
@@ -23,16 +25,19 @@ final class LaneRuns {
    * built where there is no room leaves its lane, waits for the room, and is begun anew with it.
    */
   private final Lanes lanes;
+  private final OfflineWorkingMemory offline;
   private final Worker worker;
   private final RunHistory history;
 
   /**
    * Runs nothing yet.
    *
+   * @param offline what offline runs may have of the lanes
    * @param history told what runs take
    */
-  LaneRuns(Lanes lanes, Worker worker, RunHistory history) {
+  LaneRuns(Lanes lanes, OfflineWorkingMemory offline, Worker worker, RunHistory history) {
     this.lanes = lanes;
+    this.offline = offline;
     this.worker = worker;
     this.history = history;
   }
@@ -100,8 +105,14 @@ final class LaneRuns {
     }
   }
 
-  /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
   private LaneLease enter(InferenceRequest request, long needed, Lease lease, Turn turn) {
+    return request.priority() == Priority.OFFLINE
+        ? offline.enter(needed, turn::leave, () -> enterAny(request, needed, lease, turn))
+        : enterAny(request, needed, lease, turn);
+  }
+
+  /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
+  private LaneLease enterAny(InferenceRequest request, long needed, Lease lease, Turn turn) {
     while (true) {
       if (!worker.makeLaneRoom(needed, turn::leave)) {
         throw tooLarge(request, needed);

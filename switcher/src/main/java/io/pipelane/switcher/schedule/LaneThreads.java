@@ -8,6 +8,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
@@ -41,6 +42,7 @@ public final class LaneThreads {
    * @param spare threads beyond those, for what runs while others are paused; 0 where none is
    * @param preemption whether runs give way to requests at their gates
    * @param estimates told how long runs take
+   * @param offline what offline runs may have of the lanes
    * @param gate that offline runs pass at each of their gates
    */
   public LaneThreads(
@@ -51,6 +53,7 @@ public final class LaneThreads {
       Estimates estimates,
       MemoryDaemon daemon,
       Lanes lanes,
+      OfflineWorkingMemory offline,
       Worker worker,
       OfflineGate gate,
       LongSupplier nanoClock) {
@@ -58,7 +61,7 @@ public final class LaneThreads {
     this.estimates = estimates;
     this.daemon = daemon;
     this.gate = gate;
-    this.runs = new LaneRuns(lanes, worker, estimates.history());
+    this.runs = new LaneRuns(lanes, offline, worker, estimates.history());
     this.nanoClock = nanoClock;
     this.turns =
         new Turns(
@@ -147,11 +150,14 @@ public final class LaneThreads {
       runs.run(queued, lease, placed, turn);
       InferenceTimings timings = timings(progress, begin, lease);
       estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
+      gate.computed(timings.executeNanos() - timings.stallNanos());
       boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
       if (isWarm && request.priority() == Priority.ONLINE) {
-        boolean beside = gate.offlineRanSince(mark);
         PastRuns kind = estimates.history().of(key);
-        gate.slowdowns().ran(request.model(), kind, timings.executeNanos(), beside);
+        gate.onlineRan(request.model(), kind, timings.executeNanos(), mark);
+      }
+      if (request.priority() == Priority.OFFLINE) {
+        gate.trial().offlineRan(estimates.executionNanos(key));
       }
       return timings;
     }

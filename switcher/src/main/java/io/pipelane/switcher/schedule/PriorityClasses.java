@@ -5,6 +5,7 @@ import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,9 @@ final class PriorityClasses implements SchedulingPolicy {
    * offline run that has given way at a gate goes on, and gives way no more, on the same terms.
    */
   private static final long LEAST_CHARGE_NANOS = 1_000;
+
+  /** How many offline requests are looked at to find one that is suitable. */
+  private static final int LOOKED_AT = 64;
 
   private final SchedulingPolicy online;
   private final SchedulingPolicy offline;
@@ -107,6 +111,20 @@ final class PriorityClasses implements SchedulingPolicy {
       if (isOnCredit) {
         spend(next, charge(next));
       }
+    }
+    return next;
+  }
+
+  @Override
+  public @Nullable QueuedRequest pollOffline(Predicate<QueuedRequest> suitable, long nowNanos) {
+    if (offlineWaiting.isEmpty()) {
+      return null;
+    }
+    @Nullable QueuedRequest next =
+        offline.first(LOOKED_AT, nowNanos).stream().filter(suitable).findFirst().orElse(null);
+    if (next != null) {
+      offlineWaiting.remove(next);
+      offline.take(next, nowNanos);
     }
     return next;
   }

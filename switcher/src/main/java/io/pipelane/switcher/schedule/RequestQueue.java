@@ -15,7 +15,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +38,7 @@ public final class RequestQueue {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition filled = lock.newCondition();
+  private final Condition filledForShare = lock.newCondition();
   private final SchedulingPolicy policy;
   private final boolean policyHeedsEnds;
   private final Estimates estimates;
@@ -111,6 +114,7 @@ public final class RequestQueue {
       queued.keepOrder();
       policy.add(queued);
       filled.signal();
+      filledForShare.signal();
       gathering.wake();
       return queued;
     } finally {
@@ -216,6 +220,58 @@ public final class RequestQueue {
           policy.ended(next, now);
         }
       }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Takes an offline request for the lane that keeps to a share of the device, claimed for running;
+   * blocks while there is none, or none may begin there.
+   *
+   * @param suitable which may be taken
+   * @param mayBegin whether one may; asked again after {@link #lookAgainForShare}
+   * @return null once the queue is closed
+   */
+  @Nullable QueuedRequest takeForShare(
+      Predicate<QueuedRequest> suitable, BooleanSupplier mayBegin) {
+    lock.lock();
+    try {
+      while (!closed) {
+        long now = nanoClock.getAsLong();
+        @Nullable QueuedRequest next =
+            mayBegin.getAsBoolean() ? policy.pollOffline(suitable, now) : null;
+        if (next == null) {
+          filledForShare.awaitUninterruptibly();
+        } else if (next.start()) {
+          bounds.left(next);
+          return next;
+        } else {
+          policy.ended(next, now);
+        }
+      }
+      return null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A run may begin where it could not before. */
+  void lookAgainForShare() {
+    lock.lock();
+    try {
+      filledForShare.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What has been taken, and has not run, runs elsewhere before all others of its class. */
+  void giveBack(QueuedRequest claimed) {
+    lock.lock();
+    try {
+      again.add(claimed);
+      filled.signalAll();
     } finally {
       lock.unlock();
     }
@@ -354,6 +410,7 @@ public final class RequestQueue {
     try {
       closed = true;
       filled.signalAll();
+      filledForShare.signalAll();
       gathering.wake();
     } finally {
       lock.unlock();

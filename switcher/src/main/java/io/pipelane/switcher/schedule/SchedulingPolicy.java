@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import java.util.List;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The order in which queued requests run. Not safe for several threads: the queue guards it. */
@@ -12,6 +13,14 @@ public interface SchedulingPolicy {
    * has ended.
    */
   @Nullable QueuedRequest poll(long nowNanos);
+
+  /**
+   * Takes the next offline request of some, whatever else waits or may run; null when there is
+   * none.
+   */
+  default @Nullable QueuedRequest pollOffline(Predicate<QueuedRequest> suitable, long nowNanos) {
+    return null;
+  }
 
   /** Forgets a request that was withdrawn; it may have been polled already. */
   void remove(QueuedRequest request);

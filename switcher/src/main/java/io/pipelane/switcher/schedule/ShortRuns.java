@@ -131,8 +131,9 @@ public final class ShortRuns {
       worker.run(request, lease, lane, handler, () -> {});
       long nanos = nanoClock.getAsLong() - begin;
       estimates.ran(past, expected, 0, nanos, lease.stallNanos());
+      gate.computed(nanos - lease.stallNanos());
       if (lease.stallNanos() == 0) {
-        gate.slowdowns().ran(request.model(), past, nanos, gate.offlineRanSince(mark));
+        gate.onlineRan(request.model(), past, nanos, mark);
       }
       count.increment();
       answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos));

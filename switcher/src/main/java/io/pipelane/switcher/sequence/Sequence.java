@@ -131,6 +131,10 @@ final class Sequence {
     return !running;
   }
 
+  boolean isChargedTo(StateMemory other) {
+    return memory == other;
+  }
+
   /** Has its state give its working memory up; false where that gave nothing. */
   synchronized boolean writeOut() {
     boolean any = false;

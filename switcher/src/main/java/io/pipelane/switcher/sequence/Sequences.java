@@ -2,9 +2,10 @@ package io.pipelane.switcher.sequence;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.ResultHandler;
@@ -19,6 +20,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +35,9 @@ public final class Sequences {
   private static final int MOST = 1024;
   private static final long IDLE_NANOS = Duration.ofMinutes(1).toNanos();
 
-  private final StateMemory memory;
+  private final HostStates host;
+  private final StateMemory online;
+  private final StateMemory offline;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, StatePairs> models = new ConcurrentHashMap<>();
@@ -46,16 +50,20 @@ public final class Sequences {
   /**
    * Keeps nothing yet.
    *
-   * @param lanes the working memory, which states are charged to
+   * @param working what states are charged to
+   * @param ofOffline the same for those of offline sequences
    * @param hostBytes host memory for states that are written out
    * @param queue takes steps
    */
   public Sequences(
-      Lanes lanes,
+      Reservations working,
+      Reservations ofOffline,
       long hostBytes,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
-    this.memory = new StateMemory(lanes, hostBytes, this::writeOut);
+    this.host = new HostStates(hostBytes);
+    this.online = new StateMemory(working, host, this::writeOut);
+    this.offline = new StateMemory(ofOffline, host, this::writeOfflineOut);
     this.queue = queue;
     this.nanoClock = nanoClock;
   }
@@ -112,10 +120,12 @@ public final class Sequences {
       throw new StatusException(
           Status.NOT_FOUND, "model " + request.model() + " is not in service");
     }
-    return find(request.model(), step, pairs).submit(request, step, handler);
+    return find(request, step, pairs).submit(request, step, handler);
   }
 
-  private synchronized Sequence find(ModelVersion model, SequenceStep step, StatePairs pairs) {
+  private synchronized Sequence find(
+      InferenceRequest request, SequenceStep step, StatePairs pairs) {
+    ModelVersion model = request.model();
     long now = nanoClock.getAsLong();
     expire(now);
     Key key = new Key(model, step.id());
@@ -132,6 +142,7 @@ public final class Sequences {
                 .formatted(MOST),
             Duration.ofSeconds(1));
       }
+      StateMemory memory = request.priority() == Priority.OFFLINE ? offline : online;
       found = new Sequence(memory, pairs, queue, () -> idle(key));
       sequences.put(key, found);
     }
@@ -197,18 +208,22 @@ public final class Sequences {
    *
    * @return false when there is none, or no room on the host
    */
-  public synchronized boolean writeOut() {
-    for (Sequence each : sequences.values()) {
-      if (each.writeOut()) {
-        return true;
-      }
-    }
-    return false;
+  public boolean writeOut() {
+    return writeOut(each -> true);
+  }
+
+  /** The same for room in what offline work may hold: of an offline sequence. */
+  public boolean writeOfflineOut() {
+    return writeOut(each -> each.isChargedTo(offline));
+  }
+
+  private synchronized boolean writeOut(Predicate<Sequence> may) {
+    return sequences.values().stream().filter(may).anyMatch(Sequence::writeOut);
   }
 
   /** What is kept at present. */
   public StatesOverview overview() {
-    return new StatesOverview(count(), memory.writtenOutBytes(), memory.timesWrittenOut());
+    return new StatesOverview(count(), host.takenBytes(), host.times());
   }
 
   private synchronized int count() {

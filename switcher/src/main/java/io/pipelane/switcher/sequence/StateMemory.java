@@ -3,30 +3,26 @@ package io.pipelane.switcher.sequence;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.Reservations;
 import java.util.function.BooleanSupplier;
 
 /**
- * What states are charged to: the device's working memory, and host memory while they are written
- * out. Safe for any thread.
+ * What the states of one class of sequences are charged to: working memory, and host memory while
+ * they are written out. Safe for any thread.
  */
 final class StateMemory {
-  /* The monitor guards the figures; it is taken last but for the lanes' lock. */
-  private final Lanes lanes;
-  private final long hostBytes;
+  private final Reservations working;
+  private final HostStates host;
   private final BooleanSupplier writeOut;
-  private long writtenOutBytes;
-  private long timesWrittenOut;
 
   /**
    * Nothing is charged yet.
    *
-   * @param hostBytes what may be written out at once
    * @param writeOut has a state written out that nobody needs now; false when there is none
    */
-  StateMemory(Lanes lanes, long hostBytes, BooleanSupplier writeOut) {
-    this.lanes = lanes;
-    this.hostBytes = hostBytes;
+  StateMemory(Reservations working, HostStates host, BooleanSupplier writeOut) {
+    this.working = working;
+    this.host = host;
     this.writeOut = writeOut;
   }
 
@@ -36,11 +32,11 @@ final class StateMemory {
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room
    */
   void reserve(long bytes) {
-    while (!lanes.tryReservePersistent(bytes)) {
+    while (!working.tryReservePersistent(bytes)) {
       if (!writeOut.getAsBoolean()) {
         throw new StatusException(
             Status.INSUFFICIENT_MEMORY,
-            "a sequence's state of %s does not fit device.working-memory at present; end sequences, or raise it or host-tier.states"
+            "a sequence's state of %s does not fit device.working-memory at present, or what offline work may hold of that (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
                 .formatted(new ByteSize(bytes)));
       }
     }
@@ -48,17 +44,15 @@ final class StateMemory {
 
   /** Gives back what {@link #reserve} has charged. */
   void release(long bytes) {
-    lanes.releasePersistent(bytes);
+    working.releasePersistent(bytes);
   }
 
   /** Charges the host instead of the working memory; false when that has no room. */
-  synchronized boolean tryWriteOut(long bytes) {
-    if (bytes > hostBytes - writtenOutBytes) {
+  boolean tryWriteOut(long bytes) {
+    if (!host.tryTake(bytes)) {
       return false;
     }
-    writtenOutBytes += bytes;
-    timesWrittenOut++;
-    lanes.releasePersistent(bytes);
+    working.releasePersistent(bytes);
     return true;
   }
 
@@ -69,17 +63,7 @@ final class StateMemory {
   }
 
   /** Gives back what lies on the host. */
-  synchronized void releaseWrittenOut(long bytes) {
-    writtenOutBytes -= bytes;
-  }
-
-  /** Bytes that are written out at present. */
-  synchronized long writtenOutBytes() {
-    return writtenOutBytes;
-  }
-
-  /** How often a tensor was written out. */
-  synchronized long timesWrittenOut() {
-    return timesWrittenOut;
+  void releaseWrittenOut(long bytes) {
+    host.giveBack(bytes);
   }
 }

@@ -1,10 +1,13 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.modelstore.ModelVersion;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Whether offline work may go on: asked before a run begins, and at each of its gates before the
@@ -16,9 +19,15 @@ public final class OfflineGate {
    * segment; while online work is in flight offline gets its least share, none by default; otherwise
    * the throttle's. A share is kept by a pause after each segment, in proportion to its time. Last,
    * a segment that would run into an online request that is expected waits for that.
+   *
+   * The run in the lane that keeps to a share of the device passes allowsShare alone: it computes
+   * beside online work, while that pays (ShareTrial).
    */
 
   private static final long UNDER_WAY = -1;
+
+  /** Of its own speed: where the throttle leaves less, nothing runs beside online work. */
+  private static final double LEAST_SPEED = 0.5;
 
   /** What is said while only somebody else can open the gate. */
   public static final long UNTIL_TOLD = Long.MAX_VALUE;
@@ -28,6 +37,8 @@ public final class OfflineGate {
   private final int mostRuns;
   private final OnlineWork online;
   private final Slowdowns slowdowns;
+  private final ShareTrial trial;
+  private final RunTime runTime = new RunTime();
   private final LongSupplier nanoClock;
   private final List<OfflineRun> runs = new CopyOnWriteArrayList<>();
   private final AtomicLong goes = new AtomicLong();
@@ -36,11 +47,12 @@ public final class OfflineGate {
   private volatile SharingState state = SharingState.HEALTHY;
   private volatile double share = 1;
   private volatile boolean closed;
+  private volatile @Nullable OfflineRun shareRun;
   private volatile Runnable whenOpened = () -> {};
   private volatile Runnable whenClosed = () -> {};
 
   /**
-   * An open gate.
+   * An open gate of a device that is not shared out.
    *
    * @param active whether it is ever closed
    * @param leastShare of its own speed, what offline work keeps while online work is in flight
@@ -48,7 +60,24 @@ public final class OfflineGate {
    */
   public OfflineGate(
       boolean active, double leastShare, int mostRuns, OnlineWork online, LongSupplier nanoClock) {
+    this(active, leastShare, mostRuns, online, ShareTrial.of(Multiprocessors.OFF), nanoClock);
+  }
+
+  /**
+   * An open gate.
+   *
+   * @param trial says whether a share of the device is offline work's while online work runs; it
+   *     has nothing else where the gate is not active
+   */
+  public OfflineGate(
+      boolean active,
+      double leastShare,
+      int mostRuns,
+      OnlineWork online,
+      ShareTrial trial,
+      LongSupplier nanoClock) {
     this.active = active;
+    this.trial = trial;
     this.leastShare = leastShare;
     this.mostRuns = mostRuns;
     this.online = online;
@@ -85,7 +114,8 @@ public final class OfflineGate {
 
   /** Whether an offline run computes now, or may at any time. */
   private boolean isOfflineUnderWay() {
-    return runs.stream().anyMatch(run -> !run.stands());
+    @Nullable OfflineRun beside = shareRun;
+    return (beside != null && !beside.stands()) || runs.stream().anyMatch(run -> !run.stands());
   }
 
   /** What {@link #offlineRanSince} is asked by; taken when an online run begins. */
@@ -99,24 +129,37 @@ public final class OfflineGate {
     return mark == UNDER_WAY || goes.get() != mark;
   }
 
-  /** Has somebody told, on any thread, that it may have opened, or let more through. */
+  /**
+   * Has one more told, on any thread, that it may have opened, or let more through; before there is
+   * work.
+   */
   public void onOpened(Runnable listener) {
-    whenOpened = listener;
+    whenOpened = both(whenOpened, listener);
   }
 
-  /** Has somebody told, on any thread, that it may have closed, or let less through. */
+  /**
+   * Has one more told, on any thread, that it may have closed, or let less through; before there is
+   * work.
+   */
   public void onClosed(Runnable listener) {
-    whenClosed = listener;
+    whenClosed = both(whenClosed, listener);
+  }
+
+  private static Runnable both(Runnable first, Runnable second) {
+    return () -> {
+      first.run();
+      second.run();
+    };
   }
 
   private void tellClosed() {
-    if (active) {
+    if (active || trial.hasShare()) {
       whenClosed.run();
     }
   }
 
   private void tell() {
-    if (active) {
+    if (active || trial.hasShare()) {
       whenOpened.run();
     }
   }
@@ -131,14 +174,74 @@ public final class OfflineGate {
     return active && !closed;
   }
 
+  /** How long runs have computed. */
+  RunTime runTime() {
+    return runTime;
+  }
+
+  /**
+   * A run has ended that had the whole device while it computed.
+   *
+   * @param computedNanos without what it waited for
+   */
+  public void computed(long computedNanos) {
+    runTime.ran(computedNanos, 1);
+  }
+
+  /** One has ended that had a share of it. */
+  public void computedInShare(long computedNanos, double share) {
+    runTime.ran(computedNanos, share);
+  }
+
+  /** Whether a share of the device pays; told what runs take. */
+  public ShareTrial trial() {
+    return trial;
+  }
+
+  /** Whether offline work has its share of the device and nothing else. */
+  private boolean isShareOnly() {
+    return !active && trial.hasShare() && !closed;
+  }
+
+  /**
+   * Whether a run may begin in the lane that keeps to a share: it is for the time in which others
+   * are held.
+   */
+  public boolean mayBeginInShare() {
+    return trial.isOpen()
+        && !closed
+        && state.takesOfflineWork()
+        && share > LEAST_SPEED
+        && (isShareOnly() || online.isInFlight());
+  }
+
+  /** Whether the run in that lane may compute. */
+  public boolean allowsShare() {
+    return closed
+        || online.isWaitingForMemory()
+        || (trial.isOpen() && !state.stopsOfflineWork() && share > LEAST_SPEED);
+  }
+
+  /** A run begins in that lane. */
+  public void beginInShare(OfflineRun run) {
+    goesOn();
+    shareRun = run;
+  }
+
+  /** It has ended. */
+  public void endInShare() {
+    shareRun = null;
+    ended.increment();
+  }
+
   /** Whether an offline run may begin now, whatever else is under way. */
   public boolean mayBeginOnCredit() {
-    return !heeds() || (state.takesOfflineWork() && runs.size() < mostRuns);
+    return !isShareOnly() && (!heeds() || (state.takesOfflineWork() && runs.size() < mostRuns));
   }
 
   /** Whether an offline run that nobody owes anything may begin now. */
   public boolean mayBegin() {
-    return !heeds() || (mayBeginOnCredit() && !online.isInFlight());
+    return mayBeginOnCredit() && (!heeds() || !online.isInFlight());
   }
 
   /**
@@ -213,6 +316,12 @@ public final class OfflineGate {
     tellClosed();
   }
 
+  /** An online run has ended well that had all its weights, with a mark from its beginning. */
+  public void onlineRan(ModelVersion model, Object kind, long nanos, long mark) {
+    slowdowns.ran(model, kind, nanos, offlineRanSince(mark));
+    trial.onlineRan(kind, nanos);
+  }
+
   /** What the throttle lets offline work have of its own speed from now on; 0 stops it. */
   public void setShare(double now) {
     double before = share;
@@ -221,6 +330,13 @@ public final class OfflineGate {
       tell();
     } else if (now < before) {
       tellClosed();
+    }
+  }
+
+  /** Looks whether a share of the device pays; by the thread that looks at the device. */
+  void lookAtTrial(long nowNanos) {
+    if (trial.look(nowNanos)) {
+      tell();
     }
   }
 

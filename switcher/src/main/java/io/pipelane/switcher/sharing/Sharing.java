@@ -1,6 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 import io.pipelane.config.SharingConfig;
+import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.Thresholds;
@@ -46,8 +47,14 @@ public final class Sharing implements AutoCloseable {
    *
    * @param lanes runs that compute at once
    * @param leastShare of its own speed, what offline work keeps while online work is in flight
+   * @param multiprocessors when it has some of them to itself; off where there is no lane for that
    */
-  public Sharing(SharingSettings settings, int lanes, double leastShare, LongSupplier nanoClock) {
+  public Sharing(
+      SharingSettings settings,
+      int lanes,
+      double leastShare,
+      Multiprocessors multiprocessors,
+      LongSupplier nanoClock) {
     SharingConfig config = settings.config();
     this.monitor = settings.monitor();
     this.nanoClock = nanoClock;
@@ -57,6 +64,7 @@ public final class Sharing implements AutoCloseable {
             leastShare,
             lanes,
             new OnlineWork(),
+            ShareTrial.of(multiprocessors),
             nanoClock);
     this.states = new SysMonitor(thresholds(config), config.overlimitPeriod(), Sharing::log);
     this.throttle = new LaunchThrottle(config.targetLoadPercent() / PERCENT);
@@ -138,9 +146,12 @@ public final class Sharing implements AutoCloseable {
       publish(DeviceSample.UNKNOWN, 0, now);
       return;
     }
+    double ran = gate.runTime().activity((now - lookedNanos) / 1e9);
+    if (sample.utilization().isPresent()) { // Somebody looks at the device.
+      sample = sample.withActivity(ran);
+    }
     samples.add(now, sample);
-    OptionalDouble active =
-        sample.activity().isPresent() ? sample.activity() : sample.utilization();
+    OptionalDouble active = sample.activity();
     double loaded = 0;
     if (active.isPresent()) {
       double clock = sample.isBusy() ? sample.clock().orElse(load.threshold()) : load.threshold();
@@ -148,6 +159,7 @@ public final class Sharing implements AutoCloseable {
       throttle.update(loaded, (now - lookedNanos) / 1e9);
     }
     gate.setShare(Math.min(throttle.share(), gate.slowdowns().steer(now)));
+    gate.lookAtTrial(now);
     lookedNanos = now;
     states.observe(readings(sample, now), now);
     publish(sample, loaded, now);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
@@ -167,5 +168,43 @@ class OfflineGateTest {
     gate.end(run);
     assertTrue(gate.mayBegin());
     assertEquals(1, gate.counts().offlineRuns());
+  }
+
+  @Test
+  void share_isForTheTimeInWhichOnlineWorkIsInFlight() {
+    ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS);
+    OfflineGate shared = new OfflineGate(true, 0, 1, online, always, now::get);
+    assertFalse(shared.mayBeginInShare());
+    ResultHandler handler = online.begin(nobody());
+    assertTrue(shared.mayBeginInShare());
+    assertFalse(shared.mayBegin());
+    shared.setState(SharingState.UNHEALTHY);
+    assertFalse(shared.mayBeginInShare());
+    assertTrue(shared.allowsShare());
+    shared.setState(SharingState.OVERLIMIT);
+    assertFalse(shared.allowsShare());
+    online.waitsForMemory();
+    assertTrue(shared.allowsShare(), "it may have the memory");
+    online.hasMemory();
+    shared.setState(SharingState.HEALTHY);
+    shared.setShare(0.4);
+    assertFalse(shared.allowsShare(), "online work is slowed down too much");
+    handler.completed(new InferenceTimings(0, 0, 0));
+    shared.close();
+    assertTrue(shared.allowsShare());
+    assertFalse(shared.mayBeginInShare());
+  }
+
+  @Test
+  void runInShare_countsAsComputing_andNotAmongThoseThatHaveTurns() {
+    ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS);
+    OfflineGate shared = new OfflineGate(true, 0, 1, online, always, now::get);
+    long before = shared.mark();
+    shared.beginInShare(() -> false);
+    assertTrue(shared.offlineRanSince(before));
+    assertTrue(shared.mayBegin());
+    assertTrue(shared.offlineRanSince(shared.mark()));
+    shared.endInShare();
+    assertFalse(shared.offlineRanSince(shared.mark()));
   }
 }

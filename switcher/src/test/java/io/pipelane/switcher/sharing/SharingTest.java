@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.monitor.DeviceError;
@@ -31,6 +32,7 @@ class SharingTest {
               PipelaneConfig.of(Map.of("sharing.memory", "80/90/95")).sharing(), new Recorded()),
           1,
           0,
+          Multiprocessors.OFF,
           now::get);
 
   private final class Recorded implements DeviceMonitor {
@@ -220,5 +222,32 @@ class SharingTest {
     int kept = sharing.samples().kept().size();
     assertTrue(kept > 2_900 && kept <= 3_001, () -> kept + " are kept");
     assertEquals(sample, sharing.samples().latest());
+  }
+
+  @Test
+  void activityThatIsNotMeasured_isEstimatedFromRuns() {
+    sample =
+        new DeviceSample(
+            OptionalDouble.of(1),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty());
+    for (int i = 0; i < 100; i++) {
+      now.addAndGet(SECOND / 10);
+      sharing.gate().computed(SECOND / 20);
+      sharing.gate().computedInShare(SECOND / 10, 0.1);
+      sharing.look();
+    }
+    assertEquals(0.6, sharing.overview().sample().activity().orElseThrow(), 0.01);
+    sharing.gate().computed(10 * SECOND);
+    now.addAndGet(SECOND / 10);
+    sharing.look();
+    assertEquals(1, sharing.overview().sample().activity().orElseThrow());
   }
 }

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda.driver;
 
+import java.lang.reflect.Constructor;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstreamCaptureMode;
 import jcuda.driver.CUstreamWaitValue_flags;
@@ -20,26 +21,66 @@ public final class CudaStream implements AutoCloseable {
   }
 
   private final CudaContext context;
-  private final Handle handle = new Handle();
+  private final CUstream handle;
+  private final long address;
   private boolean closed;
 
-  private CudaStream(CudaContext context) {
+  private CudaStream(CudaContext context, CUstream handle, long address) {
     this.context = context;
-    context.bind();
-    int result = JCudaDriver.cuStreamCreate(handle, CUstream_flags.CU_STREAM_NON_BLOCKING);
-    if (result != 0) {
-      throw CudaException.of(result, "cuStreamCreate", CUstream_flags.CU_STREAM_NON_BLOCKING);
-    }
+    this.handle = handle;
+    this.address = address;
   }
 
   /** Creates a stream that does not wait for the default stream. */
   public static CudaStream open(CudaContext context) {
-    return new CudaStream(context);
+    context.bind();
+    Handle handle = new Handle();
+    int result = JCudaDriver.cuStreamCreate(handle, CUstream_flags.CU_STREAM_NON_BLOCKING);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamCreate", CUstream_flags.CU_STREAM_NON_BLOCKING);
+    }
+    return new CudaStream(context, handle, handle.address());
+  }
+
+  /** The same, whose kernels go before those of other streams. */
+  public static CudaStream openUrgent(CudaContext context) {
+    context.bind();
+    int[] least = new int[1];
+    int[] greatest = new int[1];
+    int result = JCudaDriver.cuCtxGetStreamPriorityRange(least, greatest);
+    if (result != 0) {
+      throw CudaException.of(result, "cuCtxGetStreamPriorityRange");
+    }
+    Handle handle = new Handle();
+    int flags = CUstream_flags.CU_STREAM_NON_BLOCKING;
+    result = JCudaDriver.cuStreamCreateWithPriority(handle, flags, greatest[0]);
+    if (result != 0) {
+      throw CudaException.of(result, "cuStreamCreateWithPriority", flags, greatest[0]);
+    }
+    return new CudaStream(context, handle, handle.address());
+  }
+
+  /** The same, whose work keeps to some of the multiprocessors. */
+  public static CudaStream open(CudaContext context, MultiprocessorShare share) {
+    context.bind();
+    long address = share.newStream();
+    return new CudaStream(context, handleOf(address), address);
+  }
+
+  /** JCuda makes a stream of an address for itself alone. */
+  private static CUstream handleOf(long address) {
+    try {
+      Constructor<CUstream> made = CUstream.class.getDeclaredConstructor(long.class);
+      made.setAccessible(true);
+      return made.newInstance(address);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("JCuda takes no stream of another's", e);
+    }
   }
 
   /** The CUstream, for libraries that take one. */
   public long address() {
-    return handle.address();
+    return address;
   }
 
   public CudaContext context() {

@@ -117,6 +117,43 @@ class CudaStreamTest {
   }
 
   @Test
+  void share_ofTheMultiprocessors_runsAndCaptures() {
+    try (MultiprocessorShare share = MultiprocessorShare.open(context, 10)) {
+      int all = context.multiprocessors();
+      int some = share.multiprocessors();
+      assertTrue(some * 10 >= all && some < all, some + " of " + all);
+      try (CudaStream partial = CudaStream.open(context, share);
+          CudaMark filled = CudaMark.untimed(context)) {
+        partial.fill(address, (byte) 3, GRANULE);
+        partial.record(filled);
+        stream.waitFor(filled);
+        stream.copyToHost(host.address(), address, GRANULE);
+        stream.synchronize();
+        assertEquals(3, host.segment().get(JAVA_BYTE, GRANULE - 1));
+        partial.beginCapture();
+        partial.fill(address, (byte) 4, GRANULE);
+        try (CapturedGraph graph = partial.endCapture();
+            ExecutableGraph executable = graph.instantiate()) {
+          partial.launch(executable);
+          partial.copyToHost(host.address(), address, GRANULE);
+          partial.synchronize();
+        }
+        assertEquals(4, host.segment().get(JAVA_BYTE, 0));
+      }
+    }
+  }
+
+  @Test
+  void urgentStream_works() {
+    try (CudaStream urgent = CudaStream.openUrgent(context)) {
+      urgent.fill(address, (byte) 6, GRANULE);
+      urgent.copyToHost(host.address(), address, GRANULE);
+      urgent.synchronize();
+      assertEquals(6, host.segment().get(JAVA_BYTE, 0));
+    }
+  }
+
+  @Test
   void capture_whoseHostCopyIsReplaced_readsTheDevice() {
     host.segment().fill((byte) 1);
     stream.fill(address, (byte) 2, 64);

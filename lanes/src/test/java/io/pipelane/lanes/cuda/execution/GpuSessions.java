@@ -31,9 +31,20 @@ final class GpuSessions implements AutoCloseable {
   final CudaSessionFactory factory;
 
   GpuSessions(CudaDriver driver, CaptureSettings captures) {
+    this(driver, captures, 0);
+  }
+
+  /**
+   * The same.
+   *
+   * @param percent of the multiprocessors that the lane keeps to; 0 for a lane like any
+   */
+  GpuSessions(CudaDriver driver, CaptureSettings captures, int percent) {
     device = CudaDevice.open(driver, 0, ByteSize.ofMebibytes(64), PAGE);
     memory = new DeviceMemory(device.persistent());
-    region = (CudaEphemeralRegion) device.ephemeral(256 * MIB);
+    region =
+        (CudaEphemeralRegion)
+            (percent == 0 ? device.ephemeral(256 * MIB) : device.ephemeral(256 * MIB, percent));
     memory.add(region);
     region.limit(64 * MIB);
     constants = device.persistent().open("test", 256 * MIB);

@@ -1,0 +1,175 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.Reservations;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/**
+ * What offline work may hold of the working memory: the lanes of its runs, and what sequences keep
+ * between steps (MuxFlow §4.1, workload level). Safe for any platform thread.
+ */
+public final class OfflineWorkingMemory implements Reservations {
+  /*
+   * A run waits while another one's lane has what it needs, as that ends; state may stay as long as
+   * its sequence, so nobody waits for it: it is written out, and what does not fit beside the rest is
+   * refused. Lock order: sequences', this one, then the lanes'; states are written out under none.
+   */
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition left = lock.newCondition();
+  private final Reservations lanes;
+  private final long capacityBytes;
+  private final long ofBytes;
+  private final BooleanSupplier writeStateOut;
+  private long laneBytes;
+  private long stateBytes;
+
+  /**
+   * Nothing is held yet.
+   *
+   * @param lanes where state is reserved
+   * @param capacityBytes what may be held
+   * @param ofBytes all working memory
+   * @param writeStateOut has the state of an offline sequence give its memory up; false when none
+   *     does
+   */
+  public OfflineWorkingMemory(
+      Reservations lanes, long capacityBytes, long ofBytes, BooleanSupplier writeStateOut) {
+    this.lanes = lanes;
+    this.capacityBytes = capacityBytes;
+    this.ofBytes = ofBytes;
+    this.writeStateOut = writeStateOut;
+  }
+
+  /**
+   * Enters a lane for an offline run, which counts until it is left.
+   *
+   * @param bytes what the run is known to need
+   * @param beforeWaiting called, perhaps several times, before the caller waits; under the lock
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when offline work may never hold so
+   *     much
+   */
+  public LaneLease enter(long bytes, Runnable beforeWaiting, Supplier<LaneLease> lane) {
+    while (!await(bytes, beforeWaiting)) {
+      if (!writeStateOut.getAsBoolean()) {
+        throw tooLarge(bytes);
+      }
+    }
+    long[] held = {bytes}; // Belongs to the run's thread.
+    boolean entered = false;
+    try {
+      LaneLease lease = lane.get();
+      entered = true;
+      return lease.within(
+          more -> {
+            long needed = lease.region().peakBytes() + more - held[0];
+            if (needed > 0 && !tryTake(needed)) {
+              return false;
+            }
+            held[0] += Math.max(0, needed);
+            return true;
+          },
+          () -> leave(held[0]));
+    } finally {
+      if (!entered) {
+        leave(held[0]);
+      }
+    }
+  }
+
+  /** Waits for other offline runs to end; false where what states hold leaves no room. */
+  private boolean await(long bytes, Runnable beforeWaiting) {
+    lock.lock();
+    try {
+      while (laneBytes > 0 && laneBytes + stateBytes + bytes > capacityBytes) {
+        beforeWaiting.run();
+        left.awaitUninterruptibly();
+      }
+      if (stateBytes + bytes > capacityBytes) {
+        return false;
+      }
+      laneBytes += bytes;
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private StatusException tooLarge(long bytes) {
+    lock.lock();
+    try {
+      return new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "an offline run needs %s of run-time memory beside %s of offline state; all offline work together may hold %s (sharing.offline-memory-percent of device.working-memory, %s): raise one of them, or ask online"
+              .formatted(
+                  new ByteSize(bytes),
+                  new ByteSize(stateBytes),
+                  new ByteSize(capacityBytes),
+                  new ByteSize(ofBytes)));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean tryTake(long bytes) {
+    lock.lock();
+    try {
+      boolean fits = laneBytes + stateBytes + bytes <= capacityBytes;
+      laneBytes += fits ? bytes : 0;
+      return fits;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void leave(long bytes) {
+    lock.lock();
+    try {
+      laneBytes -= bytes;
+      left.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** {@inheritDoc} For the state of an offline sequence. */
+  @Override
+  public boolean tryReservePersistent(long bytes) {
+    lock.lock();
+    try {
+      boolean fits =
+          laneBytes + stateBytes + bytes <= capacityBytes && lanes.tryReservePersistent(bytes);
+      stateBytes += fits ? bytes : 0;
+      return fits;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void releasePersistent(long bytes) {
+    lanes.releasePersistent(bytes);
+    lock.lock();
+    try {
+      stateBytes -= bytes;
+      left.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What offline work holds now. */
+  public long heldBytes() {
+    lock.lock();
+    try {
+      return laneBytes + stateBytes;
+    } finally {
+      lock.unlock();
+    }
+  }
+}

@@ -1,0 +1,253 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.ShareLane;
+import io.pipelane.lanes.execution.StopWord;
+import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.RunControl;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.worker.NoSessionRoomException;
+import io.pipelane.switcher.worker.Worker;
+import io.pipelane.switcher.worker.Worker.SessionRoom;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The thread that runs offline requests in the lane that keeps to a share of the device, while
+ * online work runs elsewhere. It ends when the queue is closed.
+ */
+public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
+  /*
+   * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
+   * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
+   * fails here runs elsewhere for UNFIT: its request is given back, and nobody is told of the failure.
+   * Where offline work has nothing but the share (the gate is not active) there is no elsewhere.
+   */
+  private static final System.Logger LOG = System.getLogger(ShareThread.class.getName());
+  private static final long UNFIT_NANOS = Duration.ofMinutes(10).toNanos();
+
+  private final RequestQueue queue;
+  private final Estimates estimates;
+  private final MemoryDaemon daemon;
+  private final ShareLane lane;
+  private final Worker worker;
+  private final OfflineGate gate;
+  private final LongSupplier nanoClock;
+  private final Map<ModelVersion, Long> unfitUntil = new ConcurrentHashMap<>();
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition opened = lock.newCondition();
+  private final Thread thread;
+
+  // Guarded by the lock.
+  private @Nullable StopWord stopWord;
+  private boolean stands;
+
+  /** Starts the thread. */
+  public ShareThread(
+      RequestQueue queue,
+      Estimates estimates,
+      MemoryDaemon daemon,
+      ShareLane lane,
+      Worker worker,
+      OfflineGate gate,
+      LongSupplier nanoClock) {
+    this.queue = queue;
+    this.estimates = estimates;
+    this.daemon = daemon;
+    this.lane = lane;
+    this.worker = worker;
+    this.gate = gate;
+    this.nanoClock = nanoClock;
+    gate.onOpened(this::gateChanged);
+    gate.onClosed(this::gateChanged);
+    thread = Thread.ofPlatform().name("share-lane").daemon().start(this::serve);
+  }
+
+  /**
+   * Waits until the queue is closed and the run under way has ended.
+   *
+   * @return false when the time was over before, or the waiting thread was interrupted
+   */
+  public boolean join(Duration timeout) {
+    try {
+      return thread.join(timeout);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  private void gateChanged() {
+    lock.lock();
+    try {
+      steer();
+    } finally {
+      lock.unlock();
+    }
+    if (gate.mayBeginInShare() && !queue.isEmpty()) {
+      queue.lookAgainForShare();
+    }
+  }
+
+  /** Under the lock. */
+  private void steer() {
+    boolean allowed = gate.allowsShare();
+    if (allowed && stands) {
+      gate.goesOn();
+    }
+    if (stopWord != null) {
+      stopWord.allow(allowed ? 1 : 0);
+      stands = !allowed;
+    } else if (allowed) {
+      opened.signal();
+    }
+  }
+
+  private void serve() {
+    @Nullable QueuedRequest next = next();
+    while (next != null) {
+      answer(next);
+      queue.ended(next);
+      next = next();
+    }
+  }
+
+  private @Nullable QueuedRequest next() {
+    return queue.takeForShare(this::isFit, gate::mayBeginInShare);
+  }
+
+  private boolean isFit(QueuedRequest request) {
+    @Nullable Long until = unfitUntil.get(request.request().model());
+    return until == null || until - nanoClock.getAsLong() <= 0;
+  }
+
+  private void answer(QueuedRequest queued) {
+    ModelVersion model = queued.request().model();
+    Answer answer = new Answer(model, queued.handler());
+    gate.beginInShare(this);
+    try {
+      answer.complete(run(queued, answer));
+      gate.trial().offlineRan(estimates.executionNanos(queued.key()));
+    } catch (Throwable e) {
+      if (answer.isGiven() || e instanceof WorkerLostException || !gate.isActive()) {
+        answer.fail(e);
+      } else {
+        LOG.log(
+            Level.INFO, "offline runs of " + model + " do not keep to a share for ten minutes", e);
+        unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
+        queue.giveBack(queued);
+      }
+    } finally {
+      gate.endInShare();
+    }
+  }
+
+  private InferenceTimings run(QueuedRequest queued, Answer answer) {
+    InferenceRequest request = queued.request();
+    long begin = nanoClock.getAsLong();
+    try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
+      lease.controlledBy(this, 1);
+      Runnable placed = () -> answer.complete(timings(queued, begin, lease));
+      try {
+        runInLane(queued, lease, placed);
+      } catch (NoSessionRoomException e) {
+        try (SessionRoom _ = worker.makeRoom(lease, 0)) {
+          runInLane(queued, lease, placed);
+        }
+      }
+      InferenceTimings timings = timings(queued, begin, lease);
+      gate.computedInShare(timings.executeNanos() - timings.stallNanos(), lane.share());
+      return timings;
+    }
+  }
+
+  private void runInLane(QueuedRequest queued, Lease lease, Runnable placed) {
+    long expected = estimates.history().of(queued.key()).peakBytes();
+    try (LaneLease place = lane.enter(expected)) {
+      lease.begin();
+      worker.run(queued.request(), lease, place, queued.handler(), placed);
+    }
+  }
+
+  private InferenceTimings timings(QueuedRequest queued, long begin, Lease lease) {
+    return new InferenceTimings(
+        begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
+  }
+
+  /** A model that is registered anew is tried anew. */
+  public void forget(ModelVersion model) {
+    unfitUntil.remove(model);
+  }
+
+  @Override
+  public boolean stands() {
+    lock.lock();
+    try {
+      return stands && (stopWord == null || stopWord.stands());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void beforeSegment(int segment) {
+    if (gate.allowsShare()) {
+      return;
+    }
+    lock.lock();
+    try {
+      while (!gate.allowsShare()) {
+        stands = true;
+        opened.awaitUninterruptibly();
+      }
+      if (stands) {
+        stands = false;
+        gate.goesOn();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public Elsewhere computesElsewhere(StopWord word) {
+    lock.lock();
+    try {
+      stopWord = word;
+      steer();
+    } finally {
+      lock.unlock();
+    }
+    return this::isBack;
+  }
+
+  private void isBack() {
+    lock.lock();
+    try {
+      stopWord = null;
+      stands = false;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** It has no turn. */
+  @Override
+  public void leave() {}
+
+  @Override
+  public void retake() {}
+}

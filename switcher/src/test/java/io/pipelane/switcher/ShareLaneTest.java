@@ -1,0 +1,147 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.monitor.DeviceMonitor;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.SharingSettings;
+import io.pipelane.switcher.sharing.SharingState;
+import java.util.Arrays;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Offline work in a lane that keeps to a share of the device, which the processor imitates. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ShareLaneTest {
+  private static final long MIB = 1 << 20;
+  private static final long WEIGHTS = 256 << 10;
+  private static final long SESSION = MIB;
+  private static final float NUMBER = 7;
+
+  private final Device device =
+      CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+  private DeviceMemory memory = new DeviceMemory(device.persistent());
+  private BoundSessions sessions = new BoundSessions(memory, SESSION);
+  private final ImportedModel model = BoundSessions.model("7", "a structure", 64 << 10);
+  private Switcher switcher = open("gates");
+
+  private Switcher open(String protection) {
+    Map<String, String> config =
+        Map.of("sharing.protection", protection, "sharing.multiprocessors", "always");
+    SwitcherSettings settings =
+        new SwitcherSettings(
+            WEIGHTS,
+            64 * MIB,
+            1,
+            1_000,
+            1 << 20,
+            new EqualBytesGrouping(8, 1),
+            SegmentProfiles.inMemory(),
+            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+            PipelaneConfig.defaults().scheduling(),
+            new SharingSettings(
+                PipelaneConfig.of(config).sharing(), DeviceMonitor.none("nobody looks")));
+    Switcher opened = new Switcher(device, memory, sessions, settings, ShareLaneTest::weights);
+    opened.register(model);
+    while (opened.sharing().overview().state() != SharingState.HEALTHY) {
+      Thread.onSpinWait(); // The device is looked at by a thread of its own.
+    }
+    return opened;
+  }
+
+  private static WeightSource weights(ImportedModel model) {
+    byte[] content = new byte[(int) model.plan().weightBytes()];
+    Arrays.fill(content, (byte) NUMBER);
+    return new BytesSource(content);
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    switcher.verify();
+    switcher.close();
+    assertEquals(0, sessions.open.get());
+    assertEquals(0, device.persistent().usedBytes());
+    device.close();
+  }
+
+  private Call offline() {
+    Call call = new Call();
+    switcher.submit(Call.request(model.version(), 1f).offline(), call);
+    return call;
+  }
+
+  private static void requireAnswered(Call call) {
+    assertArrayEquals(new float[] {NUMBER, NUMBER}, call.await());
+    assertEquals(1, call.answers());
+  }
+
+  @Test
+  void offlineRuns_whileOnlineWorkIsInFlight_haveASessionOfTheirOwn() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    for (int i = 0; i < 20; i++) {
+      requireAnswered(offline());
+    }
+    assertEquals(2, sessions.built.get(), "one of the lanes', one of the share's");
+    assertTrue(gate.online().isInFlight());
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(offline());
+  }
+
+  @Test
+  void runThatFailsThere_isMadeElsewhere() {
+    ResultHandler online = switcher.sharing().gate().online().begin(new Call());
+    sessions.failures.set(1);
+    Call call = offline();
+    while (sessions.failures.get() > 0) {
+      Thread.onSpinWait();
+    }
+    Call second = offline();
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(call);
+    requireAnswered(second);
+    assertEquals(1, sessions.built.get(), "none for the share");
+  }
+
+  @Test
+  void withoutGates_offlineWorkHasTheShareAlone() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher = open("none");
+    ResultHandler online = switcher.sharing().gate().online().begin(new Call());
+    requireAnswered(offline());
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(offline());
+    assertEquals(2, sessions.built.get());
+    assertFalse(switcher.sharing().gate().mayBegin());
+  }
+
+  @Test
+  void online_runsInNoShare() {
+    for (int i = 0; i < 20; i++) {
+      Call call = new Call();
+      switcher.submit(Call.request(model.version(), 1f), call);
+      requireAnswered(call);
+    }
+    assertEquals(1, sessions.built.get());
+  }
+}

@@ -1,0 +1,113 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.Lanes;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class OfflineWorkingMemoryTest {
+  private static final long MIB = 1 << 20;
+
+  private final Device device =
+      CpuDevice.open(new ByteSize(MIB), new ByteSize(64 << 10), Bandwidth.UNLIMITED);
+  private final Lanes lanes = new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 3);
+  private final OfflineWorkingMemory offline = new OfflineWorkingMemory(lanes, 4 * MIB, 10 * MIB, () -> false);
+
+  @AfterEach
+  void nothingIsHeld() {
+    assertEquals(0, offline.heldBytes());
+    assertEquals(10 * MIB, lanes.freeBytes());
+    lanes.close();
+    device.close();
+  }
+
+  private LaneLease enter(long bytes, Runnable beforeWaiting) {
+    return offline.enter(bytes, beforeWaiting, () -> lanes.enter(bytes));
+  }
+
+  private static void never() {
+    throw new AssertionError("nobody has to wait");
+  }
+
+  @Test
+  void run_thatNeedsMoreThanAll_isRefusedWithBothNumbers() {
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> enter(5 * MIB, OfflineWorkingMemoryTest::never));
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.contains("5MiB") && message.contains("4MiB"), message);
+  }
+
+  @Test
+  void run_thatDoesNotFitBesideOthers_waitsForThem() throws Exception {
+    CountDownLatch waits = new CountDownLatch(1);
+    FutureTask<Long> second =
+        new FutureTask<>(
+            () -> {
+              try (LaneLease _ = enter(2 * MIB, waits::countDown)) {
+                return offline.heldBytes();
+              }
+            });
+    try (LaneLease _ = enter(3 * MIB, OfflineWorkingMemoryTest::never)) {
+      Thread.ofPlatform().start(second);
+      waits.await();
+      assertEquals(3 * MIB, offline.heldBytes());
+      try (LaneLease _ = lanes.enter(6 * MIB)) {
+        assertFalse(second.isDone(), "online work is not concerned");
+      }
+    }
+    assertEquals(2 * MIB, second.get());
+  }
+
+  @Test
+  void growth_countsAndIsBounded() {
+    try (LaneLease lane = enter(MIB, OfflineWorkingMemoryTest::never)) {
+      long first = lane.region().allocate(MIB);
+      assertTrue(lane.grow(2 * MIB));
+      assertEquals(3 * MIB, offline.heldBytes());
+      assertFalse(lane.grow(4 * MIB), "the working memory has room, offline work has none");
+      assertEquals(3 * MIB, offline.heldBytes());
+      lane.region().free(first);
+    }
+  }
+
+  @Test
+  void state_isCountedWithLanes_andWaitedForByNobody() {
+    assertTrue(offline.tryReservePersistent(3 * MIB));
+    assertFalse(offline.tryReservePersistent(2 * MIB));
+    try (LaneLease _ = enter(MIB, OfflineWorkingMemoryTest::never)) {
+      assertFalse(offline.tryReservePersistent(1));
+    }
+    assertThrows(StatusException.class, () -> enter(2 * MIB, OfflineWorkingMemoryTest::never));
+    offline.releasePersistent(3 * MIB);
+  }
+
+  @Test
+  void laneThatCannotBeEntered_isNotCounted() {
+    assertThrows(
+        IllegalStateException.class,
+        () ->
+            offline.enter(
+                MIB,
+                OfflineWorkingMemoryTest::never,
+                () -> {
+                  throw new IllegalStateException("as a test wants it");
+                }));
+  }
+}

@@ -1,0 +1,116 @@
+package io.pipelane.switcher.sharing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.SharingConfig.Multiprocessors;
+import org.junit.jupiter.api.Test;
+
+class ShareTrialTest {
+  private static final long SECOND = 1_000_000_000L;
+  private static final long STEP = SECOND / 10;
+  private static final int PERIODS = 600;
+
+  private final ShareTrial trial = ShareTrial.of(Multiprocessors.MEASURED);
+  private long now;
+  private double slowdown = 1;
+  private double gain = 1;
+
+  /** A device that runs both classes, and how they fare while the share is open. */
+  private void run(double seconds) {
+    for (long end = now + (long) (seconds * SECOND); now < end; now += STEP) {
+      for (int i = 0; i < 10; i++) {
+        trial.onlineRan("short", (long) (1_000_000 * (trial.isOpen() ? slowdown : 1)));
+        trial.onlineRan("long", (long) (9_000_000 * (trial.isOpen() ? slowdown : 1)));
+      }
+      trial.offlineRan((long) (50_000_000 * (trial.isOpen() ? gain : 1)));
+      boolean before = trial.isOpen();
+      boolean changed = trial.look(now);
+      assertEquals(before != trial.isOpen(), changed);
+    }
+  }
+
+  private void idle(double seconds) {
+    for (long end = now + (long) (seconds * SECOND); now < end; now += STEP) {
+      boolean _ = trial.look(now);
+    }
+  }
+
+  @Test
+  void share_thatPays_stays() {
+    slowdown = 1.03;
+    gain = 1.1;
+    run(20);
+    assertTrue(trial.isOpen());
+    assertEquals(ShareTrial.Phase.KEPT, trial.phase());
+  }
+
+  @Test
+  void share_thatSlowsOnlineWork_isClosed() {
+    slowdown = 1.08;
+    gain = 1.5;
+    run(20);
+    assertFalse(trial.isOpen());
+    assertEquals(ShareTrial.Phase.PAUSE, trial.phase());
+  }
+
+  @Test
+  void share_thatBringsNothing_isClosed() {
+    gain = 1.01;
+    run(20);
+    assertFalse(trial.isOpen());
+  }
+
+  @Test
+  void share_thatBeginsToSlowOnlineWork_isClosed() {
+    gain = 1.2;
+    run(20);
+    assertTrue(trial.isOpen());
+    slowdown = 1.2;
+    run(11);
+    assertFalse(trial.isOpen());
+  }
+
+  @Test
+  void share_thatDoesNotPay_isTriedLessAndLessOften() {
+    slowdown = 2;
+    double open = 0;
+    for (int i = 0; i < PERIODS; i++) {
+      run(1);
+      open += trial.isOpen() ? 1 : 0;
+    }
+    // 12 s of trial with 7 s open, then 60, 120, 240 s of pause.
+    assertTrue(open > 14 && open < 32, open + " s of " + PERIODS);
+  }
+
+  @Test
+  void withoutWork_nothingIsTried() {
+    idle(100);
+    assertFalse(trial.isOpen());
+    gain = 1.5;
+    run(20);
+    assertTrue(trial.isOpen());
+  }
+
+  @Test
+  void workThatEndsOnTrial_isNoVerdict() {
+    gain = 1.5;
+    run(7);
+    assertTrue(trial.isOpen());
+    idle(20);
+    assertFalse(trial.isOpen());
+    run(20);
+    assertTrue(trial.isOpen());
+  }
+
+  @Test
+  void always_isOpenUnmeasured_andOffIsNever() {
+    assertTrue(ShareTrial.of(Multiprocessors.ALWAYS).isOpen());
+    ShareTrial off = ShareTrial.of(Multiprocessors.OFF);
+    off.onlineRan("kind", 1);
+    assertFalse(off.look(100 * SECOND));
+    assertFalse(off.isOpen());
+    assertFalse(off.hasShare());
+  }
+}
