@@ -39,7 +39,7 @@ final class FaultsColumns {
           "requests: over HTTP, of three models of which two fit the device, each answer compared byte by byte",
           "a run that loses its worker is done once more, and no oftener: a request that would need a second time is answered with an error",
           "offline requests: of clients (--offline) that ask one offline model meanwhile, of the three others nothing",
-          "faults are made one after another, each once a standby was ready again and had run what models are asked; lost: no answer",
+          "faults are made one after another, each once both standbys were ready again and had run what models are asked; lost: no answer",
           "recovery: the slowest answer of all that were under way or came while a fault was got over",
           "\"no fault\": the same without one. Hangs, and kernels that never end, end by workers.hang-timeout: --hang-timeout",
           "recovery from a killed server: until the one started in its place gave its first answer",
