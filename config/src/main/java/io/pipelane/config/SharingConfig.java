@@ -15,8 +15,9 @@ public record SharingConfig(
         Protection protection,
     @Key(
             about =
-                "Of device.memory, what offline runs may hold together, in percent; a model that is"
-                    + " larger is refused offline",
+                "Of device.memory, what offline runs may hold together, and of device.working-memory,"
+                    + " their lanes and the state of offline sequences, in percent; what is larger is"
+                    + " refused offline",
             standard = "40",
             min = "1",
             max = "100")

@@ -142,16 +142,27 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       answer.complete(run(queued, answer));
       gate.trial().offlineRan(estimates.executionNanos(queued.key()));
     } catch (Throwable e) {
-      if (answer.isGiven() || e instanceof WorkerLostException || !gate.isActive()) {
-        answer.fail(e);
-      } else {
-        LOG.log(
-            Level.INFO, "offline runs of " + model + " do not keep to a share for ten minutes", e);
-        unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
-        queue.giveBack(queued);
-      }
+      failed(queued, answer, e);
     } finally {
       gate.endInShare();
+    }
+  }
+
+  /** A request is made elsewhere that nobody knows the end of, unless its worker was lost. */
+  private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
+    ModelVersion model = queued.request().model();
+    boolean isElsewhere = gate.isActive();
+    if (isElsewhere) {
+      LOG.log(
+          Level.INFO,
+          "offline runs of " + model + " do not keep to a share for ten minutes",
+          reason);
+      unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
+    }
+    if (!isElsewhere || answer.isGiven() || reason instanceof WorkerLostException) {
+      answer.fail(reason);
+    } else {
+      queue.giveBack(queued);
     }
   }
 

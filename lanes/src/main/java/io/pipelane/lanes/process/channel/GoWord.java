@@ -55,25 +55,36 @@ public final class GoWord {
    * Waits, in the worker, until the run may begin its next segment; blocks a platform thread.
    *
    * @param segment counted from 0
+   * @param awakeNanos how long at least a run that is stopped stays awake, as online work is short
+   *     and a device has nothing to do until the thread is back
    */
-  public void pass(int segment) {
+  public void pass(int segment, long awakeNanos) {
     long now = System.nanoTime();
     if (heldBack.value() != 0) {
-      standStill(segment == 0 ? 0 : now - wentOnNanos, now);
+      standStill(segment == 0 ? 0 : now - wentOnNanos, now, awakeNanos);
       now = System.nanoTime();
     }
     wentOnNanos = now;
   }
 
-  private void standStill(long segmentNanos, long since) {
+  /** The same, falling asleep soon. */
+  public void pass(int segment) {
+    pass(segment, 0);
+  }
+
+  private void standStill(long segmentNanos, long since, long awakeNanos) {
     stands.set(1);
     try {
       int word = heldBack.value();
       long left = pauseNanos(word, segmentNanos);
       while (left > 0) {
         progress.step();
+        boolean isStopped = word >= ALL;
         boolean _ =
-            heldBack.awaitChange(word, word >= ALL ? left : Math.min(left, LONGEST_PAUSE_NANOS));
+            heldBack.awaitChange(
+                word,
+                isStopped ? left : Math.min(left, LONGEST_PAUSE_NANOS),
+                isStopped ? awakeNanos : 0);
         word = heldBack.value();
         left = pauseNanos(word, segmentNanos) - (System.nanoTime() - since);
       }

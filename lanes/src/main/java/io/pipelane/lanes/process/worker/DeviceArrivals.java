@@ -16,6 +16,9 @@ import java.util.List;
  * thread.
  */
 final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
+  /** Most online runs are shorter; where cores are few the thread sleeps meanwhile. */
+  private static final long AWAKE_NANOS = 4_000_000;
+
   private final CudaWorkerDevice device;
   private final Message.Run run;
   private final ChannelEnd end;
@@ -80,7 +83,7 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
 
   @Override
   public void giveWay(int segment) {
-    end.go().pass(segment);
+    end.go().pass(segment, device.awakeNanos() > 0 ? AWAKE_NANOS : 0);
   }
 
   @Override

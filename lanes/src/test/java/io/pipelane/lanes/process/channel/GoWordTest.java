@@ -56,6 +56,16 @@ class GoWordTest {
   }
 
   @Test
+  void pass_stoppedAndAwake_isLetGoWithoutASystemCall() throws Exception {
+    server.allow(0);
+    Thread run = Thread.ofPlatform().start(() -> worker.pass(3, Duration.ofMinutes(1).toNanos()));
+    awaitStanding();
+    server.allow(1);
+    run.join();
+    assertFalse(server.stands());
+  }
+
+  @Test
   void pass_halfTheSpeed_pausesForAsLongAsTheSegmentTookAndShowsThatItLives() {
     server.allow(0.5);
     assertFalse(server.isStopped());
