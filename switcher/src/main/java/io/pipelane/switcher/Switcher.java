@@ -118,12 +118,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
     lanes = new Lanes(device, memory, workingBytes, settings.lanes() + spare);
     OfflineWorkingMemory offline =
         new OfflineWorkingMemory(
-            lanes,
-            offlineBytes - shareBytes,
-            settings.workingBytes(),
-            this::writeOfflineStateOut);
-    sequences =
-        new Sequences(lanes, offline, settings.hostStateBytes(), this::queued, clock);
+            lanes, offlineBytes - shareBytes, settings.workingBytes(), this::writeOfflineStateOut);
+    sequences = new Sequences(lanes, offline, settings.hostStateBytes(), this::queued, clock);
     shareLane = hasShare ? openShare(device, memory, shareBytes, shared) : null;
     sharing =
         new Sharing(

@@ -50,6 +50,7 @@ class ShareLaneTest {
         new SwitcherSettings(
             WEIGHTS,
             64 * MIB,
+            0,
             1,
             1_000,
             1 << 20,
