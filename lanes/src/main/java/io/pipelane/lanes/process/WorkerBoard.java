@@ -23,7 +23,7 @@ final class WorkerBoard {
   private long lost;
   private String lastLoss = "";
   private long lastPauseNanos;
-  private String hopeless = "";
+  private volatile String hopeless = "";
   private boolean closed;
 
   /**
@@ -121,14 +121,9 @@ final class WorkerBoard {
     return hopeless.isEmpty() ? lastLoss : hopeless;
   }
 
-  /** Whether nobody will be active soon. */
+  /** Whether nobody will be active soon; at once. */
   boolean isHopeless() {
-    lock.lock();
-    try {
-      return !hopeless.isEmpty();
-    } finally {
-      lock.unlock();
-    }
+    return !hopeless.isEmpty();
   }
 
   /** The active worker, if there is one now. */

@@ -306,6 +306,7 @@ final class WorkerSupervisor implements AutoCloseable {
     publish();
     Vacancy filled = vacancy;
     if (filled != null) {
+      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
       long pause = System.nanoTime() - filled.sinceNanos();
       board.noteTakeOver(pause);
       LOG.log(
@@ -327,16 +328,19 @@ final class WorkerSupervisor implements AutoCloseable {
     }
   }
 
+  /** While nobody is there one is started alone: it is ready sooner so. */
   private boolean mayStart() {
-    return deviceLoss.isEmpty()
-        && members.stream().filter(WorkerMember::stays).count() < settings.workers();
+    long staying = members.stream().filter(WorkerMember::stays).count();
+    return deviceLoss.isEmpty() && staying < (isSomebodyThere() ? settings.workers() : 1);
+  }
+
+  private boolean isSomebodyThere() {
+    return members.stream()
+        .anyMatch(member -> member.is(WorkerState.ACTIVE) || member.is(WorkerState.STANDBY));
   }
 
   private String despair() {
-    boolean somebody =
-        members.stream()
-            .anyMatch(member -> member.is(WorkerState.ACTIVE) || member.is(WorkerState.STANDBY));
-    if (!deviceLoss.isEmpty() || somebody || failedStarts < STARTS_UNTIL_HOPELESS) {
+    if (!deviceLoss.isEmpty() || isSomebodyThere() || failedStarts < STARTS_UNTIL_HOPELESS) {
       return deviceLoss;
     }
     return "none could be started, %d times in a row: %s".formatted(failedStarts, board.lastLoss());
