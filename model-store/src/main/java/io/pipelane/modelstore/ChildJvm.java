@@ -46,6 +46,7 @@ public final class ChildJvm {
             "-XX:+ExitOnOutOfMemoryError",
             "-XX:-CreateCoredumpOnCrash",
             "-XX:ErrorFile=/dev/null",
+            "-XX:ReplayDataFile=/dev/null",
             "-Xshare:auto",
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow",
