@@ -235,6 +235,17 @@ public final class RequestQueue {
    */
   @Nullable QueuedRequest takeForShare(
       Predicate<QueuedRequest> suitable, BooleanSupplier mayBegin) {
+    while (true) {
+      @Nullable QueuedRequest next = claimForShare(suitable, mayBegin);
+      if (next == null || !refuseIfLate(next, nanoClock.getAsLong())) {
+        return next;
+      }
+      ended(next);
+    }
+  }
+
+  private @Nullable QueuedRequest claimForShare(
+      Predicate<QueuedRequest> suitable, BooleanSupplier mayBegin) {
     lock.lock();
     try {
       while (!closed) {
