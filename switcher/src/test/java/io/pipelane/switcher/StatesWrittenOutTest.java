@@ -3,6 +3,7 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
@@ -31,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,13 +43,17 @@ class StatesWrittenOutTest {
   private static final int WIDTH = 64;
   private static final int ROWS = 4096;
   private static final long STATE = (long) ROWS * WIDTH * Float.BYTES;
-  private static final long WEIGHTS =
-      TestDevices.ON_GPU ? 32 << 20 : 4L * WIDTH * WIDTH * Float.BYTES;
+  private static final long WEIGHTS = 4L * WIDTH * WIDTH * Float.BYTES;
 
   /** Room for a run, and for the states of some sequences, two copies each. */
-  private static final long WORKING = (TestDevices.ON_GPU ? 2L << 30 : 0) + 20 * STATE;
+  private static final long WORKING = 20 * STATE;
 
   @TempDir Path folder;
+
+  @BeforeAll
+  static void requireThatMemoryIsSmall() {
+    assumeFalse(TestDevices.ON_GPU, "a GPU's sessions take more than all states here");
+  }
 
   /** A switcher, and all that it needs. */
   private final class Opened implements AutoCloseable {
@@ -194,9 +200,7 @@ class StatesWrittenOutTest {
               Optional.empty()),
           call);
       assertEquals(0, call.await()[0]);
-      if (!TestDevices.ON_GPU) { // There is room for both.
-        assertTrue(opened.switcher.states().timesWrittenOut() > before);
-      }
+      assertTrue(opened.switcher.states().timesWrittenOut() > before);
       assertEquals(2 * one, opened.step("first", false, 1, arena), Math.abs(one) * 1e-2f);
     }
   }
