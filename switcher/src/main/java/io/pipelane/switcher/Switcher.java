@@ -119,7 +119,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     OfflineWorkingMemory offline =
         new OfflineWorkingMemory(
             lanes, offlineBytes - shareBytes, settings.workingBytes(), this::writeOfflineStateOut);
-    sequences = new Sequences(lanes, offline, settings.hostStateBytes(), this::queued, clock);
+    sequences =
+        new Sequences(
+            lanes, offline, settings.hostStateBytes(), this::evictIdleSession, this::queued, clock);
     shareLane = hasShare ? openShare(device, memory, shareBytes, shared) : null;
     sharing =
         new Sharing(
@@ -187,9 +189,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
+  /** Makes room for states. */
+  private void evictIdleSession() {
+    worker.evictIdleBeside();
+  }
+
   /** Makes room in what offline work may hold. */
   private boolean writeOfflineStateOut() {
-    return sequences.writeOfflineOut();
+    return sequences.writeOut(Priority.OFFLINE);
   }
 
   /** The last of the lanes; null on a device that is not divided. */

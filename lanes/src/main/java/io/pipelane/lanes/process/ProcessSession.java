@@ -67,8 +67,7 @@ final class ProcessSession implements ModelSession {
       weights.await(model.segments() - 1);
       throw e;
     } catch (StatusException e) {
-      boolean mayBeLost = e.status() == Status.DEVICE_FAILURE || e.status() == Status.INTERNAL;
-      if (mayBeLost) { // A copy has failed, perhaps; the caller will ask.
+      if (e.status() == Status.DEVICE_FAILURE) { // A copy has failed, perhaps; the caller will ask.
         factory.checkDevice();
       }
       throw e;

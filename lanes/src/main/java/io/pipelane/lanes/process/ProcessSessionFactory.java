@@ -317,13 +317,13 @@ public final class ProcessSessionFactory implements SessionFactory {
    */
   @Override
   public boolean reset(String reason) {
+    @Nullable WorkerProcess active = supervisor.board().active().orElse(null);
     List<Thread> checks =
         supervisor.board().standbys().stream()
             .map(worker -> beside("check", () -> giveUp(worker, WorkerBuilds::check)))
             .toList();
     awaitFor(LONGEST_CHECK, checks);
-    @Nullable WorkerProcess active = supervisor.board().active().orElse(null);
-    if (active != null) {
+    if (active != null) { // Who has taken over meanwhile has been checked.
       active.kill(reason);
     }
     return active != null;

@@ -322,7 +322,7 @@ final class RemoteRun implements AutoCloseable {
       long offset = inTransfers(memory).orElse(Message.Placed.IN_LANE);
       givenPlaces.add(new GivenPlace(output.at(offset), memory));
       return offset;
-    } catch (StatusException | OutOfMemoryError e) {
+    } catch (RuntimeException | Error e) { // Whatever it is, the worker goes on to write others.
       return Message.Placed.IN_LANE; // It is asked for again at the end, and may fail then.
     }
   }

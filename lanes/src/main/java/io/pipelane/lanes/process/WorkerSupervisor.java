@@ -254,6 +254,10 @@ final class WorkerSupervisor implements AutoCloseable {
       startFailed(new StatusException(Status.UNAVAILABLE, loss));
     } else {
       startAfterHandOver();
+      if (!isSomebodyThere()) { // That no more could be started beside it says nothing.
+        failedStarts = 0;
+        startAgainAt = System.nanoTime();
+      }
     }
   }
 

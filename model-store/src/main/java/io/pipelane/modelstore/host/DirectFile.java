@@ -43,12 +43,16 @@ public final class DirectFile implements AutoCloseable {
 
   private static DirectFile open(Path file, boolean directly) throws IOException {
     FileChannel buffered = FileChannel.open(file, StandardOpenOption.READ);
+    long blockBytes = directly ? blockBytes(file) : 0;
+    return new DirectFile(buffered, blockBytes > 0 ? openDirect(file) : null, blockBytes);
+  }
+
+  /** Of the file system; 0 where that does not say. */
+  private static long blockBytes(Path file) {
     try {
-      FileChannel direct = directly ? openDirect(file) : null;
-      return new DirectFile(buffered, direct, Files.getFileStore(file).getBlockSize());
-    } catch (IOException | RuntimeException | Error e) {
-      buffered.close();
-      throw e;
+      return Files.getFileStore(file).getBlockSize();
+    } catch (IOException | UnsupportedOperationException e) {
+      return 0;
     }
   }
 
@@ -89,20 +93,24 @@ public final class DirectFile implements AutoCloseable {
    * @throws IOException when the file ends before that, or cannot be read
    */
   public void read(long offset, MemorySegment target) throws IOException {
-    long blocks = target.byteSize() / blockBytes * blockBytes;
-    boolean aligned = offset % blockBytes == 0 && target.address() % blockBytes == 0;
-    long done = 0;
-    if (direct != null && aligned && blocks > 0) {
-      try {
-        fill(direct, offset, target.asSlice(0, blocks));
-        done = blocks;
-      } catch (EOFException e) {
-        throw e;
-      } catch (IOException e) {
-        done = 0; // Some file systems open files so, and then refuse to read them; others can tell.
-      }
-    }
+    long done = direct == null ? 0 : readBlocks(direct, offset, target);
     fill(buffered, offset + done, target.asSlice(done));
+  }
+
+  /** Reads what is whole blocks; answers how many bytes that were. */
+  private long readBlocks(FileChannel from, long offset, MemorySegment target) throws IOException {
+    long blocks = target.byteSize() / blockBytes * blockBytes;
+    if (offset % blockBytes != 0 || target.address() % blockBytes != 0 || blocks == 0) {
+      return 0;
+    }
+    try {
+      fill(from, offset, target.asSlice(0, blocks));
+      return blocks;
+    } catch (EOFException e) {
+      throw e;
+    } catch (IOException e) {
+      return 0; // Some file systems open files so, and then refuse to read them; others can tell.
+    }
   }
 
   private static void fill(FileChannel channel, long offset, MemorySegment target)

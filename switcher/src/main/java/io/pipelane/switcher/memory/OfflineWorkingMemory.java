@@ -5,6 +5,9 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Reservations;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -26,6 +29,11 @@ public final class OfflineWorkingMemory implements Reservations {
   private final long capacityBytes;
   private final long ofBytes;
   private final BooleanSupplier writeStateOut;
+
+  /** The turns of runs that wait; nobody is passed. */
+  private final Deque<Long> waiting = new ArrayDeque<>();
+
+  private long turns;
   private long laneBytes;
   private long stateBytes;
 
@@ -52,12 +60,18 @@ public final class OfflineWorkingMemory implements Reservations {
    * @param bytes what the run is known to need
    * @param beforeWaiting called, perhaps several times, before the caller waits; under the lock
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when offline work may never hold so
-   *     much
+   *     much; {@link Status#UNAVAILABLE} when states that are in use leave too little now
    */
   public LaneLease enter(long bytes, Runnable beforeWaiting, Supplier<LaneLease> lane) {
+    if (bytes > capacityBytes) {
+      throw tooLarge(bytes);
+    }
     while (!await(bytes, beforeWaiting)) {
       if (!writeStateOut.getAsBoolean()) {
-        throw tooLarge(bytes);
+        throw StatusException.unavailable(
+            "offline sequences under way hold what an offline run of %s needs; try again"
+                .formatted(new ByteSize(bytes)),
+            Duration.ofSeconds(1));
       }
     }
     long[] held = {bytes}; // Belongs to the run's thread.
@@ -82,38 +96,35 @@ public final class OfflineWorkingMemory implements Reservations {
     }
   }
 
-  /** Waits for other offline runs to end; false where what states hold leaves no room. */
+  /**
+   * Waits for other offline runs to end, behind those that wait already; false where what states
+   * hold leaves no room.
+   */
   private boolean await(long bytes, Runnable beforeWaiting) {
     lock.lock();
+    long turn = turns++;
+    waiting.add(turn);
     try {
-      while (laneBytes > 0 && laneBytes + stateBytes + bytes > capacityBytes) {
+      while (waiting.getFirst() != turn
+          || (laneBytes > 0 && laneBytes + stateBytes + bytes > capacityBytes)) {
         beforeWaiting.run();
         left.awaitUninterruptibly();
       }
-      if (stateBytes + bytes > capacityBytes) {
-        return false;
-      }
-      laneBytes += bytes;
-      return true;
+      boolean fits = stateBytes + bytes <= capacityBytes;
+      laneBytes += fits ? bytes : 0;
+      return fits;
     } finally {
+      waiting.remove(turn);
+      left.signalAll();
       lock.unlock();
     }
   }
 
   private StatusException tooLarge(long bytes) {
-    lock.lock();
-    try {
-      return new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "an offline run needs %s of run-time memory beside %s of offline state; all offline work together may hold %s (sharing.offline-memory-percent of device.working-memory, %s): raise one of them, or ask online"
-              .formatted(
-                  new ByteSize(bytes),
-                  new ByteSize(stateBytes),
-                  new ByteSize(capacityBytes),
-                  new ByteSize(ofBytes)));
-    } finally {
-      lock.unlock();
-    }
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "an offline run needs %s of run-time memory; all offline work together may hold %s (sharing.offline-memory-percent of device.working-memory, %s): raise one of them, or ask online"
+            .formatted(new ByteSize(bytes), new ByteSize(capacityBytes), new ByteSize(ofBytes)));
   }
 
   private boolean tryTake(long bytes) {

@@ -114,7 +114,7 @@ final class LaneRuns {
   /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
   private LaneLease enterAny(InferenceRequest request, long needed, Lease lease, Turn turn) {
     while (true) {
-      if (!worker.makeLaneRoom(needed, turn::leave)) {
+      if (!worker.makeLaneRoom(needed, request.priority(), turn::leave)) {
         throw tooLarge(request, needed);
       }
       try {

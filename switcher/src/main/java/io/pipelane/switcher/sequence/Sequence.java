@@ -184,8 +184,14 @@ final class Sequence {
       try {
         following.begin();
         return;
-      } catch (StatusException e) {
-        following.handler.failed(e);
+      } catch (RuntimeException | Error e) {
+        if (following.of.start()) {
+          free();
+        }
+        following.handler.failed(
+            e instanceof StatusException known
+                ? known
+                : new StatusException(Status.INTERNAL, "a step could not begin: " + e, e));
       }
     }
   }

@@ -20,7 +20,6 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,17 +52,19 @@ public final class Sequences {
    * @param working what states are charged to
    * @param ofOffline the same for those of offline sequences
    * @param hostBytes host memory for states that are written out
+   * @param makeRoom has other memory given back that nobody uses now; answers at once
    * @param queue takes steps
    */
   public Sequences(
       Reservations working,
       Reservations ofOffline,
       long hostBytes,
+      Runnable makeRoom,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
     this.host = new HostStates(hostBytes);
-    this.online = new StateMemory(working, host, this::writeOut);
-    this.offline = new StateMemory(ofOffline, host, this::writeOfflineOut);
+    this.online = new StateMemory(working, host, () -> writeOut(Priority.ONLINE), makeRoom);
+    this.offline = new StateMemory(ofOffline, host, () -> writeOut(Priority.OFFLINE), makeRoom);
     this.queue = queue;
     this.nanoClock = nanoClock;
   }
@@ -206,19 +207,13 @@ public final class Sequences {
    * Writes a state out to make room in the working memory: of the sequence that has had no step for
    * longest. Its next step brings it back. Called under no lock that a step may want.
    *
+   * @param inFavourOf who needs the room: for offline work no state of online sequences goes
    * @return false when there is none, or no room on the host
    */
-  public boolean writeOut() {
-    return writeOut(each -> true);
-  }
-
-  /** The same for room in what offline work may hold: of an offline sequence. */
-  public boolean writeOfflineOut() {
-    return writeOut(each -> each.isChargedTo(offline));
-  }
-
-  private synchronized boolean writeOut(Predicate<Sequence> may) {
-    return sequences.values().stream().filter(may).anyMatch(Sequence::writeOut);
+  public synchronized boolean writeOut(Priority inFavourOf) {
+    return sequences.values().stream()
+        .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(offline))
+        .anyMatch(Sequence::writeOut);
   }
 
   /** What is kept at present. */

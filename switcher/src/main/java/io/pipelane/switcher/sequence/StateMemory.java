@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.Reservations;
+import java.time.Duration;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -14,16 +15,19 @@ final class StateMemory {
   private final Reservations working;
   private final HostStates host;
   private final BooleanSupplier writeOut;
+  private final Runnable makeRoom;
 
   /**
    * Nothing is charged yet.
    *
    * @param writeOut has a state written out that nobody needs now; false when there is none
+   * @param makeRoom has other memory given back that nobody uses now, for who asks again
    */
-  StateMemory(Reservations working, HostStates host, BooleanSupplier writeOut) {
+  StateMemory(Reservations working, HostStates host, BooleanSupplier writeOut, Runnable makeRoom) {
     this.working = working;
     this.host = host;
     this.writeOut = writeOut;
+    this.makeRoom = makeRoom;
   }
 
   /**
@@ -32,14 +36,22 @@ final class StateMemory {
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room
    */
   void reserve(long bytes) {
+    if (!tryReserve(bytes)) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "a sequence's state of %s does not fit device.working-memory at present, or what offline work may hold of that (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
+              .formatted(new ByteSize(bytes)));
+    }
+  }
+
+  private boolean tryReserve(long bytes) {
     while (!working.tryReservePersistent(bytes)) {
       if (!writeOut.getAsBoolean()) {
-        throw new StatusException(
-            Status.INSUFFICIENT_MEMORY,
-            "a sequence's state of %s does not fit device.working-memory at present, or what offline work may hold of that (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
-                .formatted(new ByteSize(bytes)));
+        makeRoom.run();
+        return false;
       }
     }
+    return true;
   }
 
   /** Gives back what {@link #reserve} has charged. */
@@ -56,9 +68,18 @@ final class StateMemory {
     return true;
   }
 
-  /** The other way round; nothing is changed when it throws what {@link #reserve} throws. */
+  /**
+   * The other way round.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is changed
+   */
   void bringBack(long bytes) {
-    reserve(bytes);
+    if (!tryReserve(bytes)) {
+      throw StatusException.unavailable(
+          "the sequence's state of %s waits in host memory, and device.working-memory is in use; try again"
+              .formatted(new ByteSize(bytes)),
+          Duration.ofSeconds(1));
+    }
     releaseWrittenOut(bytes);
   }
 

@@ -74,7 +74,7 @@ final class StateTensor {
     this.data = Buffer.of(account, bytes);
     try {
       this.next = Buffer.of(account, bytes);
-    } catch (StatusException e) {
+    } catch (RuntimeException | Error e) {
       data.free(account);
       throw e;
     }
@@ -144,8 +144,8 @@ final class StateTensor {
   /**
    * Has working memory again, for a step.
    *
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room; nothing is
-   *     lost then
+   * @throws StatusException {@link Status#UNAVAILABLE} or {@link Status#INSUFFICIENT_MEMORY} when
+   *     there is no room; nothing is lost then
    */
   void bringBack() {
     long bytes = data.memory().byteSize();

@@ -4,10 +4,11 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 
 /** Makes room in working memory for sessions and lanes, waiting where it must. */
 final class SessionRooms {
@@ -20,14 +21,15 @@ final class SessionRooms {
   private final ReentrantLock gate = new ReentrantLock(true);
   private final SessionTable table;
   private final Lanes lanes;
-  private final BooleanSupplier writeOut;
+  private final Predicate<Priority> writeOut;
 
   /**
    * Nothing is granted yet.
    *
-   * @param writeOut has something idle leave the working memory; false when there is nothing
+   * @param writeOut has something idle leave the working memory in favour of a class; false when
+   *     there is nothing
    */
-  SessionRooms(SessionTable table, Lanes lanes, BooleanSupplier writeOut) {
+  SessionRooms(SessionTable table, Lanes lanes, Predicate<Priority> writeOut) {
     this.table = table;
     this.lanes = lanes;
     this.writeOut = writeOut;
@@ -50,7 +52,7 @@ final class SessionRooms {
       }
       table.grant(structure, bytes);
       SessionRoom room = new Room(structure);
-      if (!makeLaneRoom(laneBytes, () -> {})) {
+      if (!makeLaneRoom(laneBytes, Priority.ONLINE, () -> {})) {
         room.close();
         throw tooLarge(structure, bytes, laneBytes);
       }
@@ -66,30 +68,30 @@ final class SessionRooms {
     boolean possible = bytes <= lanes.capacityBytes();
     while (possible && !lanes.reservePersistent(bytes)) {
       // What was in the way may have gone in between.
-      possible = evictOrWait(() -> {}) || bytes <= lanes.largestLaneBytes();
+      possible = evictOrWait(Priority.ONLINE, () -> {}) || bytes <= lanes.largestLaneBytes();
     }
     return possible;
   }
 
   /**
-   * Writes idle states out, closes idle sessions, and waits for those in use, until a lane of so
+   * Closes idle sessions, writes idle states out, and waits for those in use, until a lane of so
    * many bytes could be had. Called outside of lanes.
    *
    * @param beforeWaiting called before it waits
    * @return false when it never can
    */
-  boolean makeLaneRoom(long bytes, Runnable beforeWaiting) {
+  boolean makeLaneRoom(long bytes, Priority inFavourOf, Runnable beforeWaiting) {
     while (lanes.largestLaneBytes() < bytes) {
-      if (bytes > lanes.capacityBytes() || !evictOrWait(beforeWaiting)) {
+      if (bytes > lanes.capacityBytes() || !evictOrWait(inFavourOf, beforeWaiting)) {
         return lanes.largestLaneBytes() >= bytes;
       }
     }
     return true;
   }
 
-  /** Writes a state out, closes a session, or waits for one; false when none is left or in use. */
-  private boolean evictOrWait(Runnable beforeWaiting) {
-    if (writeOut.getAsBoolean() || table.evict()) {
+  /** Closes a session, writes a state out, or waits for one; false when none is left or in use. */
+  private boolean evictOrWait(Priority inFavourOf, Runnable beforeWaiting) {
+    if (table.evict() || writeOut.test(inFavourOf)) {
       return true;
     }
     beforeWaiting.run();

@@ -13,6 +13,7 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -27,10 +28,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -47,20 +51,33 @@ public final class SessionWorker implements Worker {
   private final SegmentProfiles profiles;
   private final Retries retries = new Retries();
   private final LongAdder paddedRows = new LongAdder();
+
+  /** One that works, one that waits: whoever asks meanwhile is served by those. */
+  private final ThreadPoolExecutor evictor =
+      new ThreadPoolExecutor(
+          0,
+          1,
+          1,
+          TimeUnit.SECONDS,
+          new ArrayBlockingQueue<>(1),
+          Thread.ofPlatform().daemon().name("session-evictor").factory(),
+          new ThreadPoolExecutor.DiscardPolicy());
+
   private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
 
   /**
    * Makes a worker without models.
    *
    * @param lanes the working memory, which the sessions are charged to
-   * @param writeOut has something idle leave that memory; false when there is nothing
+   * @param writeOut has something idle leave that memory in favour of a class; false when there is
+   *     nothing
    * @param profiles told how long segments compute
    */
   public SessionWorker(
       SessionFactory sessions,
       PersistentMemory persistent,
       Lanes lanes,
-      BooleanSupplier writeOut,
+      Predicate<Priority> writeOut,
       SegmentProfiles profiles,
       LongSupplier nanoClock) {
     this.profiles = profiles;
@@ -152,8 +169,13 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean makeLaneRoom(long laneBytes, Runnable beforeWaiting) {
-    return rooms.makeLaneRoom(laneBytes, beforeWaiting);
+  public void evictIdleBeside() {
+    evictor.execute(table::evict);
+  }
+
+  @Override
+  public boolean makeLaneRoom(long laneBytes, Priority inFavourOf, Runnable beforeWaiting) {
+    return rooms.makeLaneRoom(laneBytes, inFavourOf, beforeWaiting);
   }
 
   @Override
@@ -308,6 +330,7 @@ public final class SessionWorker implements Worker {
 
   @Override
   public void close() {
+    evictor.close();
     List.copyOf(models.keySet()).forEach(this::discard);
   }
 

@@ -4,6 +4,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
@@ -62,13 +63,18 @@ public interface Worker extends AutoCloseable {
   /** Whether the sessions that one more range of a structure needs would fit now. */
   boolean hasRoomForRange(Structure structure);
 
+  /** Has an idle session be closed, if there is one, by another thread. */
+  void evictIdleBeside();
+
   /**
-   * Closes idle sessions until a lane of so many bytes can be had. Called outside of lanes.
+   * Closes idle sessions, and has idle states leave, until a lane of so many bytes can be had.
+   * Called outside of lanes.
    *
+   * @param inFavourOf whose lane it will be
    * @param beforeWaiting called, perhaps several times, before it waits for sessions in use
    * @return false when it never can
    */
-  boolean makeLaneRoom(long laneBytes, Runnable beforeWaiting);
+  boolean makeLaneRoom(long laneBytes, Priority inFavourOf, Runnable beforeWaiting);
 
   /**
    * Runs a request once, on the calling thread; places its outputs with the handler, and tells the

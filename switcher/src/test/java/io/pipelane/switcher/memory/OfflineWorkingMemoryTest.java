@@ -14,6 +14,9 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
@@ -76,6 +79,35 @@ class OfflineWorkingMemoryTest {
     assertEquals(2 * MIB, second.get());
   }
 
+  /** Where small runs come and go all the time a large one would wait for ever. */
+  @Test
+  void run_thatWaits_isPassedByNobody() throws Exception {
+    CountDownLatch waits = new CountDownLatch(1);
+    CountDownLatch waitsBehind = new CountDownLatch(1);
+    List<String> order = Collections.synchronizedList(new ArrayList<>());
+    Thread large = entering("large", 4 * MIB, waits::countDown, order);
+    Thread small = entering("small", MIB, waitsBehind::countDown, order);
+    try (LaneLease _ = enter(2 * MIB, OfflineWorkingMemoryTest::never)) {
+      large.start();
+      waits.await();
+      small.start();
+      waitsBehind.await();
+    }
+    large.join();
+    small.join();
+    assertEquals(List.of("large", "small"), order);
+  }
+
+  private Thread entering(String name, long bytes, Runnable beforeWaiting, List<String> order) {
+    return Thread.ofPlatform()
+        .unstarted(
+            () -> {
+              try (LaneLease _ = enter(bytes, beforeWaiting)) {
+                order.add(name);
+              }
+            });
+  }
+
   @Test
   void growth_countsAndIsBounded() {
     try (LaneLease lane = enter(MIB, OfflineWorkingMemoryTest::never)) {
@@ -95,7 +127,9 @@ class OfflineWorkingMemoryTest {
     try (LaneLease _ = enter(MIB, OfflineWorkingMemoryTest::never)) {
       assertFalse(offline.tryReservePersistent(1));
     }
-    assertThrows(StatusException.class, () -> enter(2 * MIB, OfflineWorkingMemoryTest::never));
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> enter(2 * MIB, OfflineWorkingMemoryTest::never));
+    assertEquals(Status.UNAVAILABLE, refusal.status(), "states go, some time");
     offline.releasePersistent(3 * MIB);
   }
 

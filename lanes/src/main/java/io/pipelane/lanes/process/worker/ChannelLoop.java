@@ -103,6 +103,8 @@ final class ChannelLoop implements Runnable {
   private static boolean isUrgent(Message message) {
     return message instanceof Message.Run
         || message instanceof Message.Build
+        || message instanceof Message.Close
+        || message instanceof Message.Shrink
         || message instanceof Message.Check;
   }
 
