@@ -20,8 +20,9 @@ public final class OfflineGate {
    * the throttle's. A share is kept by a pause after each segment, in proportion to its time. Last,
    * a segment that would run into an online request that is expected waits for that.
    *
-   * The run in the lane that keeps to a share of the device passes allowsShare alone: it computes
-   * beside online work, while that pays (ShareTrial).
+   * The run in the lane that keeps to a share of the device passes allowsShare alone: it begins
+   * beside online work, while that pays (ShareTrial). It cannot go on elsewhere, so once it has
+   * begun it goes on to its end, whether the share is closed meanwhile or online work ends.
    */
 
   private static final long UNDER_WAY = -1;
@@ -215,11 +216,11 @@ public final class OfflineGate {
         && (isShareOnly() || online.isInFlight());
   }
 
-  /** Whether the run in that lane may compute. */
+  /** Whether the run that has begun in that lane may compute. */
   public boolean allowsShare() {
     return closed
         || online.isWaitingForMemory()
-        || (trial.isOpen() && !state.stopsOfflineWork() && share > LEAST_SPEED);
+        || (!state.stopsOfflineWork() && share > LEAST_SPEED);
   }
 
   /** A run begins in that lane. */
