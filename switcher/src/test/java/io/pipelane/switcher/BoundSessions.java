@@ -24,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,10 @@ final class BoundSessions implements SessionFactory {
   final ConcurrentMap<String, AtomicInteger> openBySeat = new ConcurrentHashMap<>();
   final AtomicInteger failures = new AtomicInteger();
   volatile long growthPerRun;
+
+  /** What a run does once its outputs are written; the argument is its session's lane. */
+  volatile Consumer<EphemeralRegion> inRun = lane -> {};
+
   volatile List<String> notes = List.of();
 
   BoundSessions(DeviceMemory memory, long deviceBytes) {
@@ -134,8 +139,12 @@ final class BoundSessions implements SessionFactory {
           .place("y", TensorType.FP32, Shape.of(2), 8)
           .copyFrom(MemorySegment.ofArray(new float[] {first, last}));
       memory.free(scratch);
+      try {
+        inRun.accept(lane);
+      } finally {
+        running.decrementAndGet();
+      }
       bytes.addAndGet(growthPerRun);
-      running.decrementAndGet();
     }
 
     @Override

@@ -9,10 +9,14 @@ import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
@@ -24,6 +28,8 @@ import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -120,6 +126,40 @@ class ShareLaneTest {
     requireAnswered(call);
     requireAnswered(second);
     assertEquals(1, sessions.built.get(), "none for the share");
+  }
+
+  /** Has runs fail, the outputs of which are written. */
+  private void fail(int runs, Supplier<RuntimeException> reason) {
+    AtomicInteger left = new AtomicInteger(runs);
+    sessions.inRun =
+        _ -> {
+          if (left.getAndDecrement() > 0) {
+            throw reason.get();
+          }
+        };
+  }
+
+  @Test
+  void runThatFailsThereWithItsOutputsPlaced_isGivenThemElsewhere() {
+    ResultHandler online = switcher.sharing().gate().online().begin(new Call());
+    fail(1, () -> new StatusException(Status.INTERNAL, "on purpose"));
+    Call call = offline();
+    while (switcher.sharing().gate().counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(call);
+    assertEquals(1, call.places());
+  }
+
+  @Test
+  void runThatLosesItsWorkerThere_isDoneOnceMoreAndPlacesItsOutputsOnce() {
+    ResultHandler online = switcher.sharing().gate().online().begin(new Call());
+    fail(1, () -> new WorkerLostException("worker 7 ended", Blame.ALONE));
+    Call call = offline();
+    requireAnswered(call);
+    assertEquals(1, call.places());
+    online.completed(new InferenceTimings(0, 0, 0));
   }
 
   @Test

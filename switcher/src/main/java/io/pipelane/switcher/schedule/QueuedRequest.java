@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -32,7 +33,7 @@ public final class QueuedRequest implements Ticket {
     this.line = queue.line(request.model());
     this.request = request;
     this.key = RunKey.of(request);
-    this.handler = handler;
+    this.handler = new PlacedOnce(handler);
     this.inputBytes = request.inputBytes();
     this.submittedNanos = submittedNanos;
   }
@@ -52,6 +53,7 @@ public final class QueuedRequest implements Ticket {
     return key;
   }
 
+  /** Asks for the place of each output once, however often and wherever the request is run. */
   public ResultHandler handler() {
     return handler;
   }
