@@ -67,8 +67,8 @@ public final class OfflineGate {
   /**
    * An open gate.
    *
-   * @param trial says whether a share of the device is offline work's while online work runs; it
-   *     has nothing else where the gate is not active
+   * @param trial says whether a share of the device is offline work's while online work runs; while
+   *     it is, there is nothing else for it where the gate is not active
    */
   public OfflineGate(
       boolean active,
@@ -199,9 +199,9 @@ public final class OfflineGate {
     return trial;
   }
 
-  /** Whether offline work has its share of the device and nothing else. */
+  /** Whether offline work has its share of the device and nothing else, while that is open. */
   private boolean isShareOnly() {
-    return !active && trial.hasShare() && !closed;
+    return !active && trial.isOpen() && !closed;
   }
 
   /**

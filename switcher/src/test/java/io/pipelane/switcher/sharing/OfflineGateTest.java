@@ -224,6 +224,21 @@ class OfflineGateTest {
     assertFalse(shared.allowsShare());
   }
 
+  /** Without gates offline work runs anywhere until the share has been opened. */
+  @Test
+  void measuredShareWithoutGates_isAllThereIsWhileItIsOpen() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED);
+    OfflineGate shared = new OfflineGate(false, 0, 1, online, measured, now::get);
+    assertTrue(shared.mayBegin());
+    assertFalse(shared.mayBeginInShare());
+    look(shared, 6, SEGMENT);
+    assertFalse(shared.mayBegin());
+    assertTrue(shared.mayBeginInShare());
+    look(shared, 10, 2 * SEGMENT);
+    assertTrue(shared.mayBegin());
+    assertFalse(shared.mayBeginInShare());
+  }
+
   @Test
   void runInShare_countsAsComputing_andNotAmongThoseThatHaveTurns() {
     ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS);
