@@ -3,6 +3,7 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
@@ -160,6 +161,21 @@ class ShareLaneTest {
     requireAnswered(call);
     assertEquals(1, call.places());
     online.completed(new InferenceTimings(0, 0, 0));
+  }
+
+  @Test
+  void runThatLosesItsWorkerTwiceThere_isNotMadeElsewhere() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    fail(2, () -> new WorkerLostException("worker 7 ended", Blame.UNKNOWN));
+    Call call = offline();
+    while (gate.counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    online.completed(new InferenceTimings(0, 0, 0));
+    StatusException error = assertThrows(StatusException.class, call::await);
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertEquals(1, call.answers());
   }
 
   @Test

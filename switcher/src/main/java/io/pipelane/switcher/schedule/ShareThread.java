@@ -148,7 +148,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  /** A request is made elsewhere that nobody knows the end of, unless its worker was lost. */
+  /**
+   * A request is made elsewhere that nobody knows the end of, unless its worker was lost, which has
+   * been tried again already.
+   */
   private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
     ModelVersion model = queued.request().model();
     boolean isElsewhere = gate.isActive();
@@ -159,7 +162,8 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
           reason);
       unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
     }
-    if (!isElsewhere || answer.isGiven() || reason instanceof WorkerLostException) {
+    boolean isLost = reason.getCause() instanceof WorkerLostException;
+    if (!isElsewhere || answer.isGiven() || isLost) {
       answer.fail(reason);
     } else {
       queue.giveBack(queued);
