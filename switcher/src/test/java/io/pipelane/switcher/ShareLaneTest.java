@@ -51,6 +51,10 @@ class ShareLaneTest {
   private Switcher switcher = open("gates");
 
   private Switcher open(String protection) {
+    return open(device, protection);
+  }
+
+  private Switcher open(Device device, String protection) {
     Map<String, String> config =
         Map.of("sharing.protection", protection, "sharing.multiprocessors", "always");
     SwitcherSettings settings =
@@ -190,6 +194,16 @@ class ShareLaneTest {
     requireAnswered(offline());
     assertEquals(2, sessions.built.get());
     assertFalse(switcher.sharing().gate().mayBegin());
+  }
+
+  @Test
+  void deviceThatIsNotDivided_keepsItsWorkingMemory() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher = open(new FailingDevice(device), "none");
+    assertEquals(64 * MIB, switcher.memory().workingBytes());
+    requireAnswered(offline());
   }
 
   @Test
