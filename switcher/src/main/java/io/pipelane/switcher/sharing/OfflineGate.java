@@ -225,8 +225,8 @@ public final class OfflineGate {
 
   /** A run begins in that lane. */
   public void beginInShare(OfflineRun run) {
-    goesOn();
     shareRun = run;
+    goesOn();
   }
 
   /** It has ended. */
@@ -289,11 +289,14 @@ public final class OfflineGate {
 
   /** An offline run begins. */
   public void begin(OfflineRun run) {
-    goesOn();
     runs.add(run);
+    goesOn();
   }
 
-  /** One that stood goes on; said before it does. */
+  /**
+   * One that stood goes on; said before it does. One that begins says so when it is known here: a
+   * mark from before differs then, and one from after finds it under way.
+   */
   public void goesOn() {
     goes.incrementAndGet();
   }
@@ -349,8 +352,8 @@ public final class OfflineGate {
 
   /** What there is to know of it. */
   public Counts counts() {
-    return new Counts(
-        online.requests(), online.perSecond(), runs.size(), ended.sum(), heldNanos.sum());
+    int running = runs.size() + (shareRun == null ? 0 : 1);
+    return new Counts(online.requests(), online.perSecond(), running, ended.sum(), heldNanos.sum());
   }
 
   /**

@@ -248,7 +248,9 @@ class OfflineGateTest {
     assertTrue(shared.offlineRanSince(before));
     assertTrue(shared.mayBegin());
     assertTrue(shared.offlineRanSince(shared.mark()));
+    assertEquals(1, shared.counts().offlineRunning());
     shared.endInShare();
+    assertEquals(0, shared.counts().offlineRunning());
     assertFalse(shared.offlineRanSince(shared.mark()));
   }
 }
