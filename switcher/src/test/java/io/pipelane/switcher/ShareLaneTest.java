@@ -16,6 +16,7 @@ import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.monitor.DeviceMonitor;
@@ -203,6 +204,28 @@ class ShareLaneTest {
     sessions = new BoundSessions(memory, SESSION);
     switcher = open(new FailingDevice(device), "none");
     assertEquals(64 * MIB, switcher.memory().workingBytes());
+    requireAnswered(offline());
+  }
+
+  @Test
+  void withoutGates_runLargerThanTheShare_isRefusedForWantOfMemory() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher = open("none");
+    fail(1, () -> new OutOfDeviceMemoryException(1 << 30));
+    StatusException error = assertThrows(StatusException.class, offline()::await);
+    assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
+    requireAnswered(offline());
+  }
+
+  @Test
+  void withoutGates_sessionThatOutgrowsItsRoom_isGivenMore() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher = open("none");
+    sessions.outgrown.set(2);
     requireAnswered(offline());
   }
 

@@ -1,6 +1,10 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.ShareLane;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
@@ -176,11 +180,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
       lease.controlledBy(this, 1);
       Runnable placed = () -> answer.complete(timings(queued, begin, lease));
-      try {
-        runInLane(queued, lease, placed);
-      } catch (NoSessionRoomException e) {
+      boolean ran = runInLane(queued, lease, placed);
+      while (!ran) {
         try (SessionRoom _ = worker.makeRoom(lease, 0)) {
-          runInLane(queued, lease, placed);
+          ran = runInLane(queued, lease, placed);
         }
       }
       InferenceTimings timings = timings(queued, begin, lease);
@@ -189,12 +192,31 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  private void runInLane(QueuedRequest queued, Lease lease, Runnable placed) {
+  /** Returns false when its session has no room, or not enough. */
+  private boolean runInLane(QueuedRequest queued, Lease lease, Runnable placed) {
     long expected = estimates.history().of(queued.key()).peakBytes();
     try (LaneLease place = lane.enter(expected)) {
       lease.begin();
       worker.run(queued.request(), lease, place, queued.handler(), placed);
+      return true;
+    } catch (NoSessionRoomException e) {
+      return false;
+    } catch (OutOfDeviceMemoryException e) {
+      throw tooLarge(queued.request(), e);
     }
+  }
+
+  private StatusException tooLarge(InferenceRequest request, OutOfDeviceMemoryException e) {
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "a run of %s was refused %s in the lane that keeps to a share of the device; that has %s:"
+                .formatted(
+                    request.model(),
+                    new ByteSize(e.refusedBytes()),
+                    new ByteSize(lane.capacityBytes()))
+            + " raise sharing.offline-memory-percent or device.working-memory, or send smaller"
+            + " shapes",
+        e);
   }
 
   private InferenceTimings timings(QueuedRequest queued, long begin, Lease lease) {
