@@ -183,6 +183,23 @@ class ShareLaneTest {
     assertEquals(1, call.answers());
   }
 
+  /** Such as an index out of range: the share is not to blame. */
+  @Test
+  void runThatFailsElsewhereToo_keepsNoOthersFromTheShare() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    fail(2, () -> new StatusException(Status.INTERNAL, "on purpose"));
+    Call bad = offline();
+    while (gate.counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    online.completed(new InferenceTimings(0, 0, 0));
+    assertThrows(StatusException.class, bad::await);
+    online = gate.online().begin(new Call());
+    requireAnswered(offline());
+    online.completed(new InferenceTimings(0, 0, 0));
+  }
+
   @Test
   void withoutGates_offlineWorkHasTheShareAlone() {
     switcher.close();

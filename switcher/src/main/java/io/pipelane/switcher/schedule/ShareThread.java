@@ -38,6 +38,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
    * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
    * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
    * fails here runs elsewhere for UNFIT: its request is given back, and nobody is told of the failure.
+   * If it fails there too the share is not to blame (the request may be), and that is forgotten.
    * Where offline work has nothing but the share (the gate is not active) there is no elsewhere.
    */
   private static final System.Logger LOG = System.getLogger(ShareThread.class.getName());
@@ -157,20 +158,26 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
    * been tried again already.
    */
   private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
-    ModelVersion model = queued.request().model();
-    boolean isElsewhere = gate.isActive();
-    if (isElsewhere) {
-      LOG.log(
-          Level.INFO,
-          "offline runs of " + model + " do not keep to a share for ten minutes",
-          reason);
-      unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
-    }
     boolean isLost = reason.getCause() instanceof WorkerLostException;
-    if (!isElsewhere || answer.isGiven() || isLost) {
+    if (!gate.isActive() || answer.isGiven() || isLost) {
       answer.fail(reason);
     } else {
+      ModelVersion model = queued.request().model();
+      queued.whenFailed(() -> unfitUntil.remove(model));
       queue.giveBack(queued);
+    }
+  }
+
+  /** While the run holds a lease: a model is forgotten once there is none. */
+  private void isUnfit(ModelVersion model, Throwable reason) {
+    if (gate.isActive()) {
+      LOG.log(
+          Level.INFO,
+          "offline runs of "
+              + model
+              + " do not keep to a share for ten minutes, unless this one fails elsewhere too",
+          reason);
+      unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
     }
   }
 
@@ -180,15 +187,24 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
       lease.controlledBy(this, 1);
       Runnable placed = () -> answer.complete(timings(queued, begin, lease));
-      boolean ran = runInLane(queued, lease, placed);
-      while (!ran) {
-        try (SessionRoom _ = worker.makeRoom(lease, 0)) {
-          ran = runInLane(queued, lease, placed);
-        }
+      try {
+        runWithRoom(queued, lease, placed);
+      } catch (RuntimeException | Error e) {
+        isUnfit(request.model(), e);
+        throw e;
       }
       InferenceTimings timings = timings(queued, begin, lease);
       gate.computedInShare(timings.executeNanos() - timings.stallNanos(), lane.share());
       return timings;
+    }
+  }
+
+  private void runWithRoom(QueuedRequest queued, Lease lease, Runnable placed) {
+    boolean ran = runInLane(queued, lease, placed);
+    while (!ran) {
+      try (SessionRoom _ = worker.makeRoom(lease, 0)) {
+        ran = runInLane(queued, lease, placed);
+      }
     }
   }
 
