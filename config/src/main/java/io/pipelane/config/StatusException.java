@@ -35,6 +35,11 @@ public final class StatusException extends RuntimeException {
     return new StatusException(Status.UNAVAILABLE, message, retryAfter, null);
   }
 
+  /** The same, with what has led to it. */
+  public static StatusException unavailable(String message, Duration retryAfter, Throwable cause) {
+    return new StatusException(Status.UNAVAILABLE, message, retryAfter, cause);
+  }
+
   /** A {@link Status#RATE_LIMITED} error that says when the next request may come. */
   public static StatusException rateLimited(String message, Duration retryAfter) {
     return new StatusException(Status.RATE_LIMITED, message, retryAfter, null);

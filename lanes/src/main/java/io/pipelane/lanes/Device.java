@@ -88,6 +88,18 @@ public interface Device extends AutoCloseable {
   EphemeralRegion ephemeral(long maximumBytes);
 
   /**
+   * Looks whether some of the multiprocessors can be set apart, before anything is reserved for
+   * them.
+   *
+   * @param percent of all, from 1 to 100
+   * @throws StatusException {@link Status#UNIMPLEMENTED} on a device that is not divided
+   */
+  default void requireDivided(int percent) {
+    throw new StatusException(
+        Status.UNIMPLEMENTED, name() + " has no multiprocessors to set apart");
+  }
+
+  /**
    * Creates a region as {@link #ephemeral} does, whose lane's work keeps to a part of the device,
    * so that work elsewhere has the rest to itself, or with all of it goes after that.
    *
@@ -95,8 +107,8 @@ public interface Device extends AutoCloseable {
    * @throws StatusException {@link Status#UNIMPLEMENTED} on a device that is not divided
    */
   default EphemeralRegion ephemeral(long maximumBytes, int percent) {
-    throw new StatusException(
-        Status.UNIMPLEMENTED, name() + " has no multiprocessors to set apart");
+    requireDivided(percent);
+    return ephemeral(maximumBytes);
   }
 
   /** Gives everything back; every range, region and allocation is dead afterwards. */

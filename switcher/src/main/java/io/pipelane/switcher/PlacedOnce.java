@@ -11,7 +11,7 @@ import java.util.List;
 /**
  * Asks another handler for the place of each output once, however often its request is run: a run
  * that ends early may have been given places, and the next one is given the same. Belongs to the
- * thread that runs the request.
+ * thread that runs the request, one after another.
  */
 public final class PlacedOnce implements ResultHandler {
   private final ResultHandler handler;

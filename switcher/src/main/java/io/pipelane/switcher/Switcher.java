@@ -110,7 +110,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     double leastShare = settings.scheduling().offlineSharePercent() / 100.0;
     SharingConfig shared = settings.sharing().config();
     int spare = preemption || shared.protection() == Protection.GATES ? settings.lanes() : 0;
-    boolean hasShare = shared.multiprocessors() != Multiprocessors.OFF;
+    boolean hasShare = shared.multiprocessors() != Multiprocessors.OFF && isDivided(device, shared);
     double offlineShare = settings.residency().offlineShare();
     long offlineBytes = (long) (settings.workingBytes() * offlineShare);
     long shareBytes = hasShare ? offlineBytes / 2 : 0;
@@ -122,13 +122,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
     sequences =
         new Sequences(
             lanes, offline, settings.hostStateBytes(), this::evictIdleSession, this::queued, clock);
-    shareLane = hasShare ? openShare(device, memory, shareBytes, shared) : null;
+    shareLane = // The last of the lanes: workers know it by its number.
+        hasShare
+            ? new ShareLane(device, memory, shareBytes, shared.multiprocessorsPercent())
+            : null;
     sharing =
         new Sharing(
             settings.sharing(),
             settings.lanes(),
             leastShare,
-            shareLane == null ? Multiprocessors.OFF : shared.multiprocessors(),
+            hasShare ? shared.multiprocessors() : Multiprocessors.OFF,
             clock);
     worker =
         new SessionWorker(
@@ -199,18 +202,17 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return sequences.writeOut(Priority.OFFLINE);
   }
 
-  /** The last of the lanes; null on a device that is not divided. */
-  private static @Nullable ShareLane openShare(
-      Device device, DeviceMemory memory, long bytes, SharingConfig config) {
+  private static boolean isDivided(Device device, SharingConfig config) {
     try {
-      return new ShareLane(device, memory, bytes, config.multiprocessorsPercent());
+      device.requireDivided(config.multiprocessorsPercent());
+      return true;
     } catch (StatusException e) {
       LOG.log(
           Level.WARNING,
           "offline work has no multiprocessors of its own, though sharing.multiprocessors is {0}: {1}",
           config.multiprocessors(),
           e.getMessage());
-      return null;
+      return false;
     }
   }
 

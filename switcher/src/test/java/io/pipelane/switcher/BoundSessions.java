@@ -7,6 +7,7 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
@@ -24,6 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +41,15 @@ final class BoundSessions implements SessionFactory {
   final AtomicInteger open = new AtomicInteger();
   final ConcurrentMap<String, AtomicInteger> openBySeat = new ConcurrentHashMap<>();
   final AtomicInteger failures = new AtomicInteger();
+
+  /** How many are built next that find too little memory. */
+  final AtomicInteger outgrown = new AtomicInteger();
+
   volatile long growthPerRun;
+
+  /** What a run does once its outputs are written; the argument is its session's lane. */
+  volatile Consumer<EphemeralRegion> inRun = lane -> {};
+
   volatile List<String> notes = List.of();
 
   BoundSessions(DeviceMemory memory, long deviceBytes) {
@@ -73,6 +83,9 @@ final class BoundSessions implements SessionFactory {
     }
     if (failures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
       throw new StatusException(Status.INVALID_ARGUMENT, "refused on purpose");
+    }
+    if (outgrown.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+      throw new OutOfDeviceMemoryException(CONSTANT_BYTES);
     }
     memory.allocatingFrom(constants, () -> memory.allocate(CONSTANT_BYTES));
     String seat = address + " in " + lane.address();
@@ -134,8 +147,12 @@ final class BoundSessions implements SessionFactory {
           .place("y", TensorType.FP32, Shape.of(2), 8)
           .copyFrom(MemorySegment.ofArray(new float[] {first, last}));
       memory.free(scratch);
+      try {
+        inRun.accept(lane);
+      } finally {
+        running.decrementAndGet();
+      }
       bytes.addAndGet(growthPerRun);
-      running.decrementAndGet();
     }
 
     @Override

@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class Call implements ResultHandler {
   private final CompletableFuture<float[]> result = new CompletableFuture<>();
   private final AtomicInteger answers = new AtomicInteger();
+  private final AtomicInteger places = new AtomicInteger();
   private MemorySegment output = MemorySegment.NULL;
 
   static InferenceRequest request(ModelVersion model, float... x) {
@@ -27,6 +28,7 @@ final class Call implements ResultHandler {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    places.incrementAndGet();
     output = Arena.ofAuto().allocate(byteSize, 64);
     return output;
   }
@@ -45,6 +47,11 @@ final class Call implements ResultHandler {
 
   int answers() {
     return answers.get();
+  }
+
+  /** How often a place was asked for. */
+  int places() {
+    return places.get();
   }
 
   /** Waits for the answer, or throws the error. */

@@ -3,16 +3,22 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
@@ -24,6 +30,8 @@ import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,6 +52,10 @@ class ShareLaneTest {
   private Switcher switcher = open("gates");
 
   private Switcher open(String protection) {
+    return open(device, protection);
+  }
+
+  private Switcher open(Device device, String protection) {
     Map<String, String> config =
         Map.of("sharing.protection", protection, "sharing.multiprocessors", "always");
     SwitcherSettings settings =
@@ -122,6 +134,72 @@ class ShareLaneTest {
     assertEquals(1, sessions.built.get(), "none for the share");
   }
 
+  /** Has runs fail, the outputs of which are written. */
+  private void fail(int runs, Supplier<RuntimeException> reason) {
+    AtomicInteger left = new AtomicInteger(runs);
+    sessions.inRun =
+        _ -> {
+          if (left.getAndDecrement() > 0) {
+            throw reason.get();
+          }
+        };
+  }
+
+  @Test
+  void runThatFailsThereWithItsOutputsPlaced_isGivenThemElsewhere() {
+    ResultHandler online = switcher.sharing().gate().online().begin(new Call());
+    fail(1, () -> new StatusException(Status.INTERNAL, "on purpose"));
+    Call call = offline();
+    while (switcher.sharing().gate().counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(call);
+    assertEquals(1, call.places());
+  }
+
+  @Test
+  void runThatLosesItsWorkerThere_isDoneOnceMoreAndPlacesItsOutputsOnce() {
+    ResultHandler online = switcher.sharing().gate().online().begin(new Call());
+    fail(1, () -> new WorkerLostException("worker 7 ended", Blame.ALONE));
+    Call call = offline();
+    requireAnswered(call);
+    assertEquals(1, call.places());
+    online.completed(new InferenceTimings(0, 0, 0));
+  }
+
+  @Test
+  void runThatLosesItsWorkerTwiceThere_isNotMadeElsewhere() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    fail(2, () -> new WorkerLostException("worker 7 ended", Blame.UNKNOWN));
+    Call call = offline();
+    while (gate.counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    online.completed(new InferenceTimings(0, 0, 0));
+    StatusException error = assertThrows(StatusException.class, call::await);
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertEquals(1, call.answers());
+  }
+
+  /** Such as an index out of range: the share is not to blame. */
+  @Test
+  void runThatFailsElsewhereToo_keepsNoOthersFromTheShare() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    fail(2, () -> new StatusException(Status.INTERNAL, "on purpose"));
+    Call bad = offline();
+    while (gate.counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    online.completed(new InferenceTimings(0, 0, 0));
+    assertThrows(StatusException.class, bad::await);
+    online = gate.online().begin(new Call());
+    requireAnswered(offline());
+    online.completed(new InferenceTimings(0, 0, 0));
+  }
+
   @Test
   void withoutGates_offlineWorkHasTheShareAlone() {
     switcher.close();
@@ -134,6 +212,38 @@ class ShareLaneTest {
     requireAnswered(offline());
     assertEquals(2, sessions.built.get());
     assertFalse(switcher.sharing().gate().mayBegin());
+  }
+
+  @Test
+  void deviceThatIsNotDivided_keepsItsWorkingMemory() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher = open(new FailingDevice(device), "none");
+    assertEquals(64 * MIB, switcher.memory().workingBytes());
+    requireAnswered(offline());
+  }
+
+  @Test
+  void withoutGates_runLargerThanTheShare_isRefusedForWantOfMemory() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher = open("none");
+    fail(1, () -> new OutOfDeviceMemoryException(1 << 30));
+    StatusException error = assertThrows(StatusException.class, offline()::await);
+    assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
+    requireAnswered(offline());
+  }
+
+  @Test
+  void withoutGates_sessionThatOutgrowsItsRoom_isGivenMore() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher = open("none");
+    sessions.outgrown.set(2);
+    requireAnswered(offline());
   }
 
   @Test

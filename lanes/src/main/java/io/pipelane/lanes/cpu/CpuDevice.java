@@ -251,9 +251,7 @@ public final class CpuDevice implements SharedDevice {
 
   /** {@inheritDoc} It is imitated by a lane like any: the system divides the processor's time. */
   @Override
-  public EphemeralRegion ephemeral(long maximumBytes, int percent) {
-    return ephemeral(maximumBytes);
-  }
+  public void requireDivided(int percent) {}
 
   @Override
   public EphemeralRegion ephemeral(long maximumBytes) {

@@ -254,6 +254,14 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     return ephemeral(maximumBytes, WHOLE, true);
   }
 
+  /** {@inheritDoc} It is tried, as workers do it only when they need it. */
+  @Override
+  public void requireDivided(int percent) {
+    if (percent < WHOLE) {
+      MultiprocessorShare.open(context, percent).close();
+    }
+  }
+
   /** {@inheritDoc} Where sessions run in workers, they are told of it by {@link #export}. */
   @Override
   public EphemeralRegion ephemeral(long maximumBytes, int percent) {

@@ -9,8 +9,6 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.PlacedOnce;
-import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.worker.NoSessionRoomException;
@@ -54,32 +52,29 @@ final class LaneRuns {
    * @param turn the calling thread's, which it has; given up while it waits
    */
   void run(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
-    ResultHandler handler = new PlacedOnce(request.handler());
     boolean ran = false;
     while (!ran) {
       try {
-        runInLane(request, lease, handler, placed, turn);
+        runInLane(request, lease, placed, turn);
         ran = true;
       } catch (NoSessionRoomException e) {
-        ran = runWithRoom(request, lease, handler, placed, turn);
+        ran = runWithRoom(request, lease, placed, turn);
       }
     }
   }
 
   /** Returns false when the session has turned out larger than its room. */
-  private boolean runWithRoom(
-      QueuedRequest request, Lease lease, ResultHandler handler, Runnable placed, Turn turn) {
+  private boolean runWithRoom(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     turn.leave();
     try (SessionRoom _ = worker.makeRoom(lease, history.of(request.key()).peakBytes())) {
-      runInLane(request, lease, handler, placed, turn);
+      runInLane(request, lease, placed, turn);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
     }
   }
 
-  private void runInLane(
-      QueuedRequest request, Lease lease, ResultHandler handler, Runnable placed, Turn turn) {
+  private void runInLane(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     long expected = history.of(request.key()).peakBytes();
     long needed = expected;
     boolean ran = false;
@@ -88,7 +83,7 @@ final class LaneRuns {
         turn.retake();
         try {
           lease.begin();
-          worker.run(request.request(), lease, lane, handler, placed);
+          worker.run(request.request(), lease, lane, request.handler(), placed);
           needed = lane.region().peakBytes();
           ran = true;
         } catch (OutOfDeviceMemoryException e) {

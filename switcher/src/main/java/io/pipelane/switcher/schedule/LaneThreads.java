@@ -129,6 +129,7 @@ public final class LaneThreads {
     try {
       answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
+      queued.failed();
       answer.fail(e);
     }
   }

@@ -32,6 +32,7 @@ final class PriorityClasses implements SchedulingPolicy {
   private final double earned;
   private final OfflineGate gate;
   private final Set<QueuedRequest> offlineWaiting = new HashSet<>();
+  private final Set<QueuedRequest> offlineRefused = new HashSet<>(); // By takeAgain, until it goes.
   private @Nullable QueuedRequest onCredit;
   private boolean heldUp;
   private double creditNanos;
@@ -74,7 +75,11 @@ final class PriorityClasses implements SchedulingPolicy {
   @Override
   public @Nullable QueuedRequest poll(long nowNanos) {
     if (offlineWaiting.isEmpty()) {
-      return online.poll(nowNanos);
+      @Nullable QueuedRequest next = online.poll(nowNanos);
+      if (next != null && !offlineRefused.isEmpty()) {
+        earn(next);
+      }
+      return next;
     }
     if (hasCredit(offline.first(1, nowNanos).getFirst())) {
       return pollOffline(nowNanos, true);
@@ -97,6 +102,16 @@ final class PriorityClasses implements SchedulingPolicy {
     if (request.request().priority() == Priority.ONLINE) {
       return true;
     }
+    boolean goes = mayGoAgain(request, nowNanos);
+    if (goes) {
+      offlineRefused.remove(request);
+    } else {
+      offlineRefused.add(request);
+    }
+    return goes;
+  }
+
+  private boolean mayGoAgain(QueuedRequest request, long nowNanos) {
     if (hasCredit(request)) {
       spend(request, charge(request));
       return true;
@@ -161,7 +176,8 @@ final class PriorityClasses implements SchedulingPolicy {
   @Override
   public void take(QueuedRequest request, long nowNanos) {
     offlineWaiting.remove(request);
-    if (request.request().priority() == Priority.ONLINE && (heldUp || !offlineWaiting.isEmpty())) {
+    boolean offlineWaits = heldUp || !offlineWaiting.isEmpty() || !offlineRefused.isEmpty();
+    if (request.request().priority() == Priority.ONLINE && offlineWaits) {
       earn(request);
     }
     heldUp = false;

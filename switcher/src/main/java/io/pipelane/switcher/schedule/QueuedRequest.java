@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -11,7 +12,7 @@ import java.util.stream.Stream;
 
 /** A request on its way through the queue, or several that run as one. Safe for any thread. */
 public final class QueuedRequest implements Ticket {
-  /* `handler` and `polled` are written before others see the request, or under the queue's lock. */
+  /* `handler`, `whenFailed` and `polled` are written before others see the request, or under the queue's lock. */
 
   /** How many requests are looked at to find some that are alike. */
   private static final int LOOKED_AT = 512;
@@ -24,6 +25,7 @@ public final class QueuedRequest implements Ticket {
   private final long inputBytes;
   private final long submittedNanos;
   private ResultHandler handler;
+  private Runnable whenFailed = () -> {};
   private QueuedRequest polled = this;
 
   QueuedRequest(
@@ -32,7 +34,7 @@ public final class QueuedRequest implements Ticket {
     this.line = queue.line(request.model());
     this.request = request;
     this.key = RunKey.of(request);
-    this.handler = handler;
+    this.handler = new PlacedOnce(handler);
     this.inputBytes = request.inputBytes();
     this.submittedNanos = submittedNanos;
   }
@@ -52,6 +54,7 @@ public final class QueuedRequest implements Ticket {
     return key;
   }
 
+  /** Asks for the place of each output once, however often and wherever the request is run. */
   public ResultHandler handler() {
     return handler;
   }
@@ -77,6 +80,16 @@ public final class QueuedRequest implements Ticket {
     if (line.batching().preserveOrder()) {
       handler = line.answers(request.priority()).inOrder(handler);
     }
+  }
+
+  /** Has somebody told whose lane has given it back when it fails in another one, too. */
+  void whenFailed(Runnable told) {
+    whenFailed = told;
+  }
+
+  /** Its run in a lane has failed. */
+  void failed() {
+    whenFailed.run();
   }
 
   /** The one that a policy has given for it: itself, or one that runs with it. */

@@ -29,7 +29,8 @@ public final class RequestQueue {
   /*
    * One lock guards the policy, the lines of models and the counts. A request that leaves is
    * STARTED under it, so it is handed out once. `again` holds requests whose batch failed: they are
-   * claimed already, count no longer, and go first, where their class may run.
+   * claimed already, count no longer, and go first, where their class may run. While one runs in
+   * the share it may still come there, so lanes' threads wait for its end when the queue is closed.
    *
    * Policies take no lock: what they ask is under others' locks that wait for this one.
    */
@@ -49,6 +50,7 @@ public final class RequestQueue {
   private final Deque<QueuedRequest> again = new ConcurrentLinkedDeque<>(); // looked at by all
   private final QueueCounters counters = new QueueCounters();
   private int idle;
+  private boolean runsInShare;
   private boolean closed;
 
   /**
@@ -205,7 +207,7 @@ public final class RequestQueue {
         }
         QueuedRequest next = policy.poll(now);
         if (next == null) {
-          if (closed && bounds.requests() == 0 && again.isEmpty()) {
+          if (closed && bounds.requests() == 0 && again.isEmpty() && !runsInShare) {
             return List.of();
           }
           hasIdled = true;
@@ -227,7 +229,8 @@ public final class RequestQueue {
 
   /**
    * Takes an offline request for the lane that keeps to a share of the device, claimed for running;
-   * blocks while there is none, or none may begin there.
+   * blocks while there is none, or none may begin there. Belongs to one thread, which comes here
+   * again when that one has ended.
    *
    * @param suitable which may be taken
    * @param mayBegin whether one may; asked again after {@link #lookAgainForShare}
@@ -248,6 +251,10 @@ public final class RequestQueue {
       Predicate<QueuedRequest> suitable, BooleanSupplier mayBegin) {
     lock.lock();
     try {
+      runsInShare = false; // Whoever comes for the next one is done with the last.
+      if (closed) {
+        filled.signalAll();
+      }
       while (!closed) {
         long now = nanoClock.getAsLong();
         @Nullable QueuedRequest next =
@@ -256,6 +263,7 @@ public final class RequestQueue {
           filledForShare.awaitUninterruptibly();
         } else if (next.start()) {
           bounds.left(next);
+          runsInShare = true;
           return next;
         } else {
           policy.ended(next, now);

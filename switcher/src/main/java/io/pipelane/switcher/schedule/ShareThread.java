@@ -1,6 +1,10 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.LaneLease;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.ShareLane;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
@@ -34,6 +38,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
    * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
    * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
    * fails here runs elsewhere for UNFIT: its request is given back, and nobody is told of the failure.
+   * If it fails there too the share is not to blame (the request may be), and that is forgotten.
    * Where offline work has nothing but the share (the gate is not active) there is no elsewhere.
    */
   private static final System.Logger LOG = System.getLogger(ShareThread.class.getName());
@@ -148,21 +153,31 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  /** A request is made elsewhere that nobody knows the end of, unless its worker was lost. */
+  /**
+   * A request is made elsewhere that nobody knows the end of, unless its worker was lost, which has
+   * been tried again already.
+   */
   private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
-    ModelVersion model = queued.request().model();
-    boolean isElsewhere = gate.isActive();
-    if (isElsewhere) {
-      LOG.log(
-          Level.INFO,
-          "offline runs of " + model + " do not keep to a share for ten minutes",
-          reason);
-      unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
-    }
-    if (!isElsewhere || answer.isGiven() || reason instanceof WorkerLostException) {
+    boolean isLost = reason.getCause() instanceof WorkerLostException;
+    if (!gate.isActive() || answer.isGiven() || isLost) {
       answer.fail(reason);
     } else {
+      ModelVersion model = queued.request().model();
+      queued.whenFailed(() -> unfitUntil.remove(model));
       queue.giveBack(queued);
+    }
+  }
+
+  /** While the run holds a lease: a model is forgotten once there is none. */
+  private void isUnfit(ModelVersion model, Throwable reason) {
+    if (gate.isActive()) {
+      LOG.log(
+          Level.INFO,
+          "offline runs of "
+              + model
+              + " do not keep to a share for ten minutes, unless this one fails elsewhere too",
+          reason);
+      unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
     }
   }
 
@@ -173,11 +188,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       lease.controlledBy(this, 1);
       Runnable placed = () -> answer.complete(timings(queued, begin, lease));
       try {
-        runInLane(queued, lease, placed);
-      } catch (NoSessionRoomException e) {
-        try (SessionRoom _ = worker.makeRoom(lease, 0)) {
-          runInLane(queued, lease, placed);
-        }
+        runWithRoom(queued, lease, placed);
+      } catch (RuntimeException | Error e) {
+        isUnfit(request.model(), e);
+        throw e;
       }
       InferenceTimings timings = timings(queued, begin, lease);
       gate.computedInShare(timings.executeNanos() - timings.stallNanos(), lane.share());
@@ -185,12 +199,40 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  private void runInLane(QueuedRequest queued, Lease lease, Runnable placed) {
+  private void runWithRoom(QueuedRequest queued, Lease lease, Runnable placed) {
+    boolean ran = runInLane(queued, lease, placed);
+    while (!ran) {
+      try (SessionRoom _ = worker.makeRoom(lease, 0)) {
+        ran = runInLane(queued, lease, placed);
+      }
+    }
+  }
+
+  /** Returns false when its session has no room, or not enough. */
+  private boolean runInLane(QueuedRequest queued, Lease lease, Runnable placed) {
     long expected = estimates.history().of(queued.key()).peakBytes();
     try (LaneLease place = lane.enter(expected)) {
       lease.begin();
       worker.run(queued.request(), lease, place, queued.handler(), placed);
+      return true;
+    } catch (NoSessionRoomException e) {
+      return false;
+    } catch (OutOfDeviceMemoryException e) {
+      throw tooLarge(queued.request(), e);
     }
+  }
+
+  private StatusException tooLarge(InferenceRequest request, OutOfDeviceMemoryException e) {
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "a run of %s was refused %s in the lane that keeps to a share of the device; that has %s:"
+                .formatted(
+                    request.model(),
+                    new ByteSize(e.refusedBytes()),
+                    new ByteSize(lane.capacityBytes()))
+            + " raise sharing.offline-memory-percent or device.working-memory, or send smaller"
+            + " shapes",
+        e);
   }
 
   private InferenceTimings timings(QueuedRequest queued, long begin, Lease lease) {

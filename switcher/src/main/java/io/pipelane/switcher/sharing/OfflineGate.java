@@ -20,8 +20,9 @@ public final class OfflineGate {
    * the throttle's. A share is kept by a pause after each segment, in proportion to its time. Last,
    * a segment that would run into an online request that is expected waits for that.
    *
-   * The run in the lane that keeps to a share of the device passes allowsShare alone: it computes
-   * beside online work, while that pays (ShareTrial).
+   * The run in the lane that keeps to a share of the device passes allowsShare alone: it begins
+   * beside online work, while that pays (ShareTrial). It cannot go on elsewhere, so once it has
+   * begun it goes on to its end, whether the share is closed meanwhile or online work ends.
    */
 
   private static final long UNDER_WAY = -1;
@@ -66,8 +67,8 @@ public final class OfflineGate {
   /**
    * An open gate.
    *
-   * @param trial says whether a share of the device is offline work's while online work runs; it
-   *     has nothing else where the gate is not active
+   * @param trial says whether a share of the device is offline work's while online work runs; while
+   *     it is, there is nothing else for it where the gate is not active
    */
   public OfflineGate(
       boolean active,
@@ -198,9 +199,9 @@ public final class OfflineGate {
     return trial;
   }
 
-  /** Whether offline work has its share of the device and nothing else. */
+  /** Whether offline work has its share of the device and nothing else, while that is open. */
   private boolean isShareOnly() {
-    return !active && trial.hasShare() && !closed;
+    return !active && trial.isOpen() && !closed;
   }
 
   /**
@@ -215,17 +216,17 @@ public final class OfflineGate {
         && (isShareOnly() || online.isInFlight());
   }
 
-  /** Whether the run in that lane may compute. */
+  /** Whether the run that has begun in that lane may compute. */
   public boolean allowsShare() {
     return closed
         || online.isWaitingForMemory()
-        || (trial.isOpen() && !state.stopsOfflineWork() && share > LEAST_SPEED);
+        || (!state.stopsOfflineWork() && share > LEAST_SPEED);
   }
 
   /** A run begins in that lane. */
   public void beginInShare(OfflineRun run) {
-    goesOn();
     shareRun = run;
+    goesOn();
   }
 
   /** It has ended. */
@@ -288,11 +289,14 @@ public final class OfflineGate {
 
   /** An offline run begins. */
   public void begin(OfflineRun run) {
-    goesOn();
     runs.add(run);
+    goesOn();
   }
 
-  /** One that stood goes on; said before it does. */
+  /**
+   * One that stood goes on; said before it does. One that begins says so when it is known here: a
+   * mark from before differs then, and one from after finds it under way.
+   */
   public void goesOn() {
     goes.incrementAndGet();
   }
@@ -348,8 +352,8 @@ public final class OfflineGate {
 
   /** What there is to know of it. */
   public Counts counts() {
-    return new Counts(
-        online.requests(), online.perSecond(), runs.size(), ended.sum(), heldNanos.sum());
+    int running = runs.size() + (shareRun == null ? 0 : 1);
+    return new Counts(online.requests(), online.perSecond(), running, ended.sum(), heldNanos.sum());
   }
 
   /**

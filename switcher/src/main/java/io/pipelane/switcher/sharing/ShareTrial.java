@@ -12,9 +12,10 @@ import java.util.Map;
  */
 public final class ShareTrial {
   /*
-   * Two stretches of WINDOW, one without and one with the share, each once there has been enough
-   * work of both classes; what was under way when the share opened is not counted (SETTLING: its
-   * sessions are built then). The share pays where offline work does at least LEAST_GAIN more, by
+   * Two stretches of WINDOW, one without and one with the share, with enough online work in each;
+   * longer ones where few offline runs end, up to LONGEST: they may be long, and without the share
+   * there may be none, as gates let none through. What was under way when the share opened is not
+   * counted (SETTLING: its sessions are built then). The share pays where offline work does at least LEAST_GAIN more, by
    * what its runs usually take, and online runs take at most MOST_SLOWDOWN times as long, by kinds
    * that ran in both. Then it stays, and each further stretch is compared with that without it; after
    * KEPT both are measured anew, as load changes. Where it does not pay that is tried again after a
@@ -23,6 +24,7 @@ public final class ShareTrial {
   private static final System.Logger LOG = System.getLogger(ShareTrial.class.getName());
   private static final long SECOND = 1_000_000_000;
   private static final long WINDOW_NANOS = 5 * SECOND;
+  private static final long LONGEST_NANOS = 60 * SECOND;
   private static final long SETTLING_NANOS = 2 * SECOND;
   private static final long KEPT_NANOS = 300 * SECOND;
   private static final long SHORTEST_PAUSE_NANOS = 60 * SECOND;
@@ -57,8 +59,12 @@ public final class ShareTrial {
     private double offlineNanos;
     private double nanos;
 
+    boolean hasOnlineWork() {
+      return (double) online * WINDOW_NANOS >= (double) ENOUGH_ONLINE * nanos;
+    }
+
     boolean isEnough() {
-      return online >= ENOUGH_ONLINE && offline >= ENOUGH_OFFLINE;
+      return offline >= ENOUGH_OFFLINE || nanos >= LONGEST_NANOS;
     }
 
     double offlineRate() {
@@ -161,14 +167,15 @@ public final class ShareTrial {
 
   private void step(long nowNanos) {
     long passed = nowNanos - beganNanos;
+    now.nanos = passed;
     switch (phase) {
       case WITHOUT -> {
-        if (passed >= WINDOW_NANOS && ended(passed)) {
+        if (passed >= WINDOW_NANOS && !now.hasOnlineWork()) {
+          begin(Phase.WITHOUT, nowNanos);
+        } else if (passed >= WINDOW_NANOS && now.isEnough()) {
           without = now;
           open = true;
           begin(Phase.SETTLING, nowNanos);
-        } else if (passed >= WINDOW_NANOS) {
-          begin(Phase.WITHOUT, nowNanos);
         }
       }
       case SETTLING -> {
@@ -177,10 +184,11 @@ public final class ShareTrial {
         }
       }
       case WITH -> {
-        if (passed >= WINDOW_NANOS) {
-          if (!ended(passed)) {
-            open = false;
-            begin(Phase.WITHOUT, nowNanos);
+        if (passed >= WINDOW_NANOS && !now.hasOnlineWork()) {
+          measureAnew(nowNanos);
+        } else if (passed >= WINDOW_NANOS && (now.isEnough() || slows())) {
+          if (now.offline == 0 && !slows()) {
+            measureAnew(nowNanos);
           } else if (pays("on trial")) {
             keptSinceNanos = nowNanos;
             pauseNanos = SHORTEST_PAUSE_NANOS;
@@ -192,12 +200,11 @@ public final class ShareTrial {
       }
       case KEPT -> {
         if (passed >= WINDOW_NANOS) {
-          if (ended(passed) && now.slowdown(without) > MOST_SLOWDOWN) {
+          if (now.hasOnlineWork() && slows()) {
             boolean _ = pays("in use");
             pause(nowNanos);
           } else if (nowNanos - keptSinceNanos >= KEPT_NANOS) {
-            open = false;
-            begin(Phase.WITHOUT, nowNanos);
+            measureAnew(nowNanos);
           } else {
             begin(Phase.KEPT, nowNanos);
           }
@@ -212,14 +219,14 @@ public final class ShareTrial {
     }
   }
 
-  private boolean ended(long passed) {
-    now.nanos = passed;
-    return now.isEnough();
+  private boolean slows() {
+    return now.slowdown(without) > MOST_SLOWDOWN;
   }
 
+  /** The gain is infinite where no offline run has ended without the share. */
   private boolean pays(String which) {
     double slowdown = now.slowdown(without);
-    double gain = without.offlineRate() > 0 ? now.offlineRate() / without.offlineRate() : 1;
+    double gain = now.offlineRate() > 0 ? now.offlineRate() / without.offlineRate() : 0;
     boolean pays = slowdown <= MOST_SLOWDOWN && gain >= LEAST_GAIN;
     LOG.log(
         Level.INFO,
@@ -230,6 +237,11 @@ public final class ShareTrial {
         gain,
         pays ? "kept" : "off");
     return pays;
+  }
+
+  private void measureAnew(long nowNanos) {
+    open = false;
+    begin(Phase.WITHOUT, nowNanos);
   }
 
   private void pause(long nowNanos) {

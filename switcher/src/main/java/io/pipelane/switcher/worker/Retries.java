@@ -53,7 +53,7 @@ final class Retries {
    * @param late whether nobody waits for it any more; it is not done once more then
    * @param control left while the work waits for others
    * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when it is lost again, or
-   *     the model is quarantined
+   *     not done again, with the loss as its cause; or the model is quarantined
    */
   void attempt(ModelVersion model, BooleanSupplier late, RunControl control, Runnable work) {
     int lostForOthers = 0;
@@ -74,14 +74,16 @@ final class Retries {
         if (retried && !forOthers) {
           throw StatusException.unavailable(
               "the run of %s was interrupted again: %s".formatted(model, e.getMessage()),
-              RETRY_AFTER);
+              RETRY_AFTER,
+              e);
+        }
+        if (late.getAsBoolean()) {
+          throw StatusException.unavailable(
+              "the run of %s was interrupted, and its deadline has passed".formatted(model),
+              RETRY_AFTER,
+              e);
         }
         retried |= !forOthers;
-      }
-      if (late.getAsBoolean()) {
-        throw StatusException.unavailable(
-            "the run of %s was interrupted, and its deadline has passed".formatted(model),
-            RETRY_AFTER);
       }
     }
   }
@@ -135,7 +137,7 @@ final class Retries {
       case NAMED, ALONE -> {
         if (suspect) {
           quarantined.put(model, reason);
-          throw refused(model, reason);
+          throw StatusException.unavailable(refusal(model, reason), RETRY_AFTER, loss);
         }
         suspects.put(model, loss.blame());
       }
@@ -170,13 +172,12 @@ final class Retries {
   private void requireTrusted(ModelVersion model) {
     String reason = quarantined.get(model);
     if (reason != null) {
-      throw refused(model, reason);
+      throw StatusException.unavailable(refusal(model, reason), RETRY_AFTER);
     }
   }
 
-  private static StatusException refused(ModelVersion model, String reason) {
-    return StatusException.unavailable(
-        "model %s is quarantined: %s".formatted(model, described(reason)), RETRY_AFTER);
+  private static String refusal(ModelVersion model, String reason) {
+    return "model %s is quarantined: %s".formatted(model, described(reason));
   }
 
   private static String described(String reason) {

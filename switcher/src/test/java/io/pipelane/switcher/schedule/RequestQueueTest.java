@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -15,6 +16,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.sharing.OfflineGate;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -86,6 +88,39 @@ class RequestQueueTest {
       assertEquals(42, request.submittedNanos());
     }
     assertEquals(0, queue.waiting());
+  }
+
+  @Test
+  void close_whileARunIsInTheShare_itMayStillBeGivenBack() throws Exception {
+    Estimates estimates = new Estimates(_ -> 0);
+    RequestQueue shared =
+        new RequestQueue(
+            new PriorityClasses(
+                policy,
+                new FirstComeFirstServed(),
+                estimates,
+                0,
+                OfflineGate.open(System::nanoTime)),
+            estimates,
+            1,
+            3,
+            100,
+            () -> 42);
+    QueuedRequest submitted = shared.submit(request(1).offline(), new Answers());
+    assertSame(submitted, shared.takeForShare(_ -> true, () -> true));
+    shared.close();
+    try (ExecutorService lane = Executors.newSingleThreadExecutor()) {
+      Future<@Nullable QueuedRequest> again = lane.submit(shared::take);
+      while (shared.idle() == 0) {
+        assertFalse(again.isDone(), "nobody is left to take it");
+        Thread.onSpinWait();
+      }
+      shared.giveBack(submitted);
+      assertSame(submitted, again.get());
+      Future<@Nullable QueuedRequest> last = lane.submit(shared::take);
+      assertNull(shared.takeForShare(_ -> true, () -> true));
+      assertNull(last.get());
+    }
   }
 
   @Test

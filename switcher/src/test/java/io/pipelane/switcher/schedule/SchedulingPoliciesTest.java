@@ -1,10 +1,12 @@
 package io.pipelane.switcher.schedule;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SchedulingConfig;
+import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -81,6 +83,31 @@ class SchedulingPoliciesTest {
     if (next != null) {
       assertTrue(waiting.remove(next), () -> "given twice, or withdrawn; seed " + seed);
     }
+  }
+
+  /** Else what has failed in a share of the device would wait for as long as others come. */
+  @Test
+  void offlineRequestThatWaitsAgain_earnsItsCreditFromOnlineRuns() {
+    Estimates estimates = new Estimates(_ -> 0);
+    Requests.learn(estimates, "m", 1_000_000);
+    OfflineGate gate = OfflineGate.open(System::nanoTime);
+    SchedulingPolicy policy =
+        new PriorityClasses(
+            new FirstComeFirstServed(), new FirstComeFirstServed(), estimates, 0.25, gate);
+    Requests requests = new Requests(policy, estimates);
+    QueuedRequest again = requests.offline("m", 0);
+    int onlineRuns = 0;
+    policy.add(requests.submitted("m", 0));
+    while (!policy.takeAgain(again, 0)) {
+      assertTrue(policy.poll(0) != null);
+      onlineRuns++;
+      assertTrue(onlineRuns < 10, "it starves");
+      policy.add(requests.submitted("m", 0));
+    }
+    assertEquals(3, onlineRuns);
+    policy.poll(0);
+    policy.add(requests.submitted("m", 0));
+    assertFalse(policy.takeAgain(requests.offline("m", 0), 0), "credit is earned while it waits");
   }
 
   @Test

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 
 class OfflineGateTest {
   private static final long SEGMENT = 1_000_000;
+  private static final long SECOND = 1_000_000_000;
 
   private final AtomicLong now = new AtomicLong();
   private final OnlineWork online = new OnlineWork();
@@ -195,6 +196,49 @@ class OfflineGateTest {
     assertFalse(shared.mayBeginInShare());
   }
 
+  /** Looks so long at a trial with as much work as it needs that it has done with the share. */
+  private void look(OfflineGate shared, double seconds, long onlineNanos) {
+    long end = now.get() + (long) (seconds * SECOND);
+    while (now.addAndGet(SECOND / 10) <= end) {
+      for (int i = 0; i < 10; i++) {
+        shared.trial().onlineRan("kind", onlineNanos);
+      }
+      shared.trial().offlineRan(SECOND / 10);
+      shared.lookAtTrial(now.get());
+    }
+  }
+
+  /** Nowhere else could it go on, and the next trial might wait for its end. */
+  @Test
+  void shareIsClosed_runThatHasBegunComesToItsEnd() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED);
+    OfflineGate shared = new OfflineGate(true, 0, 1, online, measured, now::get);
+    online.begin(nobody());
+    look(shared, 6, SEGMENT);
+    assertTrue(shared.mayBeginInShare());
+    shared.beginInShare(() -> false);
+    look(shared, 10, 2 * SEGMENT);
+    assertFalse(shared.mayBeginInShare());
+    assertTrue(shared.allowsShare());
+    shared.setState(SharingState.OVERLIMIT);
+    assertFalse(shared.allowsShare());
+  }
+
+  /** Without gates offline work runs anywhere until the share has been opened. */
+  @Test
+  void measuredShareWithoutGates_isAllThereIsWhileItIsOpen() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED);
+    OfflineGate shared = new OfflineGate(false, 0, 1, online, measured, now::get);
+    assertTrue(shared.mayBegin());
+    assertFalse(shared.mayBeginInShare());
+    look(shared, 6, SEGMENT);
+    assertFalse(shared.mayBegin());
+    assertTrue(shared.mayBeginInShare());
+    look(shared, 10, 2 * SEGMENT);
+    assertTrue(shared.mayBegin());
+    assertFalse(shared.mayBeginInShare());
+  }
+
   @Test
   void runInShare_countsAsComputing_andNotAmongThoseThatHaveTurns() {
     ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS);
@@ -204,7 +248,9 @@ class OfflineGateTest {
     assertTrue(shared.offlineRanSince(before));
     assertTrue(shared.mayBegin());
     assertTrue(shared.offlineRanSince(shared.mark()));
+    assertEquals(1, shared.counts().offlineRunning());
     shared.endInShare();
+    assertEquals(0, shared.counts().offlineRunning());
     assertFalse(shared.offlineRanSince(shared.mark()));
   }
 }

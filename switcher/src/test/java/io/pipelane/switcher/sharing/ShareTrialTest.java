@@ -17,14 +17,25 @@ class ShareTrialTest {
   private double slowdown = 1;
   private double gain = 1;
 
+  /** Between the ends of offline runs. */
+  private double offlineSeconds = 0.1;
+
+  private double offlineSecondsInShare = 0.1;
+  private long sinceOffline;
+
   /** A device that runs both classes, and how they fare while the share is open. */
-  private void run(double seconds) {
-    for (long end = now + (long) (seconds * SECOND); now < end; now += STEP) {
+  private void run(double howLong) {
+    for (long end = now + (long) (howLong * SECOND); now < end; now += STEP) {
       for (int i = 0; i < 10; i++) {
         trial.onlineRan("short", (long) (1_000_000 * (trial.isOpen() ? slowdown : 1)));
         trial.onlineRan("long", (long) (9_000_000 * (trial.isOpen() ? slowdown : 1)));
       }
-      trial.offlineRan((long) (50_000_000 * (trial.isOpen() ? gain : 1)));
+      double seconds = trial.isOpen() ? offlineSecondsInShare : offlineSeconds;
+      sinceOffline += STEP;
+      if (sinceOffline >= seconds * SECOND) {
+        sinceOffline = 0;
+        trial.offlineRan((long) (50_000_000 * (trial.isOpen() ? gain : 1)));
+      }
       boolean before = trial.isOpen();
       boolean changed = trial.look(now);
       assertEquals(before != trial.isOpen(), changed);
@@ -102,6 +113,53 @@ class ShareTrialTest {
     assertFalse(trial.isOpen());
     run(20);
     assertTrue(trial.isOpen());
+  }
+
+  /** Where online work is always in flight, gates let no offline run through. */
+  @Test
+  void offlineWorkThatDoesNothingWithoutTheShare_gains() {
+    offlineSeconds = Double.POSITIVE_INFINITY;
+    offlineSecondsInShare = 0.1;
+    run(70);
+    assertTrue(trial.isOpen());
+    assertEquals(ShareTrial.Phase.KEPT, trial.phase());
+  }
+
+  @Test
+  void longRuns_areMeasuredForLonger() {
+    offlineSeconds = 2;
+    offlineSecondsInShare = 1.5;
+    run(45);
+    assertTrue(trial.isOpen());
+    assertEquals(ShareTrial.Phase.KEPT, trial.phase());
+    slowdown = 1.2;
+    run(11);
+    assertFalse(trial.isOpen());
+  }
+
+  @Test
+  void runsThatTakeMinutes_areJudgedInTheEnd() {
+    offlineSeconds = Double.POSITIVE_INFINITY;
+    offlineSecondsInShare = 25;
+    run(130);
+    assertEquals(ShareTrial.Phase.KEPT, trial.phase());
+  }
+
+  @Test
+  void runsThatTakeMinutes_andSlowOnlineWork_areNotWaitedFor() {
+    offlineSeconds = Double.POSITIVE_INFINITY;
+    offlineSecondsInShare = 25;
+    slowdown = 1.2;
+    run(70);
+    assertEquals(ShareTrial.Phase.PAUSE, trial.phase());
+  }
+
+  @Test
+  void onlineWorkAlone_isNoVerdict() {
+    offlineSeconds = Double.POSITIVE_INFINITY;
+    offlineSecondsInShare = Double.POSITIVE_INFINITY;
+    run(130);
+    assertEquals(ShareTrial.Phase.WITHOUT, trial.phase());
   }
 
   @Test

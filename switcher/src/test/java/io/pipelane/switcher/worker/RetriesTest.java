@@ -2,6 +2,7 @@ package io.pipelane.switcher.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -65,6 +66,7 @@ class RetriesTest {
     assertEquals(Status.UNAVAILABLE, error.status());
     assertTrue(error.toString().contains("worker 7 ended"), error.toString());
     assertTrue(error.toString().contains("m/1"), error.toString());
+    assertInstanceOf(WorkerLostException.class, error.getCause());
     assertThrows(StatusException.class, () -> losing(MODEL, 0));
     assertEquals(2, attempts.get(), "a model in quarantine is not tried");
     assertTrue(retries.quarantine(MODEL).orElseThrow().contains("worker 7 ended"));
@@ -174,6 +176,7 @@ class RetriesTest {
     StatusException error =
         assertThrows(StatusException.class, () -> losingFor(MODEL, Blame.UNKNOWN, Blame.UNKNOWN));
     assertTrue(error.toString().contains("interrupted again"), error.toString());
+    assertInstanceOf(WorkerLostException.class, error.getCause());
     assertTrue(retries.quarantine(MODEL).isEmpty());
     losingFor(MODEL);
   }
@@ -200,6 +203,7 @@ class RetriesTest {
                     }));
     assertEquals(Status.UNAVAILABLE, error.status());
     assertTrue(error.toString().contains("deadline"), error.toString());
+    assertInstanceOf(WorkerLostException.class, error.getCause());
     assertEquals(1, attempts.get());
   }
 
