@@ -9,6 +9,7 @@ import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.model.ChainModel;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.DeviceSelection;
 import java.io.IOException;
@@ -104,7 +105,8 @@ public final class FaultsCommand implements Callable<Integer> {
     Results results = new Results(FaultsColumns.TITLE, FaultsColumns.ALL, FaultsColumns.NOTES);
     boolean sound = true;
     boolean onGpu = !(device.device() instanceof DeviceSelection.Cpu);
-    try (FaultyServer server = start(work, 0);
+    try (CutOff measuring = options.publishIfCutOff(spec, results);
+        FaultyServer server = start(work, 0);
         Clients clients = clients(server);
         Clients others = offlineClients(server)) {
       clients.awaitRight(requests);
@@ -118,6 +120,7 @@ public final class FaultsCommand implements Callable<Integer> {
           }
         }
       }
+      measuring.complete();
     }
     if (!spareServer) {
       measureServerKilled(work, results);

@@ -7,6 +7,7 @@ import io.pipelane.bench.model.AskedModels;
 import io.pipelane.bench.model.FolderOptions;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.WorkersConfig.Isolation;
 import io.pipelane.modelstore.ModelVersion;
@@ -97,31 +98,34 @@ public final class PreemptCommand implements Callable<Integer> {
     notes.add(PreemptColumns.PAPER);
     Results results = new Results(PreemptColumns.TITLE, PreemptColumns.ALL, notes);
     Map<String, String> settings = settings(work);
-    StopAndStart restarts;
     String runtimeVersion;
-    long roomForOne;
-    try (LocalPipelane server = LocalPipelane.start(folder, work, settings)) {
-      runtimeVersion = server.runtimeVersion();
-      roomForOne = server.roomForLargest();
-      restarts = new StopAndStart(job, server.inputs(job), asked, server.inputs(asked), results);
-    }
-    for (Isolation isolation : isolations) {
-      String label = isolation.name().toLowerCase(Locale.ROOT);
-      settings.put("workers.isolation", label);
-      settings.remove("device.memory");
-      measure(label + ", room for both", folder, settings, job, asked, results);
-      settings.put("device.memory", Long.toString(roomForOne));
-      measure(label + ", room for one", folder, settings, job, asked, results);
-    }
-    settings.remove("device.memory");
-    settings.put("repository.path", folder.toString());
-    settings.put("repository.cache", work.resolve("cache").toString());
-    for (int round = 0; round < options.rounds(); round++) {
-      restarts.measureSessions(
-          AcceleratorOptions.library(work), accelerated.provider(), runsARound());
-      if (starts > 0) {
-        restarts.measureProcesses(work, settings, starts);
+    try (CutOff measuring = options.publishIfCutOff(spec, results)) {
+      StopAndStart restarts;
+      long roomForOne;
+      try (LocalPipelane server = LocalPipelane.start(folder, work, settings)) {
+        runtimeVersion = server.runtimeVersion();
+        roomForOne = server.roomForLargest();
+        restarts = new StopAndStart(job, server.inputs(job), asked, server.inputs(asked), results);
       }
+      for (Isolation isolation : isolations) {
+        String label = isolation.name().toLowerCase(Locale.ROOT);
+        settings.put("workers.isolation", label);
+        settings.remove("device.memory");
+        measure(label + ", room for both", folder, settings, job, asked, results);
+        settings.put("device.memory", Long.toString(roomForOne));
+        measure(label + ", room for one", folder, settings, job, asked, results);
+      }
+      settings.remove("device.memory");
+      settings.put("repository.path", folder.toString());
+      settings.put("repository.cache", work.resolve("cache").toString());
+      for (int round = 0; round < options.rounds(); round++) {
+        restarts.measureSessions(
+            AcceleratorOptions.library(work), accelerated.provider(), runsARound());
+        if (starts > 0) {
+          restarts.measureProcesses(work, settings, starts);
+        }
+      }
+      measuring.complete();
     }
     options.publish(
         spec,

@@ -76,6 +76,11 @@ public final class BenchOptions {
     return files.work();
   }
 
+  /** Has results published even if measuring is cut off; complete it at the end, and close it. */
+  public CutOff publishIfCutOff(CommandSpec spec, Results results) {
+    return new CutOff(files, spec, results);
+  }
+
   /** Prints the results and writes the files that were asked for. */
   public void publish(CommandSpec spec, Results results, String runtimeVersion) throws IOException {
     publish(spec, results, runtimeVersion, Map.of());

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a benchmark program has measured: for every case and column one value a round, of which the
  * median counts. A ratio is taken within each round, so that drift of the machine hits both its
- * sides alike.
+ * sides alike. Safe for any thread.
  */
 public final class Results {
   private final String title;
@@ -35,7 +35,7 @@ public final class Results {
   }
 
   /** Adds a round's value. */
-  public void add(String caseName, Column column, double value) {
+  public synchronized void add(String caseName, Column column, double value) {
     cases
         .computeIfAbsent(caseName, _ -> new LinkedHashMap<>())
         .computeIfAbsent(column, _ -> new ArrayList<>())
@@ -47,7 +47,7 @@ public final class Results {
    *
    * @param aim in words, such as {@code <= 20}
    */
-  public void aim(String caseName, Column column, String aim) {
+  public synchronized void aim(String caseName, Column column, String aim) {
     aims.computeIfAbsent(caseName, _ -> new LinkedHashMap<>()).put(column, aim);
   }
 
@@ -55,23 +55,23 @@ public final class Results {
    * Says what a case's rounds come to together and how sure that is, which tables have in place of
    * the median.
    */
-  public void interval(String caseName, Column column, Interval interval) {
+  public synchronized void interval(String caseName, Column column, Interval interval) {
     intervals.computeIfAbsent(caseName, _ -> new LinkedHashMap<>()).put(column, interval);
   }
 
   /** Notes a case that could not be measured; its row has dashes, its name says why. */
-  public void missing(String caseName) {
+  public synchronized void missing(String caseName) {
     cases.computeIfAbsent(caseName, _ -> new LinkedHashMap<>());
   }
 
   /** The median of a case's rounds; empty where there is no value. */
-  public OptionalDouble median(String caseName, Column column) {
+  public synchronized OptionalDouble median(String caseName, Column column) {
     List<Double> values = cases.getOrDefault(caseName, Map.of()).getOrDefault(column, List.of());
     return values.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(Medians.of(values));
   }
 
   /** Heading cells, then a row of medians for each case; a column without a value shows a dash. */
-  public List<List<String>> table() {
+  public synchronized List<List<String>> table() {
     List<List<String>> rows = new ArrayList<>();
     List<String> headings = new ArrayList<>(List.of("case"));
     columns.forEach(column -> headings.add(column.heading()));
@@ -110,7 +110,7 @@ public final class Results {
   }
 
   /** What is known of a case's rounds together, by column. */
-  Map<Column, Interval> intervals(String caseName) {
+  synchronized Map<Column, Interval> intervals(String caseName) {
     return intervals.getOrDefault(caseName, Map.of());
   }
 
@@ -123,7 +123,14 @@ public final class Results {
   }
 
   /** Every round's values by case and column, in the order in which they were measured. */
-  Map<String, Map<Column, List<Double>>> cases() {
-    return cases;
+  synchronized Map<String, Map<Column, List<Double>>> cases() {
+    Map<String, Map<Column, List<Double>>> copy = new LinkedHashMap<>();
+    cases.forEach(
+        (name, values) -> {
+          Map<Column, List<Double>> columnsOf = new LinkedHashMap<>();
+          values.forEach((column, each) -> columnsOf.put(column, List.copyOf(each)));
+          copy.put(name, columnsOf);
+        });
+    return copy;
   }
 }

@@ -6,6 +6,7 @@ import io.pipelane.bench.local.OfflineLoad;
 import io.pipelane.bench.model.FolderOptions;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SharingConfig;
@@ -160,11 +161,13 @@ public final class SharingCommand implements Callable<Integer> {
     List<Scene> scenes = possible(Scene.of(ways, percents), results);
     String runtimeVersion = "";
     boolean underMps = scenes.stream().anyMatch(scene -> scene.way() == Way.MPS);
-    try (@Nullable MpsServer _ = underMps ? MpsServer.start() : null) {
+    try (CutOff measuring = options.publishIfCutOff(spec, results);
+        @Nullable MpsServer _ = underMps ? MpsServer.start() : null) {
       for (int round = 0; round < options.rounds(); round++) {
         Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
         runtimeVersion = rounds.measure(scenes, servers(pair.repository(), work), seed + round);
       }
+      measuring.complete();
     }
     rounds.finish(seed);
     draw(results, scenes);

@@ -11,6 +11,7 @@ import io.pipelane.bench.process.ChildProcess;
 import io.pipelane.bench.process.ServerMain;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.demo.protocol.InferenceClient;
 import io.pipelane.demo.protocol.Tensor;
@@ -84,23 +85,26 @@ public final class WorkersCommand implements Callable<Integer> {
     own(repository, next, "another");
     Map<String, String> settings = settings(work, repository);
     Results results = new Results(WorkersColumns.TITLE, WorkersColumns.ALL, WorkersColumns.NOTES);
-    Console.say(spec, STOP_AND_START);
-    stopAndStart(work, settings, next, inputs(settings, next), results);
-    List<Long> groups = List.of();
-    long pageBytes = 0;
-    for (Way way : ways) {
-      Console.say(spec, way.description());
-      try (SwitchedServer server = SwitchedServer.start(settings, way.settings())) {
-        measure(way, server, before, next, results);
-        groups = server.groupBytes(next);
-        pageBytes = server.ledger().pageBytes();
+    try (CutOff measuring = options.publishIfCutOff(spec, results)) {
+      Console.say(spec, STOP_AND_START);
+      stopAndStart(work, settings, next, inputs(settings, next), results);
+      List<Long> groups = List.of();
+      long pageBytes = 0;
+      for (Way way : ways) {
+        Console.say(spec, way.description());
+        try (SwitchedServer server = SwitchedServer.start(settings, way.settings())) {
+          measure(way, server, before, next, results);
+          groups = server.groupBytes(next);
+          pageBytes = server.ledger().pageBytes();
+        }
       }
+      importHandles(groups, pageBytes, results);
+      results.add(
+          COPY_EACH,
+          WorkersColumns.MEMORY,
+          WORKERS * PlainMain.privateBytes(work, List.of(before.file(), next.file())) / MEGA);
+      measuring.complete();
     }
-    importHandles(groups, pageBytes, results);
-    results.add(
-        COPY_EACH,
-        WorkersColumns.MEMORY,
-        WORKERS * PlainMain.privateBytes(work, List.of(before.file(), next.file())) / MEGA);
     options.publish(
         spec,
         results,
