@@ -51,16 +51,19 @@ public final class WorkerRange implements MappedRange {
     }
   }
 
-  /** Maps pages that follow each other in memory in one go. */
+  /** Maps pages that follow each other in memory in one go; notes them once they are mapped. */
   private int mapRun(int first, int page, int end) {
-    int slot = first;
-    do { // The table may change meanwhile where no run has the pages: the first is what was read.
-      mapped[slot] = page + (slot - first);
-      slot++;
-    } while (slot < end && at(slot) == page + (slot - first));
+    int count = 1; // The table may change meanwhile where no run has the pages.
+    while (first + count < end && at(first + count) == page + count) {
+      count++;
+    }
+    Arrays.fill(mapped, first, first + count, NOTHING);
     LibC.mapReadOnlyAt(
-        address() + first * pageBytes, (slot - first) * pageBytes, pages, (page - 1) * pageBytes);
-    return slot;
+        address() + first * pageBytes, count * pageBytes, pages, (page - 1) * pageBytes);
+    for (int i = 0; i < count; i++) {
+      mapped[first + i] = page + i;
+    }
+    return first + count;
   }
 
   private int at(int slot) {
@@ -69,13 +72,14 @@ public final class WorkerRange implements MappedRange {
 
   /** Puts other memory under all slots for a while; nothing runs on the range meanwhile. */
   synchronized SessionRanges.Scratch scratch() {
+    Arrays.fill(mapped, NOTHING);
     LibC.mapMemoryAt(address(), mapped.length * pageBytes);
     return this::clear;
   }
 
   private synchronized void clear() {
-    LibC.mapNothingAt(address(), mapped.length * pageBytes);
     Arrays.fill(mapped, NOTHING);
+    LibC.mapNothingAt(address(), mapped.length * pageBytes);
   }
 
   /** Takes no memory while it is only read. */
