@@ -39,8 +39,6 @@ class ProcessSessionTest {
 
   @AfterEach
   void nothingIsLeft() {
-    assertEquals(0, workers.region.usedBytes());
-    workers.constants.close();
     workers.close();
     assertEquals(List.of(), workers.sessions.workers().workers());
     assertEquals(0, workers.sessions.workers().lost());

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.process;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
@@ -114,8 +116,11 @@ final class WorkerFixture implements AutoCloseable {
     }
   }
 
+  /** Checks that no run has left anything, and gives everything back. */
   @Override
   public void close() {
+    assertEquals(0, region.usedBytes());
+    constants.close();
     sessions.close();
     device.close();
   }
