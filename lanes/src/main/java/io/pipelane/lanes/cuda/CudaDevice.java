@@ -42,7 +42,6 @@ import org.jspecify.annotations.Nullable;
 public final class CudaDevice implements SharedDevice, SessionDevice {
   private static final System.Logger LOG = System.getLogger(CudaDevice.class.getName());
   private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
-  private static final int WHOLE = 100;
 
   private final Releases releases;
   private final CudaContext context;
@@ -251,13 +250,13 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
 
   @Override
   public EphemeralRegion ephemeral(long maximumBytes) {
-    return ephemeral(maximumBytes, WHOLE, true);
+    return ephemeral(maximumBytes, CudaEphemeralRegion.WHOLE, true);
   }
 
   /** {@inheritDoc} It is tried, as workers do it only when they need it. */
   @Override
   public void requireDivided(int percent) {
-    if (percent < WHOLE) {
+    if (percent < CudaEphemeralRegion.WHOLE) {
       MultiprocessorShare.open(context, percent).close();
     }
   }
@@ -273,15 +272,11 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     if (maximumBytes <= 0) {
       throw new IllegalArgumentException("a region's maximum must be positive: " + maximumBytes);
     }
-    EphemeralRegion region;
-    if (share == null) {
-      @Nullable MultiprocessorShare part =
-          percent < WHOLE ? MultiprocessorShare.open(context, percent) : null;
-      region =
-          new CudaEphemeralRegion(context, memory, maximumBytes, part, urgent, regions::remove);
-    } else {
-      region = new CudaSharedRegion(lanes.getAndIncrement(), maximumBytes, regions::remove);
-    }
+    EphemeralRegion region =
+        share == null
+            ? new CudaEphemeralRegion(
+                context, memory, maximumBytes, percent, urgent, regions::remove)
+            : new CudaSharedRegion(lanes.getAndIncrement(), maximumBytes, regions::remove);
     regions.add(region);
     return region;
   }

@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A lane's device memory, and the stream that its work runs on. */
 public final class CudaEphemeralRegion extends BlockRegion {
+  /** All multiprocessors, in percent. */
+  static final int WHOLE = 100;
+
   private final CudaContext context;
   private final GrowingMemory memory;
   private final CudaStream stream;
@@ -19,23 +22,22 @@ public final class CudaEphemeralRegion extends BlockRegion {
   /**
    * A region.
    *
-   * @param share what its stream keeps to, and which goes with the region; null for the whole
-   *     device
-   * @param urgent whether the work of its stream goes before that of others
+   * @param percent of the device's multiprocessors, which its stream keeps to
+   * @param urgent whether the work of a stream that has all of them goes before that of others
    */
   CudaEphemeralRegion(
       CudaContext context,
       VirtualMemory virtualMemory,
       long maximumBytes,
-      @Nullable MultiprocessorShare share,
+      int percent,
       boolean urgent,
       Consumer<? super CudaEphemeralRegion> onClose) {
     super(maximumBytes);
     this.context = context;
-    this.share = share;
     this.onClose = onClose;
     try (Releases undo = new Releases()) {
       memory = undo.add(new GrowingMemory(virtualMemory, maximumBytes));
+      share = percent < WHOLE ? undo.add(MultiprocessorShare.open(context, percent)) : null;
       stream = undo.add(stream(context, share, urgent));
       undo.keep();
     }

@@ -12,7 +12,6 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.Mappings;
-import io.pipelane.lanes.cuda.driver.MultiprocessorShare;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import java.lang.foreign.MemorySegment;
@@ -22,7 +21,6 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A GPU as a worker process has it: another process's pages, for reading, and lanes and session
@@ -31,8 +29,6 @@ import org.jspecify.annotations.Nullable;
 public final class CudaWorkerDevice implements SessionDevice {
   /** As much of a lane's host memory is pinned; what lies behind it is staged. */
   private static final long PINNED_HOST_BYTES = 16L << 20;
-
-  private static final int WHOLE = 100;
 
   private final CudaExport export;
   private final CudaContext context;
@@ -137,12 +133,9 @@ public final class CudaWorkerDevice implements SessionDevice {
           PartialLane partial = export.partial();
           boolean isPartial = number == partial.lane();
           boolean urgent = !isPartial && partial.lane() >= 0;
-          @Nullable MultiprocessorShare part =
-              isPartial && partial.percent() < WHOLE
-                  ? MultiprocessorShare.open(context, partial.percent())
-                  : null;
+          int percent = isPartial ? partial.percent() : CudaEphemeralRegion.WHOLE;
           CudaEphemeralRegion region =
-              new CudaEphemeralRegion(context, memory, maximumBytes, part, urgent, closed -> {});
+              new CudaEphemeralRegion(context, memory, maximumBytes, percent, urgent, closed -> {});
           onNew.accept(region);
           return region;
         });

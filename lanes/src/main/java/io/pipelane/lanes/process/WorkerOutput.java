@@ -8,7 +8,9 @@ import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
-/** What a worker process prints: logged line by line, the last lines kept. Safe for any thread. */
+/**
+ * What a worker process prints: logged line by line, the last of note kept. Safe for any thread.
+ */
 final class WorkerOutput {
   private static final System.Logger LOG = System.getLogger(WorkerOutput.class.getName());
   private static final Pattern FRAME = Pattern.compile("\\s+(at |\\.\\.\\. \\d+ ).*");
