@@ -100,6 +100,11 @@ public record SharingConfig(
             standard = "98/95/80")
         Thresholds attainment) {
 
+  /** Whether offline work may ever have some multiprocessors to itself. */
+  public boolean hasShare() {
+    return multiprocessors != Multiprocessors.OFF;
+  }
+
   /** When offline work may run on some multiprocessors beside online work. */
   public enum Multiprocessors {
     OFF,

@@ -2,7 +2,6 @@ package io.pipelane.switcher;
 
 import io.pipelane.config.SharingConfig;
 import io.pipelane.config.SharingConfig.Multiprocessors;
-import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
@@ -109,13 +108,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
     boolean preemption = settings.scheduling().preemption();
     double leastShare = settings.scheduling().offlineSharePercent() / 100.0;
     SharingConfig shared = settings.sharing().config();
-    int spare = preemption || shared.protection() == Protection.GATES ? settings.lanes() : 0;
-    boolean hasShare = shared.multiprocessors() != Multiprocessors.OFF && isDivided(device, shared);
+    int allLanes = SwitcherSettings.allLanes(settings.lanes(), settings.scheduling(), shared);
+    int spare = allLanes - settings.lanes();
+    boolean hasShare = shared.hasShare() && isDivided(device, shared);
     double offlineShare = settings.residency().offlineShare();
     long offlineBytes = (long) (settings.workingBytes() * offlineShare);
     long shareBytes = hasShare ? offlineBytes / 2 : 0;
     long workingBytes = settings.workingBytes() - shareBytes;
-    lanes = new Lanes(device, memory, workingBytes, settings.lanes() + spare);
+    lanes = new Lanes(device, memory, workingBytes, allLanes);
     OfflineWorkingMemory offline =
         new OfflineWorkingMemory(
             lanes, offlineBytes - shareBytes, settings.workingBytes(), this::writeOfflineStateOut);

@@ -3,6 +3,8 @@ package io.pipelane.switcher;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.SharingConfig;
+import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
@@ -35,6 +37,17 @@ public record SwitcherSettings(
     ResidencySettings residency,
     SchedulingConfig scheduling,
     SharingSettings sharing) {
+
+  /**
+   * The lanes of a device, without that of a share: where runs give way at their gates, there is
+   * one more for each, which another runs in meanwhile.
+   *
+   * @param atOnce runs that compute at once
+   */
+  public static int allLanes(int atOnce, SchedulingConfig scheduling, SharingConfig sharing) {
+    boolean giveWay = scheduling.preemption() || sharing.protection() == Protection.GATES;
+    return giveWay ? 2 * atOnce : atOnce;
+  }
 
   /** Settings for a device that nobody looks at, whose offline runs pass gates; states stay. */
   public SwitcherSettings(

@@ -2,8 +2,6 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SharingConfig.Multiprocessors;
-import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.config.WorkersConfig;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
@@ -13,6 +11,7 @@ import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.server.OpenParts;
+import io.pipelane.switcher.SwitcherSettings;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.function.IntSupplier;
@@ -79,16 +78,9 @@ final class CpuServing {
                 device, device.export(), MemorySegment.NULL, settings, workerIds));
   }
 
-  /** Whether the last lane of a device keeps to a part of it. */
-  static boolean hasShare(PipelaneConfig config) {
-    return config.sharing().multiprocessors() != Multiprocessors.OFF;
-  }
-
-  /** The lanes of a device, those of runs that give way included. */
+  /** The lanes of a device that runs keep to the whole of. */
   static int lanes(PipelaneConfig config, DeviceBudget budget) {
-    boolean giveWay =
-        config.scheduling().preemption() || config.sharing().protection() == Protection.GATES;
-    return giveWay ? 2 * budget.lanes() : budget.lanes();
+    return SwitcherSettings.allLanes(budget.lanes(), config.scheduling(), config.sharing());
   }
 
   /** How a configuration has worker processes of a device run. */
@@ -98,7 +90,7 @@ final class CpuServing {
         WorkerMain.class,
         library,
         config.runtime().threads(),
-        lanes(config, budget) + (hasShare(config) ? 1 : 0),
+        lanes(config, budget) + (config.sharing().hasShare() ? 1 : 0),
         workers.switchOn(),
         workers.standbys(),
         workers.hangTimeout(),

@@ -68,7 +68,7 @@ final class CudaServing {
   private ServingDevice inWorkers(int ordinal, DeviceBudget budget) {
     CudaDevice device = CudaDevice.openForWorkers(driver, ordinal, budget.weights(), budget.page());
     PartialLane partial =
-        CpuServing.hasShare(config)
+        config.sharing().hasShare()
             ? new PartialLane(
                 CpuServing.lanes(config, budget), config.sharing().multiprocessorsPercent())
             : PartialLane.NONE;

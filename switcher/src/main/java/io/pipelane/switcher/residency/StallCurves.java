@@ -5,10 +5,9 @@ import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineModel;
-import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** Stall curves of models, from what is known of their segments and of the link. */
 public final class StallCurves {
@@ -46,7 +45,7 @@ public final class StallCurves {
   public StallCurves(Grouping grouping, long pageBytes, int stallTargetMicros) {
     this.grouping = grouping;
     this.pageBytes = pageBytes;
-    this.targetNanos = Duration.of(stallTargetMicros, ChronoUnit.MICROS).toNanos();
+    this.targetNanos = TimeUnit.MICROSECONDS.toNanos(stallTargetMicros);
   }
 
   /**
