@@ -18,7 +18,7 @@ final class CompletionWait {
   /**
    * Returns when a mark has been passed, which the stream's progress shows sooner than the driver.
    *
-   * @param expectedNanos what that should take from now on; 0 or less when nobody knows
+   * @param expectedNanos what that takes at least from now on; 0 or less when nobody knows
    */
   static void await(StreamProgress progress, int passed, CudaMark mark, long expectedNanos) {
     if (expectedNanos >= SLEEP_FROM_NANOS) {

@@ -166,7 +166,8 @@ final class CudaLane implements AutoCloseable {
     stream.record(done);
     int passed = progress.mark();
     weights.await(segments - 1);
-    CompletionWait.await(progress, passed, done, times.median() - (System.nanoTime() - beginNanos));
+    long sinceBegin = System.nanoTime() - beginNanos;
+    CompletionWait.await(progress, passed, done, times.shortest() - sinceBegin);
     long deviceNanos = Math.round(computed.millisSince(begun) * 1e6);
     if (waits.isUndisturbed()) {
       times.add(deviceNanos);

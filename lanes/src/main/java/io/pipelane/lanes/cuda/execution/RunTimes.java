@@ -2,7 +2,11 @@ package io.pipelane.lanes.cuda.execution;
 
 import java.util.Arrays;
 
-/** Device times of the recent runs that waited for no weights. Belongs to its lane's thread. */
+/**
+ * Device times of the recent runs that waited for no weights; not of the first, in which libraries
+ * load code and try algorithms out, so that it may take a hundred times as long as the others.
+ * Belongs to its lane's thread.
+ */
 final class RunTimes {
   private static final int KEPT = 15;
 
@@ -13,25 +17,31 @@ final class RunTimes {
   private int count;
 
   void add(long deviceNanos) {
-    nanos[count++ % KEPT] = deviceNanos;
+    if (count > 0) {
+      nanos[(count - 1) % KEPT] = deviceNanos;
+    }
+    count++;
   }
 
-  /**
-   * Whether it is time to measure a run's segments: never the first, which is unlike the others.
-   */
+  /** Whether it is time to measure a run's segments: never the first. */
   boolean areSegmentsDue() {
     return count % MEASURED_EVERY == 1;
   }
 
   /** The median; 0 as long as there is none. */
   long median() {
-    int known = Math.min(count, KEPT);
-    if (known == 0) {
-      return 0;
-    }
-    long[] sorted = Arrays.copyOf(nanos, known);
+    long[] sorted = known();
     Arrays.sort(sorted);
-    return sorted[known / 2];
+    return sorted.length == 0 ? 0 : sorted[sorted.length / 2];
+  }
+
+  /** The shortest, before whose end nobody need look; 0 as long as there is none. */
+  long shortest() {
+    return Arrays.stream(known()).min().orElse(0);
+  }
+
+  private long[] known() {
+    return Arrays.copyOf(nanos, Math.clamp(count - 1L, 0, KEPT));
   }
 
   /** How much longer a run took that had to wait; 0 as long as nothing is known. */

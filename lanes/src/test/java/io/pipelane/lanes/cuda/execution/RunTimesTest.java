@@ -15,7 +15,20 @@ class RunTimesTest {
   }
 
   @Test
+  void first_isUnlikeTheOthersAndCountsForNothing() {
+    times.add(690_000);
+    assertEquals(0, times.median());
+    assertEquals(0, times.shortest());
+    times.add(300);
+    times.add(200);
+    times.add(400);
+    assertEquals(300, times.median());
+    assertEquals(200, times.shortest());
+  }
+
+  @Test
   void stall_isWhatARunTakesLongerThanTheOthers() {
+    times.add(900);
     times.add(300);
     times.add(100);
     times.add(200);
