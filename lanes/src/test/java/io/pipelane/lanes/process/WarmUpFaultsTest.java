@@ -79,6 +79,31 @@ class WarmUpFaultsTest {
   }
 
   @Test
+  void close_standbysThatGetOn_haveGivenBackWhenItReturns() throws Exception {
+    for (int i = 0; i < 5; i++) {
+      ModelSession session = workers.gated(branches(), workers.filled(branches()));
+      workers.awaitStandby(1);
+      session.close();
+      assertEquals(0, standby().sessions());
+    }
+  }
+
+  /** Which loses a worker that runs for nobody else; the session is asked to be warmed up again. */
+  @Test
+  void warmUp_thatCostsAWorkerOnce_isDoneByTheNext() throws Exception {
+    try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
+      faults.arm(Step.WARMING, Fault.EXIT);
+      float[] expected = workers.run(session, X);
+      workers.awaitStandby(1);
+      assertArrayEquals(expected, workers.run(session, X));
+      while (workers.in(WorkerState.STANDBY).filter(it -> it.warmedUp() > 0).isEmpty()) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      assertEquals(1, workers.sessions.workers().lost());
+    }
+  }
+
+  @Test
   void run_waitsForAWarmUpThatIsLost_othersAreToBlame() throws Exception {
     try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
       float[] expected = hangInAWarmUp(session);
