@@ -78,16 +78,6 @@ class WarmUpFaultsTest {
     end(standby());
   }
 
-  @Test
-  void close_standbysThatGetOn_haveGivenBackWhenItReturns() throws Exception {
-    for (int i = 0; i < 5; i++) {
-      ModelSession session = workers.gated(branches(), workers.filled(branches()));
-      workers.awaitStandby(1);
-      session.close();
-      assertEquals(0, standby().sessions());
-    }
-  }
-
   /** Which loses a worker that runs for nobody else; the session is asked to be warmed up again. */
   @Test
   void warmUp_thatCostsAWorkerOnce_isDoneByTheNext() throws Exception {
