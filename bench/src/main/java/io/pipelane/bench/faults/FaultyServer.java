@@ -26,6 +26,7 @@ final class FaultyServer implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private static final long TICK_NANOS = 200_000;
+  private static final long LAUNCH_LIMIT_NANOS = 20_000_000_000L;
 
   /** In front of it lies what identifies the memory. */
   private static final int AREA_HEADER = 4096;
@@ -42,9 +43,10 @@ final class FaultyServer implements AutoCloseable {
   /** Starts one and waits until its models are READY. */
   static FaultyServer start(Path log, List<String> settings)
       throws IOException, InterruptedException {
-    Path armed = log.resolveSibling("armed");
+    Path temporary = log.resolveSibling("tmp");
+    Path armed = KernelFaults.prepare(temporary);
     return new FaultyServer(
-        ChildProcess.start(log, ServerMain.class, settings, KernelFaults.environment(armed)),
+        ChildProcess.start(log, ServerMain.class, settings, KernelFaults.environment(temporary)),
         armed);
   }
 
@@ -107,10 +109,18 @@ final class FaultyServer implements AutoCloseable {
     run("prlimit", "--pid", Long.toString(worker.pid()), "--as=4096", "--data=4096");
   }
 
-  /** Has the active worker launch a kernel in the middle of a run; blocks until it does. */
+  /**
+   * Has the active worker launch a kernel in the middle of a run; blocks until it does.
+   *
+   * @throws IOException when none does
+   */
   void launch(FaultyKernel kernel) throws IOException {
+    long begin = System.nanoTime();
     KernelFaults.arm(armed, kernel);
     while (KernelFaults.isArmed(armed, kernel)) {
+      if (System.nanoTime() - begin > LAUNCH_LIMIT_NANOS) {
+        throw new IOException("no worker launches the kernel " + kernel);
+      }
       LockSupport.parkNanos(TICK_NANOS);
     }
   }

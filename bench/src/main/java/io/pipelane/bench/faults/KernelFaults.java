@@ -10,25 +10,42 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Kernels that one worker of a server is to launch while it computes: each a file in a folder that
- * the server's environment names. The worker that first deletes it has it.
+ * Kernels that one worker of a server is to launch while it computes: each a file in a folder below
+ * the server's TMPDIR, one of the few variables that workers have, too. The worker that first
+ * deletes it has it.
  */
 public final class KernelFaults implements WorkerSteps {
-  private static final String VARIABLE = "PIPELANE_BENCH_KERNEL_FAULTS";
+  private static final String VARIABLE = "TMPDIR";
+  private static final String FOLDER = "kernel-faults";
 
-  private final Optional<Path> folder = Optional.ofNullable(System.getenv(VARIABLE)).map(Path::of);
+  private final Optional<Path> folder =
+      Optional.ofNullable(System.getenv(VARIABLE))
+          .map(temporary -> Path.of(temporary, FOLDER))
+          .filter(Files::isDirectory);
 
-  /** In a worker; without the variable nothing is ever done. */
+  /** In a worker; without the folder nothing is ever done. */
   public KernelFaults() {}
 
-  /** What a server's environment says, for its workers. */
-  static Map<String, String> environment(Path folder) {
-    return Map.of(VARIABLE, folder.toAbsolutePath().toString());
+  /**
+   * Makes the folder, empty; before the server starts.
+   *
+   * @param temporary the server's TMPDIR
+   */
+  static Path prepare(Path temporary) throws IOException {
+    Path folder = Files.createDirectories(temporary.resolve(FOLDER));
+    for (FaultyKernel kernel : FaultyKernel.values()) {
+      boolean _ = Files.deleteIfExists(folder.resolve(kernel.name()));
+    }
+    return folder;
+  }
+
+  /** What the server's environment says. */
+  static Map<String, String> environment(Path temporary) {
+    return Map.of(VARIABLE, temporary.toAbsolutePath().toString());
   }
 
   /** Has the next worker that computes launch a kernel. */
   static void arm(Path folder, FaultyKernel kernel) throws IOException {
-    Files.createDirectories(folder);
     Files.createFile(folder.resolve(kernel.name()));
   }
 

@@ -65,7 +65,8 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   /**
-   * The same with more in its environment, which is that of its own processes, too.
+   * The same with more in its environment; its own processes have little of it ({@link
+   * io.pipelane.modelstore.ChildJvm}).
    *
    * @param environment variables beside those of this process
    */

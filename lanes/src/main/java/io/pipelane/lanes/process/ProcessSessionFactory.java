@@ -217,11 +217,19 @@ public final class ProcessSessionFactory implements SessionFactory {
           known.shapes().costAWorker();
         }
       } catch (StatusException e) {
-        LOG.log(Level.DEBUG, "worker " + worker.id() + " has not warmed a session up", e);
+        LOG.log(levelOf(e), "worker " + worker.id() + " has not warmed a session up", e);
       } finally {
         worker.leave();
       }
     }
+  }
+
+  /** That something else went first, or the session is gone, is nothing to tell. */
+  private static Level levelOf(StatusException notWarmedUp) {
+    return switch (notWarmedUp.status()) {
+      case UNAVAILABLE, NOT_FOUND -> Level.DEBUG;
+      default -> Level.WARNING;
+    };
   }
 
   /** What cannot be built, or costs a worker again and again, is left for when it is needed. */

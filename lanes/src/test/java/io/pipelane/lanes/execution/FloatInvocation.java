@@ -8,7 +8,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /** One FP32 input {@code x} and one FP32 output {@code y}. */
-public final class FloatInvocation implements Invocation {
+public class FloatInvocation implements Invocation {
   private final InputTensor input;
   private final MemorySegment places;
   private MemorySegment output = MemorySegment.NULL;

@@ -4,11 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
@@ -70,6 +74,26 @@ class WarmUpTest {
       }
     }
     assertEquals(0, workers.active().warmedUp());
+  }
+
+  @Test
+  void run_inALaneThatIsTooSmallForAFirstRun_isRepeatedByStandbys() throws Exception {
+    ImportedModel model = branches(1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, X);
+      Shape shape = Shape.of(X.length / TestModels.WIDTH, TestModels.WIDTH);
+      FloatInvocation shrinking =
+          new FloatInvocation(X, shape) {
+            @Override
+            public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+              workers.region.limit(workers.region.peakBytes() / 2);
+              return super.place(name, type, shape, byteSize);
+            }
+          };
+      session.run(shrinking, workers.region, bytes -> false, WeightArrivals.PRESENT);
+      assertArrayEquals(expected, shrinking.output());
+      awaitWarmedUp(1);
+    }
   }
 
   @Test

@@ -3,7 +3,9 @@ package io.pipelane.lanes.process.worker;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.process.channel.ChannelEnd;
@@ -164,6 +166,7 @@ final class WarmUps {
             warmUp.outputs(),
             WeightArrivals.ALL,
             List.of());
+    MemoryTarget.Growth growth = bytes -> grow(lane.region(), bytes);
     try (PlacedInvocation invocation =
         new PlacedInvocation(
             session.plan(),
@@ -171,11 +174,21 @@ final class WarmUps {
             MemorySegment.NULL,
             output -> Message.Placed.IN_LANE,
             lane.host(),
-            bytes -> false,
+            lane.hostGrowth(growth),
             warmUp.captured(),
             placed -> {})) {
-      session.session().run(invocation, lane.region(), bytes -> false, blank);
+      session.session().run(invocation, lane.region(), growth, blank);
     }
+  }
+
+  /** A first run takes more than those that its lane was measured by. */
+  private boolean grow(EphemeralRegion region, long bytes) {
+    long limit = region.limitBytes() + bytes;
+    boolean isThere = limit <= region.maximumBytes() && device.hasFree(2 * bytes);
+    if (isThere) {
+      region.limit(limit);
+    }
+    return isThere;
   }
 
   /** Weights of zero are there at once, and gone when somebody else waits. */
