@@ -8,7 +8,6 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
-import io.pipelane.lanes.execution.ShareLane;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
@@ -17,20 +16,18 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
-import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.memory.PeerMemory;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.WorkingMemory;
 import io.pipelane.switcher.schedule.Estimates;
+import io.pipelane.switcher.schedule.Execution;
 import io.pipelane.switcher.schedule.FetchAheadThread;
-import io.pipelane.switcher.schedule.LaneThreads;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.schedule.Room;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
-import io.pipelane.switcher.schedule.ShareThread;
-import io.pipelane.switcher.schedule.ShortRuns;
 import io.pipelane.switcher.schedule.Terms;
 import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sequence.StatesOverview;
@@ -39,19 +36,11 @@ import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Answers requests for every registered model from one device: the front door of this module.
@@ -60,7 +49,6 @@ import org.jspecify.annotations.Nullable;
  * threads.
  */
 public final class Switcher implements InferenceService, AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Switcher.class.getName());
   private static final Duration LONGEST_RUN = Duration.ofHours(1);
 
   /** How long a version that leaves goes on answering the requests that it has taken. */
@@ -69,24 +57,19 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final LongSupplier clock = System::nanoTime;
   private final DeviceMemory memory;
   private final SessionFactory sessions;
-  private final Lanes lanes;
+  private final WorkingMemory working;
   private final MemoryDaemon daemon;
   private final Worker worker;
   private final Estimates estimates;
   private final RequestQueue queue;
   private final Sequences sequences;
   private final SegmentProfiles profiles;
-  private final LaneThreads threads;
-  private final ShortRuns shortRuns;
-  private final @Nullable ShareLane shareLane;
-  private final @Nullable ShareThread shareThread;
+  private final Execution execution;
   private final Sharing sharing;
   private final int laneCount;
   private final MonitorThread monitor;
-  private final @Nullable FetchAheadThread fetchAhead;
-
-  /** A version is registered anew only when nothing is left of it. */
-  private final Map<ModelVersion, InService> services = new ConcurrentHashMap<>();
+  private final Optional<FetchAheadThread> fetchAhead;
+  private final Admission admission;
 
   /**
    * Takes charge of a device, which stays the caller's to close afterwards.
@@ -105,33 +88,32 @@ public final class Switcher implements InferenceService, AutoCloseable {
     this.memory = memory;
     this.sessions = sessions;
     this.profiles = settings.profiles();
-    boolean preemption = settings.scheduling().preemption();
-    double leastShare = settings.scheduling().offlineSharePercent() / 100.0;
     SharingConfig shared = settings.sharing().config();
     int allLanes = SwitcherSettings.allLanes(settings.lanes(), settings.scheduling(), shared);
-    int spare = allLanes - settings.lanes();
-    boolean hasShare = shared.hasShare() && isDivided(device, shared);
-    double offlineShare = settings.residency().offlineShare();
-    long offlineBytes = (long) (settings.workingBytes() * offlineShare);
-    long shareBytes = hasShare ? offlineBytes / 2 : 0;
-    long workingBytes = settings.workingBytes() - shareBytes;
-    lanes = new Lanes(device, memory, workingBytes, allLanes);
-    OfflineWorkingMemory offline =
-        new OfflineWorkingMemory(
-            lanes, offlineBytes - shareBytes, settings.workingBytes(), this::writeOfflineStateOut);
+    working =
+        new WorkingMemory(
+            device,
+            memory,
+            settings.workingBytes(),
+            allLanes,
+            settings.residency().offlineShare(),
+            shared,
+            this::writeOfflineStateOut);
+    Lanes lanes = working.lanes();
     sequences =
         new Sequences(
-            lanes, offline, settings.hostStateBytes(), this::evictIdleSession, this::queued, clock);
-    shareLane = // The last of the lanes: workers know it by its number.
-        hasShare
-            ? new ShareLane(device, memory, shareBytes, shared.multiprocessorsPercent())
-            : null;
+            lanes,
+            working.offline(),
+            settings.hostStateBytes(),
+            this::evictIdleSession,
+            this::queued,
+            clock);
     sharing =
         new Sharing(
             settings.sharing(),
             settings.lanes(),
-            leastShare,
-            hasShare ? shared.multiprocessors() : Multiprocessors.OFF,
+            settings.scheduling().offlineSharePercent() / 100.0,
+            working.shareLane().isPresent() ? shared.multiprocessors() : Multiprocessors.OFF,
             clock);
     worker =
         new SessionWorker(
@@ -158,35 +140,22 @@ public final class Switcher implements InferenceService, AutoCloseable {
             clock);
     fetchAhead =
         settings.residency().config().prefetch()
-            ? new FetchAheadThread(daemon, queue::upcoming)
-            : null;
-    threads =
-        new LaneThreads(
+            ? Optional.of(new FetchAheadThread(daemon, queue::upcoming))
+            : Optional.empty();
+    execution =
+        new Execution(
             settings.lanes(),
-            spare,
-            preemption,
+            allLanes,
+            settings.scheduling(),
             queue,
             estimates,
             daemon,
-            lanes,
-            offline,
+            working,
             worker,
             sharing.gate(),
             clock);
-    shareThread =
-        shareLane == null
-            ? null
-            : new ShareThread(queue, estimates, daemon, shareLane, worker, sharing.gate(), clock);
-    shortRuns =
-        new ShortRuns(
-            TimeUnit.MICROSECONDS.toNanos(settings.scheduling().shortRunMicros()),
-            queue,
-            estimates,
-            daemon,
-            lanes,
-            worker,
-            sharing.gate(),
-            clock);
+    admission =
+        new Admission(sequences, queue, execution, sharing.gate().online(), fetchAhead, clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
@@ -202,18 +171,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return sequences.writeOut(Priority.OFFLINE);
   }
 
-  private static boolean isDivided(Device device, SharingConfig config) {
-    try {
-      device.requireDivided(config.multiprocessorsPercent());
-      return true;
-    } catch (StatusException e) {
-      LOG.log(
-          Level.WARNING,
-          "offline work has no multiprocessors of its own, though sharing.multiprocessors is {0}: {1}",
-          config.multiprocessors(),
-          e.getMessage());
-      return false;
-    }
+  private Ticket queued(InferenceRequest request, ResultHandler handler) {
+    return admission.queued(request, handler);
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
@@ -250,16 +209,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
       ModelOptions options,
       BiConsumer<ImportedModel, StructureRange> preparation) {
     ModelVersion version = model.version();
-    InService service = new InService();
-    if (services.putIfAbsent(version, service) != null) {
-      throw new IllegalStateException(version + " is registered already");
-    }
+    InService service = admission.enter(version);
     try {
       sequences.agree(model, options.state());
       prepare(model, preparation);
     } catch (RuntimeException | Error e) {
-      sequences.forget(version);
-      services.remove(version);
+      admission.forget(version);
       throw e;
     }
     agree(model, options);
@@ -303,10 +258,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void leave(ModelVersion version) {
-    @Nullable InService service = services.get(version);
-    if (service == null || !service.leave()) {
-      throw notRegistered(version);
-    }
+    admission.leave(version);
   }
 
   /**
@@ -317,18 +269,13 @@ public final class Switcher implements InferenceService, AutoCloseable {
    *     System#nanoTime}
    */
   public void remove(ModelVersion version, long endNanos) {
-    InService service = Objects.requireNonNull(services.get(version), "it has left");
-    service.awaitNone(endNanos);
+    admission.awaitNone(version, endNanos);
     daemon.deregister(version);
     worker.discard(version);
-    threads.forget(version);
-    if (shareThread != null) {
-      shareThread.forget(version);
-    }
+    execution.forget(version);
     queue.forget(version);
     sharing.gate().slowdowns().forget(version);
-    sequences.forget(version);
-    services.remove(version);
+    admission.forget(version);
   }
 
   /**
@@ -388,7 +335,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void wish(ModelVersion version, Optional<Duration> within) {
-    if (fetchAhead != null) {
+    if (fetchAhead.isPresent()) {
       daemon.wish(version, within);
     }
   }
@@ -415,116 +362,17 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    return submit(request, handler, inService(request.model()), InService::isOpen);
-  }
-
-  private Ticket submit(
-      InferenceRequest request,
-      ResultHandler handler,
-      InService service,
-      Predicate<InService> answers) {
-    boolean keepsState = sequences.keepsState(request.model());
-    if (request.priority() == Priority.OFFLINE) {
-      return taken(request, keepsState, handler);
-    }
-    long now = clock.getAsLong();
-    sharing.gate().online().arrived(now);
-    if (!keepsState && shortRuns.run(request, handler, now)) {
-      return Ticket.ENDED;
-    }
-    return service.count(
-        handler,
-        told -> {
-          if (!answers.test(
-              service)) { // It has begun to leave; one of its name may have come since.
-            throw notRegistered(request.model());
-          }
-          return taken(request, keepsState, told);
-        });
+    return admission.submit(request, handler);
   }
 
   @Override
   public Hold hold(ModelVersion version) {
-    InService service = inService(version);
-    if (!service.hold()) {
-      throw notRegistered(version);
-    }
-    return new HeldVersion(service);
-  }
-
-  /** A version that counts its holder as one of its requests. */
-  private final class HeldVersion implements Hold {
-    private final InService service;
-    private final AtomicBoolean closed = new AtomicBoolean();
-
-    HeldVersion(InService service) {
-      this.service = service;
-    }
-
-    @Override
-    public Ticket submit(InferenceRequest request, ResultHandler handler) {
-      if (!service.isThere()) {
-        throw notRegistered(request.model());
-      }
-      return Switcher.this.submit(request, handler, service, InService::isThere);
-    }
-
-    @Override
-    public void close() {
-      if (!closed.getAndSet(true)) {
-        service.ended();
-      }
-    }
-  }
-
-  private InService inService(ModelVersion version) {
-    @Nullable InService service = services.get(version);
-    if (service == null || !service.isOpen()) {
-      throw notRegistered(version);
-    }
-    return service;
-  }
-
-  private Ticket taken(InferenceRequest request, boolean keepsState, ResultHandler handler) {
-    return keepsState ? sequences.submit(request, handler) : queued(request, handler);
+    return admission.hold(version);
   }
 
   @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
     return sequences.find(model, id);
-  }
-
-  private Ticket queued(InferenceRequest request, ResultHandler handler) {
-    Ticket ticket = admitted(request, handler);
-    if (fetchAhead != null && queue.waiting() > 0 && daemon.stallNanos(request.model()) > 0) {
-      fetchAhead.wake();
-    }
-    return ticket;
-  }
-
-  /**
-   * Has weights come that are missing for a request's deadline, so that the next one finds them.
-   */
-  private Ticket admitted(InferenceRequest request, ResultHandler handler) {
-    boolean online = request.priority() == Priority.ONLINE;
-    ResultHandler told = online ? sharing.gate().online().begin(handler) : handler;
-    try {
-      Ticket ticket = queue.submit(request, told);
-      threads.requestCame();
-      return ticket;
-    } catch (RuntimeException | Error e) {
-      if (online) {
-        sharing.gate().online().end();
-      }
-      if (fetchAhead != null && request.deadlineNanos().isPresent()) {
-        fetchAhead.missed(request.model());
-      }
-      throw e;
-    }
-  }
-
-  private static StatusException notRegistered(ModelVersion version) {
-    return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
   }
 
   @Override
@@ -558,9 +406,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     long shared = Math.max(0, sessions.frameworkBytes() - overview.frameworkBytes());
     return new MemoryOverview(
         daemon.ledger(),
-        lanes.capacityBytes() + (shareLane == null ? 0 : shareLane.capacityBytes()),
+        working.capacityBytes(),
         overview.bytes(),
-        lanes.laneBytes() + (shareLane == null ? 0 : shareLane.heldBytes()),
+        working.laneBytes(),
         overview,
         memory.frameworkBytes() + shared);
   }
@@ -586,12 +434,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /** Runs that were made by the threads that brought the requests. */
   public long shortRuns() {
-    return shortRuns.count();
+    return execution.shortRuns();
   }
 
   /** What has been interrupted so far. */
   public Preemptions preemptions() {
-    return threads.preemptions();
+    return execution.preemptions();
   }
 
   /** How online and offline work share the device. */
@@ -616,7 +464,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public void verify() {
     daemon.ledger().verify();
-    lanes.checkSafety();
+    working.lanes().checkSafety();
   }
 
   /**
@@ -627,9 +475,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   public boolean drain(Duration timeout) {
     queue.close();
     sharing.gate().close();
-    return shortRuns.close(timeout)
-        && (shareThread == null || shareThread.join(timeout))
-        && threads.join(timeout);
+    return execution.join(timeout);
   }
 
   /**
@@ -642,18 +488,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (!drain(LONGEST_RUN)) {
       throw new IllegalStateException("runs are still under way");
     }
-    if (fetchAhead != null) {
-      fetchAhead.close();
-    }
+    fetchAhead.ifPresent(FetchAheadThread::close);
     monitor.close();
-    services.keySet().forEach(sequences::forget);
-    services.clear();
+    admission.close();
     daemon.close();
     worker.close();
-    lanes.close();
-    if (shareLane != null) {
-      shareLane.close();
-    }
+    working.close();
     sessions.close();
   }
 }

@@ -47,6 +47,9 @@ final class BoundSessions implements SessionFactory {
 
   volatile long growthPerRun;
 
+  /** What a run does before it waits for its weights. */
+  volatile Runnable beforeRun = () -> {};
+
   /** What a run does once its outputs are written; the argument is its session's lane. */
   volatile Consumer<EphemeralRegion> inRun = lane -> {};
 
@@ -138,7 +141,9 @@ final class BoundSessions implements SessionFactory {
           memory.allocatingFrom(
               new MemoryTarget.Ephemeral(region, growth), () -> memory.allocate(100));
       MemorySegment content = MemorySegment.ofAddress(address).reinterpret(plan.weightBytes());
+      beforeRun.run();
       for (int segment = 0; segment < plan.segments().size(); segment++) {
+        weights.giveWay(segment);
         weights.await(segment);
       }
       float first = content.get(ValueLayout.JAVA_BYTE, 0);

@@ -29,7 +29,9 @@ import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
@@ -56,8 +58,12 @@ class ShareLaneTest {
   }
 
   private Switcher open(Device device, String protection) {
-    Map<String, String> config =
-        Map.of("sharing.protection", protection, "sharing.multiprocessors", "always");
+    return open(device, Map.of("sharing.protection", protection));
+  }
+
+  private Switcher open(Device device, Map<String, String> sharing) {
+    Map<String, String> config = new HashMap<>(sharing);
+    config.put("sharing.multiprocessors", "always");
     SwitcherSettings settings =
         new SwitcherSettings(
             WEIGHTS,
@@ -117,6 +123,43 @@ class ShareLaneTest {
     assertTrue(gate.online().isInFlight());
     online.completed(new InferenceTimings(0, 0, 0));
     requireAnswered(offline());
+  }
+
+  @Test
+  void runThatStandsAtAGate_countsAsHeld() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher =
+        open(device, Map.of("sharing.period", "10s")); // Nobody sets another state meanwhile.
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    CountDownLatch begun = new CountDownLatch(1);
+    sessions.beforeRun =
+        () -> {
+          gate.setState(SharingState.OVERLIMIT);
+          begun.countDown();
+        };
+    Call call = offline();
+    await(begun);
+    while (gate.mark() < 0) {
+      Thread.onSpinWait(); // It comes to its gate, and stands.
+    }
+    long stands = System.nanoTime();
+    assertEquals(1, gate.counts().offlineRunning());
+    long stood = System.nanoTime() - stands;
+    gate.setState(SharingState.HEALTHY);
+    requireAnswered(call);
+    assertTrue(gate.counts().heldNanos() >= stood);
+    online.completed(new InferenceTimings(0, 0, 0));
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   @Test

@@ -46,7 +46,8 @@ class ProfilerTest {
           seen.source(),
           sample,
           seen.counts(),
-          seen.slowdowns());
+          seen.slowdowns(),
+          seen.multiprocessors());
     }
   }
 

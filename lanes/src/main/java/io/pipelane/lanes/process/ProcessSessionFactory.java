@@ -21,8 +21,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -35,8 +38,10 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   private static final int LOSSES_IN_BACKGROUND = 2;
 
-  /** How long workers that may be broken, too, keep one waiting that is to be replaced. */
-  private static final Duration LONGEST_CHECK = Duration.ofMillis(250);
+  /** How long workers that stand by, and may hang, keep anybody waiting. */
+  private static final Duration LONGEST_WAIT = Duration.ofMillis(250);
+
+  private static final Duration LONGEST_END = Duration.ofSeconds(5);
 
   private final SharedDevice device;
   private final MemorySegment transferMemory;
@@ -47,9 +52,12 @@ public final class ProcessSessionFactory implements SessionFactory {
   private final ExecutorService background =
       Executors.newSingleThreadExecutor(
           Thread.ofPlatform().daemon().name("worker-standby-builds").factory());
-  private final ExecutorService giveUps =
-      Executors.newSingleThreadExecutor(
-          Thread.ofPlatform().daemon().name("worker-standby-give-ups").factory());
+
+  /** What is asked of several workers at once, so that none waits for another that is busy. */
+  private final ExecutorService beside =
+      Executors.newCachedThreadPool(
+          Thread.ofPlatform().daemon().name("worker-beside-", 0).factory());
+
   private final WorkerSupervisor supervisor;
   private final String runtimeVersion;
 
@@ -202,10 +210,11 @@ public final class ProcessSessionFactory implements SessionFactory {
       try (UnderWay.Ended _ = worker.underWay().begin()) {
         if (sessions.containsKey(known.number()) && worker.builds().has(known)) {
           worker.builds().warmUp(run);
+          known.shapes().warmedUp();
         }
       } catch (WorkerLostException e) {
         if (e.blame() != WorkerLostException.Blame.OTHERS) {
-          known.shapes().giveUp();
+          known.shapes().costAWorker();
         }
       } catch (StatusException e) {
         LOG.log(levelOf(e), "worker " + worker.id() + " has not warmed a session up", e);
@@ -246,14 +255,17 @@ public final class ProcessSessionFactory implements SessionFactory {
     }
   }
 
-  /** Closes a session in all workers; nothing runs in it. */
+  /**
+   * Closes a session in all workers; nothing runs in it. Blocks until they have given back what it
+   * took, but for those that stand by and do not come to that.
+   */
   void forget(KnownSession known) {
     sessions.remove(known.number());
     lostInBackground.remove(known.number());
     giveUp(builds -> builds.close(known.number()));
   }
 
-  /** Has a session give up what it can do without, in all workers; nothing runs in it. */
+  /** Has a session give up what it can do without, as {@link #forget(KnownSession)} does. */
   void shrink(KnownSession known) {
     giveUp(builds -> builds.shrink(known.number()));
   }
@@ -270,17 +282,22 @@ public final class ProcessSessionFactory implements SessionFactory {
     return device.awakeNanos();
   }
 
-  /** At once in the active worker; others may be busy warming up, and nobody waits for that. */
+  /**
+   * Has all workers give something up. Others than the active one may be busy warming up: that ends
+   * at its next gate, and nobody waits long for one that does not come there.
+   */
   private void giveUp(Consumer<WorkerBuilds> work) {
     WorkerBoard board = supervisor.board();
     @Nullable WorkerProcess active = board.active().orElse(null);
-    for (WorkerProcess worker : board.workers()) {
-      if (worker.equals(active)) {
-        giveUp(worker, work);
-      } else {
-        giveUps.execute(() -> giveUp(worker, work));
-      }
+    List<CompletableFuture<Void>> others =
+        board.workers().stream()
+            .filter(worker -> !worker.equals(active))
+            .map(worker -> beside(() -> giveUp(worker, work)))
+            .toList();
+    if (active != null) {
+      giveUp(active, work);
     }
+    awaitAWhile(others);
   }
 
   private static void giveUp(WorkerProcess worker, Consumer<WorkerBuilds> work) {
@@ -326,35 +343,38 @@ public final class ProcessSessionFactory implements SessionFactory {
   @Override
   public boolean reset(String reason) {
     @Nullable WorkerProcess active = supervisor.board().active().orElse(null);
-    List<Thread> checks =
+    awaitAWhile(
         supervisor.board().standbys().stream()
-            .map(worker -> beside("check", () -> giveUp(worker, WorkerBuilds::check)))
-            .toList();
-    awaitFor(LONGEST_CHECK, checks);
+            .map(worker -> beside(() -> giveUp(worker, WorkerBuilds::check)))
+            .toList());
     if (active != null) { // Who has taken over meanwhile has been checked.
       active.kill(reason);
     }
     return active != null;
   }
 
-  private static void awaitFor(Duration limit, List<Thread> threads) {
-    long end = System.nanoTime() + limit.toNanos();
+  /** Does something on a thread of its own. */
+  private CompletableFuture<Void> beside(Runnable work) {
+    return CompletableFuture.runAsync(work, beside);
+  }
+
+  private static void awaitAWhile(List<CompletableFuture<Void>> done) {
+    CompletableFuture<Void> all =
+        CompletableFuture.allOf(done.toArray(new CompletableFuture<?>[0]));
     try {
-      for (Thread thread : threads) {
-        boolean _ = thread.join(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
-      }
+      all.get(LONGEST_WAIT.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      LOG.log(Level.DEBUG, "a worker that stands by takes long to give up what it was told to");
+    } catch (ExecutionException e) {
+      LOG.log(Level.WARNING, "a worker that stands by was not told what to give up", e.getCause());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }
 
-  private static Thread beside(String what, Runnable work) {
-    return Thread.ofPlatform().daemon().name("worker-device-" + what).start(work);
-  }
-
   /** A worker was lost: so may be what it ran on, which the driver may take its time to say. */
   private void checkDeviceBeside() {
-    Thread _ = beside("loss", this::checkDevice);
+    CompletableFuture<Void> _ = beside(this::checkDevice);
   }
 
   /** Sees whether the device is lost, with all workers; blocks. */
@@ -380,6 +400,18 @@ public final class ProcessSessionFactory implements SessionFactory {
   public void close() {
     supervisor.close();
     background.close();
-    giveUps.close();
+    beside.shutdown();
+    awaitBeside();
+  }
+
+  /** Workers have ended, and wait for nothing; a device may not answer that was lost. */
+  private void awaitBeside() {
+    try {
+      if (!beside.awaitTermination(LONGEST_END.toNanos(), TimeUnit.NANOSECONDS)) {
+        LOG.log(Level.WARNING, device.name() + " does not say whether it is lost");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

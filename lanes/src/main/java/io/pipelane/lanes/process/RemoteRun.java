@@ -43,6 +43,7 @@ final class RemoteRun implements AutoCloseable {
   private long awakeNanos;
   private volatile boolean heldBack;
   private @Nullable List<String> notes;
+  private @Nullable RuntimeException growthFailure;
   private boolean captured;
 
   /**
@@ -302,7 +303,11 @@ final class RemoteRun implements AutoCloseable {
   private void grow(long bytes, long peakBytes) {
     reached(peakBytes);
     if (bytes <= lane.maximumBytes()) {
-      boolean _ = growth.grow(bytes); // The limit says whether it did.
+      try {
+        boolean _ = growth.grow(bytes); // The limit says whether it did.
+      } catch (RuntimeException e) { // The worker waits for an answer, and fails for want of it.
+        growthFailure = e;
+      }
     }
   }
 
@@ -344,6 +349,9 @@ final class RemoteRun implements AutoCloseable {
     reached(failed.peakBytes());
     if (arrivals.failedToArrive()) {
       weights.await(model.segments() - 1); // Throws what they did not come for.
+    }
+    if (growthFailure != null) {
+      return growthFailure;
     }
     return failed.refusedBytes() > 0
         ? new OutOfDeviceMemoryException(failed.refusedBytes())

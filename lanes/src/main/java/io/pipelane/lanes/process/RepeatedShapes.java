@@ -30,6 +30,9 @@ final class RepeatedShapes {
 
   private static final int REPEATED = 2;
 
+  /** Workers in a row. */
+  private static final int MOST_LOSSES = 2;
+
   private record Input(String name, TensorType type, Shape shape) {
     static Input of(InputTensor tensor) {
       return new Input(tensor.name(), tensor.type(), tensor.shape());
@@ -51,7 +54,7 @@ final class RepeatedShapes {
   private List<Input> latest = List.of();
   private Counted latestCounted = new Counted(0, null);
   private long runs;
-  private boolean givenUp;
+  private int losses;
 
   /**
    * Notes a run that has ended well.
@@ -64,7 +67,7 @@ final class RepeatedShapes {
       List<InputTensor> inputs, boolean captured, Supplier<Message.WarmUp> repetition) {
     runs++;
     boolean isKnown = latestCounted.isTold(captured) && isLatest(inputs);
-    return givenUp || isKnown || inputs.stream().anyMatch(RepeatedShapes::isOfStrings)
+    return losses >= MOST_LOSSES || isKnown || inputs.stream().anyMatch(RepeatedShapes::isOfStrings)
         ? Optional.empty()
         : count(inputs.stream().map(Input::of).toList(), captured, repetition);
   }
@@ -118,9 +121,19 @@ final class RepeatedShapes {
     latest = List.of();
   }
 
-  /** No worker is to try any more. */
-  synchronized void giveUp() {
-    givenUp = true;
-    counted.clear();
+  /** A worker that stands by has run with one of them, and lives. */
+  synchronized void warmedUp() {
+    losses = 0;
+  }
+
+  /**
+   * A worker was lost that ran with one of them, which may be why. Where that happens again and
+   * again no worker is to try any more; once it may have been the device.
+   */
+  synchronized void costAWorker() {
+    losses++;
+    if (losses >= MOST_LOSSES) {
+      counted.clear();
+    }
   }
 }

@@ -230,23 +230,7 @@ class ModelSessionTest {
             first.offset(),
             first.packedBytes() - 1,
             first.segment()));
-    return new Plan(
-        plan.structureHash(),
-        plan.inputs(),
-        plan.outputs(),
-        plan.weights(),
-        repacked,
-        plan.inPlace(),
-        plan.segments(),
-        plan.weightBytes(),
-        plan.weightChecksum(),
-        plan.constantBytes(),
-        plan.batchPadding(),
-        plan.batching(),
-        plan.channelsLast(),
-        plan.broughtToHost(),
-        plan.repeats(),
-        plan.notes());
+    return ChangedPlans.withRepacked(plan, repacked);
   }
 
   /** Imports as a server does, but cut as finely as can be. */

@@ -80,25 +80,9 @@ public final class TestImports {
 
   /** The same as if import had found that its requests may run together. */
   public static ImportedModel batched(ImportedModel model) {
-    Plan plan = model.plan();
     Plan batched =
-        new Plan(
-            plan.structureHash(),
-            plan.inputs(),
-            plan.outputs(),
-            plan.weights(),
-            plan.repacked(),
-            plan.inPlace(),
-            plan.segments(),
-            plan.weightBytes(),
-            plan.weightChecksum(),
-            plan.constantBytes(),
-            plan.batchPadding(),
-            new Batching(Batching.Verdict.AGREES, "so the test says"),
-            plan.channelsLast(),
-            plan.broughtToHost(),
-            plan.repeats(),
-            plan.notes());
+        ChangedPlans.withBatching(
+            model.plan(), new Batching(Batching.Verdict.AGREES, "so the test says"));
     return new ImportedModel(model.version(), batched, model.gatedModel(), model.weights());
   }
 

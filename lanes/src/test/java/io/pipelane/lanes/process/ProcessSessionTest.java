@@ -112,6 +112,32 @@ class ProcessSessionTest {
     }
   }
 
+  @Test
+  void run_whoseLaneCannotGrowForAReason_failsForItAndTheNextIsRight() throws Exception {
+    ImportedModel model = branches();
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      long limit = workers.region.limitBytes();
+      workers.region.limit(TestModels.WIDTH * 2 * Float.BYTES); // The inputs have room.
+      StatusException reason = new StatusException(Status.UNAVAILABLE, "no more for now");
+      StatusException failure =
+          assertThrows(
+              StatusException.class,
+              () ->
+                  workers.run(
+                      session,
+                      x,
+                      bytes -> {
+                        throw reason;
+                      },
+                      WeightArrivals.PRESENT));
+      assertEquals(reason, failure);
+      workers.region.limit(limit);
+      assertArrayEquals(expected, workers.run(session, x));
+    }
+  }
+
   /** The share of nearly nothing is kept by pauses in the worker, which end when it is raised. */
   @Test
   void run_thatIsSlowedDown_standsAtItsGatesAndAnswersTheSame() throws Exception {

@@ -81,8 +81,18 @@ class RepeatedShapesTest {
     }
     assertEquals(RepeatedShapes.MOST, shapes.all().size());
     assertEquals(run(200, false), shapes.all().getFirst());
-    shapes.giveUp();
+  }
+
+  @Test
+  void costAWorker_twiceInARow_endsWarmUps() {
+    Optional<Message.WarmUp> _ = ran(1, true);
+    shapes.costAWorker();
+    assertEquals(List.of(run(1, true)), shapes.all(), "it may have been the device");
+    shapes.warmedUp();
+    shapes.costAWorker();
+    assertEquals(Optional.of(run(2, true)), ran(2, true));
+    shapes.costAWorker();
     assertEquals(List.of(), shapes.all());
-    assertEquals(Optional.empty(), ran(200, true));
+    assertEquals(Optional.empty(), ran(3, true));
   }
 }

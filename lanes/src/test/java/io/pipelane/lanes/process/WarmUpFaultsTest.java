@@ -78,6 +78,21 @@ class WarmUpFaultsTest {
     end(standby());
   }
 
+  /** Which loses a worker that runs for nobody else; the session is asked to be warmed up again. */
+  @Test
+  void warmUp_thatCostsAWorkerOnce_isDoneByTheNext() throws Exception {
+    try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
+      faults.arm(Step.WARMING, Fault.EXIT);
+      float[] expected = workers.run(session, X);
+      workers.awaitStandby(1);
+      assertArrayEquals(expected, workers.run(session, X));
+      while (workers.in(WorkerState.STANDBY).filter(it -> it.warmedUp() > 0).isEmpty()) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      assertEquals(1, workers.sessions.workers().lost());
+    }
+  }
+
   @Test
   void run_waitsForAWarmUpThatIsLost_othersAreToBlame() throws Exception {
     try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {

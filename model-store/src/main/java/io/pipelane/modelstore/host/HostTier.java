@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -187,11 +188,12 @@ public final class HostTier implements HostWeights, AutoCloseable {
       }
     }
     direct.increment();
-    if (byteSize <= roomBytes() && loader != null && !closed) {
-      Filling filling = filling(weights, loader);
-      return new FollowingSource(filling, FileSource.open(weights), () -> held(weights));
-    }
-    return FileSource.open(weights);
+    Optional<Filling> filling =
+        byteSize <= roomBytes() && loader != null ? filling(weights, loader) : Optional.empty();
+    WeightSource file = FileSource.open(weights);
+    return filling.isPresent()
+        ? new FollowingSource(filling.get(), file, () -> held(weights))
+        : file;
   }
 
   private Optional<WeightSource> held(Path weights) {
@@ -201,14 +203,19 @@ public final class HostTier implements HostWeights, AutoCloseable {
         : Optional.empty();
   }
 
-  /** What a file is being loaded into; has it loaded if it is not. */
-  private Filling filling(Path weights, ExecutorService loader) {
-    return loading.computeIfAbsent(
-        weights,
-        file -> {
-          loader.execute(() -> loadQuietly(file));
-          return new Filling();
-        });
+  /** What a file is being loaded into; has it loaded if it is not, unless the tier is closed. */
+  private Optional<Filling> filling(Path weights, ExecutorService loader) {
+    try {
+      return Optional.of(
+          loading.computeIfAbsent(
+              weights,
+              file -> {
+                loader.execute(() -> loadQuietly(file));
+                return new Filling();
+              }));
+    } catch (RejectedExecutionException e) {
+      return Optional.empty();
+    }
   }
 
   /** Maps a file or fills memory with it, unless it is there; blocks. */

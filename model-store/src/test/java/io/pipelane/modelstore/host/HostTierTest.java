@@ -123,6 +123,17 @@ class HostTierTest {
     assertEquals(0, loaded.get());
   }
 
+  /** As one does whose tier is closed at the same time. */
+  @Test
+  void open_afterClose_readsFromDisk() throws IOException {
+    HostTier tier = HostTier.filling(new ByteSize(2 * FILE_BYTES), counting);
+    tier.close();
+    try (WeightSource source = open(tier, 1)) {
+      assertContent(source, 1);
+    }
+    assertEquals(0, loaded.get());
+  }
+
   @Test
   void read_afterClose_fails() throws IOException {
     try (HostTier tier = tier(FILE_BYTES);

@@ -5,6 +5,7 @@ import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,6 +29,7 @@ final class SharingMetrics {
     SharingMetrics metrics = new SharingMetrics(devices);
     metrics.addClasses();
     metrics.addState();
+    metrics.addMultiprocessors();
     metrics.addSamples();
     return metrics.families;
   }
@@ -92,6 +94,36 @@ final class SharingMetrics {
                           Long.toString(model.version())));
         });
     families.addAll(List.of(states, share, load, entries, slowdown));
+  }
+
+  /** What has not been compared is left out. */
+  private void addMultiprocessors() {
+    Gauge states =
+        new Gauge(
+            "pipelane_sharing_multiprocessors",
+            "1 for what has become of offline work's share of the multiprocessors");
+    Gauge speed =
+        new Gauge(
+            "pipelane_sharing_offline_speed",
+            "What offline work did with and without the share, of what it does alone");
+    Gauge slowdown =
+        new Gauge(
+            "pipelane_sharing_online_slowdown",
+            "Times as long as without the share that online runs took with it");
+    devices.forEach(
+        (device, state) -> {
+          ShareOverview share = state.sharing().multiprocessors();
+          for (ShareOverview.State each : ShareOverview.State.values()) {
+            int is = each == share.state() ? 1 : 0;
+            states.add(is, "device", device, "state", each.toString());
+          }
+          share
+              .offlineWithout()
+              .ifPresent(is -> speed.add(is, "device", device, "share", "without"));
+          share.offlineWith().ifPresent(is -> speed.add(is, "device", device, "share", "with"));
+          share.onlineSlowdown().ifPresent(is -> slowdown.add(is, "device", device));
+        });
+    families.addAll(List.of(states, speed, slowdown));
   }
 
   private void addSamples() {

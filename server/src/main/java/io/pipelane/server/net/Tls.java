@@ -45,7 +45,7 @@ public final class Tls implements AutoCloseable {
           ApplicationProtocolNames.HTTP_1_1);
 
   private final ScheduledExecutorService watcher;
-  private final List<WatchedFiles> watched;
+  private final List<CertificateFiles> watched;
   private final SslContext http;
   private final SslContext grpc;
 
@@ -64,7 +64,7 @@ public final class Tls implements AutoCloseable {
     identity = new AdvancedTlsX509KeyManager();
     SslContextBuilder forHttp = SslContextBuilder.forServer(identity);
     SslContextBuilder forGrpc = SslContextBuilder.forServer(identity);
-    WatchedFiles own = identityOf(files, identity);
+    CertificateFiles own = identityOf(files, identity);
     if (files.clientAuthorities.isPresent()) {
       AdvancedTlsX509TrustManager authorities =
           AdvancedTlsX509TrustManager.newBuilder()
@@ -76,7 +76,7 @@ public final class Tls implements AutoCloseable {
     } else {
       watched = List.of(own);
     }
-    for (WatchedFiles each : watched) {
+    for (CertificateFiles each : watched) {
       each.look();
     }
     http =
@@ -93,8 +93,8 @@ public final class Tls implements AutoCloseable {
             this::lookAgain, LOOK_EVERY.toMillis(), LOOK_EVERY.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  private static WatchedFiles identityOf(Files files, AdvancedTlsX509KeyManager identity) {
-    return new WatchedFiles(
+  private static CertificateFiles identityOf(Files files, AdvancedTlsX509KeyManager identity) {
+    return new CertificateFiles(
         "the server's certificate",
         List.of(files.certificate, files.key),
         () -> {
@@ -104,8 +104,9 @@ public final class Tls implements AutoCloseable {
         });
   }
 
-  private static WatchedFiles authoritiesOf(Path file, AdvancedTlsX509TrustManager authorities) {
-    return new WatchedFiles(
+  private static CertificateFiles authoritiesOf(
+      Path file, AdvancedTlsX509TrustManager authorities) {
+    return new CertificateFiles(
         "who signs clients' certificates",
         List.of(file),
         () ->
@@ -115,7 +116,7 @@ public final class Tls implements AutoCloseable {
 
   /** Looks whether files have changed; one call at a time. */
   synchronized void lookAgain() {
-    watched.forEach(WatchedFiles::lookAgain);
+    watched.forEach(CertificateFiles::lookAgain);
   }
 
   /**

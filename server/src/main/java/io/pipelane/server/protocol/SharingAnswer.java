@@ -3,6 +3,7 @@ package io.pipelane.server.protocol;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 import java.io.IOException;
 import java.util.OptionalDouble;
@@ -25,6 +26,7 @@ final class SharingAnswer {
     json.writeNumberField("offline_held_ns", sharing.counts().heldNanos());
     json.writeNumberField("offline_moved_bytes", moved.bytesLoaded());
     json.writeNumberField("offline_evicted_pages", moved.pagesTakenBack());
+    write(json, sharing.multiprocessors());
     json.writeStringField("monitor", sharing.source());
     DeviceSample sample = sharing.sample();
     write(json, "utilization", sample.utilization());
@@ -35,6 +37,15 @@ final class SharingAnswer {
     write(json, "host_memory", sample.hostMemory());
     write(json, "watts", sample.watts());
     write(json, "celsius", sample.celsius());
+    json.writeEndObject();
+  }
+
+  private static void write(JsonGenerator json, ShareOverview share) throws IOException {
+    json.writeObjectFieldStart("multiprocessors");
+    json.writeStringField("state", share.state().toString());
+    write(json, "offline_without", share.offlineWithout());
+    write(json, "offline_with", share.offlineWith());
+    write(json, "online_slowdown", share.onlineSlowdown());
     json.writeEndObject();
   }
 

@@ -32,6 +32,7 @@ import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -44,6 +45,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -104,7 +106,12 @@ class WebPageInBrowserTest {
             "a test",
             DeviceSample.UNKNOWN,
             new OfflineGate.Counts(31, 2.5, 1, 33, 34),
-            Map.of()),
+            Map.of(),
+            new ShareOverview(
+                ShareOverview.State.KEPT,
+                OptionalDouble.of(0.3),
+                OptionalDouble.of(0.45),
+                OptionalDouble.of(1.02))),
         new MemberOverview(usable, 5, 2, 40, 41));
   }
 
@@ -192,6 +199,12 @@ class WebPageInBrowserTest {
       assertEquals(
           "lost; others answered 41 of its requests, libraries take 1 MiB beside both budgets",
           browser.evaluate("document.querySelector('.device:nth-child(2) .quiet').textContent"));
+      assertEquals(
+          "kept: offline at 45 % of its speed, at 30 % without; online 1.02 times as long",
+          browser.evaluate(
+              "[...document.querySelectorAll('.device:nth-child(1) dt')]"
+                  + ".find(name => name.textContent === 'Multiprocessors of its own')"
+                  + ".nextSibling.textContent"));
       assertEquals(
           "1, process 4711",
           browser.evaluate("document.querySelector('#workers tbody td').textContent"));

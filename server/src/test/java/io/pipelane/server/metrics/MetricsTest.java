@@ -18,6 +18,7 @@ import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -92,7 +93,12 @@ class MetricsTest {
             "a test",
             BUSY,
             new OfflineGate.Counts(31, 2.5, 1, 33, 34),
-            Map.of(new ModelVersion("tight", 2), 1.04)),
+            Map.of(new ModelVersion("tight", 2), 1.04),
+            new ShareOverview(
+                ShareOverview.State.KEPT,
+                OptionalDouble.of(0.3),
+                OptionalDouble.of(0.45),
+                OptionalDouble.of(1.02))),
         new MemberOverview(true, 5, 2, 40, 41));
   }
 
@@ -139,6 +145,16 @@ class MetricsTest {
     assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"healthy\"} 1.0");
     assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"overlimit\"} 0.0");
     assertLine(lines, "pipelane_offline_share{device=\"cpu\"} 0.5");
+  }
+
+  @Test
+  void sharing_tellsHowTheShareOfMultiprocessorsDoes() throws IOException {
+    List<String> lines = scrape();
+    assertLine(lines, "pipelane_sharing_multiprocessors{device=\"cpu\",state=\"kept\"} 1.0");
+    assertLine(lines, "pipelane_sharing_multiprocessors{device=\"cpu\",state=\"dropped\"} 0.0");
+    assertLine(lines, "pipelane_sharing_offline_speed{device=\"cpu\",share=\"without\"} 0.3");
+    assertLine(lines, "pipelane_sharing_offline_speed{device=\"cpu\",share=\"with\"} 0.45");
+    assertLine(lines, "pipelane_sharing_online_slowdown{device=\"cpu\"} 1.02");
   }
 
   @Test

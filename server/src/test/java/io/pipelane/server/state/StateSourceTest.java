@@ -22,6 +22,7 @@ import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -30,6 +31,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
@@ -86,7 +88,12 @@ class StateSourceTest {
             "a test",
             DeviceSample.UNKNOWN,
             new OfflineGate.Counts(31, 2.5, 1, 33, 34),
-            Map.of()),
+            Map.of(),
+            new ShareOverview(
+                ShareOverview.State.KEPT,
+                OptionalDouble.of(0.3),
+                OptionalDouble.of(0.45),
+                OptionalDouble.of(1.02))),
         new MemberOverview(true, 5, 2, 40, 41));
   }
 
@@ -111,6 +118,11 @@ class StateSourceTest {
                 + "\"class\":\"online\",\"group_bytes\":[50,25]}"),
         text);
     assertTrue(text.contains("\"sharing\":{\"state\":\"healthy\",\"offline_share\":0.5"), text);
+    assertTrue(
+        text.contains(
+            "\"multiprocessors\":{\"state\":\"kept\",\"offline_without\":0.3,"
+                + "\"offline_with\":0.45,\"online_slowdown\":1.02}"),
+        text);
     assertTrue(text.contains("\"requests\":{\"pending\":0,\"success\":1,\"failure\":0,"), text);
     assertTrue(text.contains("\"stalled\":1,\"stall_ns\":2000"), text);
     assertTrue(text.contains("\"waiting\":9,\"estimate_error\":0.25,\"switches\":11,"), text);

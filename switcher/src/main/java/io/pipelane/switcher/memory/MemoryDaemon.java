@@ -11,7 +11,6 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.Grouping;
-import io.pipelane.switcher.memory.WaitingLine.Turn;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
@@ -21,12 +20,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -48,30 +44,22 @@ public final class MemoryDaemon implements AutoCloseable {
    * - a lease exists only on a model all of whose pages are mapped, filled or being filled;
    * - no page is taken from a model that has a lease or a copy under way;
    * - one transfer serves all that wait for a model: its arrivals are shared by every lease.
-   *
-   * Those that need pages stand in one line, so that a large model is not starved by small ones;
-   * while the line is not empty, everybody joins it. Before that, those that need a structure's
-   * range, or pages, stand in the structure's line: only its first stands in the other one, too.
-   *
-   * Offline runs stand behind all others for pages, and theirs come one at a time, while nothing
-   * else is under way (FetchAhead): what a run sends for online waits for one page at most.
    */
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final WaitingLine line = new WaitingLine(true);
   private final PagePool pages;
   private final CopyEngine copies;
   private final WeightMemory memory;
   private final HostWeights hostWeights;
   private final Grouping grouping;
   private final PeerMemory peers;
-  private final Transfers transfers;
   private final Structures structures;
   private final Holdings holdings;
   private final Stalls stalls;
   private final StagedPage staged;
   private final Pacing pacing;
   private final FetchAhead fetchAhead;
+  private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
@@ -110,7 +98,6 @@ public final class MemoryDaemon implements AutoCloseable {
     this.memory = new WeightMemory(pages, capacityBytes, holdings, staged, residency.zeroPages());
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
     this.peers = new PeerMemory(lock, memory, hostWeights, this::signal, nanoClock);
-    this.transfers = new Transfers(copies, memory, peers, grouping, this::signal);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
     IdleMoves idleMoves =
         new IdleMoves(
@@ -122,6 +109,14 @@ public final class MemoryDaemon implements AutoCloseable {
     this.fetchAhead =
         new FetchAhead(
             pages, copies, memory, peers, idleMoves, staged, pacing, this::signal, nanoClock);
+    this.fetchOnDemand =
+        new FetchOnDemand(
+            changed,
+            memory,
+            structures,
+            new Transfers(copies, memory, peers, grouping, this::signal),
+            fetchAhead,
+            quota);
   }
 
   /**
@@ -230,14 +225,14 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       Residency residency = known(version);
       holdings.used(residency.holding, priority, nanoClock.getAsLong());
-      boolean mustWait = !line.isEmpty() || !residency.structure.line.isEmpty();
+      boolean mustWait = fetchOnDemand.isAwaitedBefore(residency);
       if (priority == Priority.OFFLINE) {
         quota.requireFits(residency);
         mustWait |= !quota.admits(residency);
       }
       if (mustWait || !residency.isMounted() || !residency.isComplete()) {
         memory.counters.waits++;
-        makeReady(residency, priority, beforeWaiting);
+        fetchOnDemand.makeReady(residency, priority, beforeWaiting);
       }
       return lease(residency);
     } finally {
@@ -257,8 +252,7 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       Residency residency = known(version);
-      if (!line.isEmpty()
-          || !residency.structure.line.isEmpty()
+      if (fetchOnDemand.isAwaitedBefore(residency)
           || !residency.isMounted()
           || !residency.isComplete()
           || residency.isArriving()) {
@@ -276,50 +270,6 @@ public final class MemoryDaemon implements AutoCloseable {
     residency.lodged = false;
     runs++;
     return new Lease(this, residency, nanoClock);
-  }
-
-  private void makeReady(Residency residency, Priority priority, Runnable beforeWaiting) {
-    AtomicBoolean waited = new AtomicBoolean();
-    Turn turn = new Turn(priority);
-    inTurn(
-        residency.structure.line,
-        turn,
-        residency,
-        () -> mount(residency, turn, waited, beforeWaiting),
-        beforeWaiting);
-  }
-
-  /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
-  private boolean mount(
-      Residency residency, Turn turn, AtomicBoolean waited, Runnable beforeWaiting) {
-    if (!structures.mount(residency, waited.getAndSet(true))) {
-      return false;
-    }
-    if (!line.isEmpty() || turn.isOffline() || !residency.isComplete()) {
-      inTurn(line, turn, residency, () -> bringIn(residency, turn), beforeWaiting);
-    }
-    return true;
-  }
-
-  /** Waits until it is the caller's turn, and what it does then succeeds. */
-  private void inTurn(
-      WaitingLine turns,
-      Turn turn,
-      Residency residency,
-      BooleanSupplier work,
-      Runnable beforeWaiting) {
-    turns.join(turn);
-    changed.signalAll(); // It may have hurried others.
-    try {
-      while (!turns.isFirst(turn) || !work.getAsBoolean()) {
-        beforeWaiting.run();
-        changed.awaitUninterruptibly();
-        requireInService(residency);
-      }
-    } finally {
-      turns.leave(turn);
-      changed.signalAll();
-    }
   }
 
   void release(Residency residency) {
@@ -378,7 +328,7 @@ public final class MemoryDaemon implements AutoCloseable {
       pacing.begin();
       long now = nanoClock.getAsLong();
       plan.ifPresent(solved -> fetchAhead.follow(solved, now));
-      if (!line.isEmpty()) {
+      if (fetchOnDemand.isAwaited()) {
         return false; // Whoever waits for memory goes first.
       }
       List<Residency> upcoming =
@@ -491,56 +441,8 @@ public final class MemoryDaemon implements AutoCloseable {
     return residency;
   }
 
-  /** A model that was registered anew meanwhile has another residency, which is not this one. */
-  private static void requireInService(Residency residency) {
-    if (residency.retired) {
-      throw notInService(residency.model.version());
-    }
-  }
-
-  private static StatusException notInService(ModelVersion version) {
+  static StatusException notInService(ModelVersion version) {
     return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
-  }
-
-  /** Starts the transfer of what is missing; false when that has to wait. */
-  private boolean bringIn(Residency residency, Turn turn) {
-    memory.settle(residency);
-    if (turn.isOffline() && !quota.admits(residency)) {
-      return false;
-    }
-    if (residency.isComplete()) {
-      return true;
-    }
-    if (turn.isOffline() && !residency.fetchFailed) {
-      boolean complete = bringInPages(residency);
-      if (complete || !residency.fetchFailed) {
-        return complete;
-      } // What cannot be fetched is sent for all the same, so the run hears why.
-    }
-    long missing = memory.missingBytes(residency);
-    memory.settleAll();
-    if (residency.hasFailed() || !memory.makeRoom(missing, Set.of(residency))) {
-      return false;
-    }
-    transfers.start(residency);
-    return true;
-  }
-
-  /**
-   * Sends for one page after another of what offline work waits for, as long as each is there at
-   * once; true when the last is on its way.
-   */
-  private boolean bringInPages(Residency residency) {
-    long sent;
-    do {
-      memory.settleAll();
-      sent =
-          memory.makeRoom(pages.pageBytes(), Set.of(residency))
-              ? fetchAhead.sendBehindOthers(residency)
-              : 0;
-      memory.counters.offline(sent, residency.isComplete());
-    } while (sent > 0 && !residency.isComplete() && !residency.isArriving());
-    return residency.isComplete();
   }
 
   private void signal() {

@@ -54,6 +54,13 @@ public final class FetchAheadThread implements AutoCloseable {
     LockSupport.unpark(thread);
   }
 
+  /** Says that a request waits for a run of a model; for any thread. */
+  public void wakeFor(ModelVersion model) {
+    if (daemon.stallNanos(model) > 0) {
+      wake();
+    }
+  }
+
   /**
    * Says that a request was refused because a model's weights cannot come in time; for any thread,
    * and at once. They come now, so that others find them.

@@ -66,7 +66,8 @@ final class LaneRuns {
   /** Returns false when the session has turned out larger than its room. */
   private boolean runWithRoom(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     turn.leave();
-    try (SessionRoom _ = worker.makeRoom(lease, history.of(request.key()).peakBytes())) {
+    long laneBytes = history.of(request.key()).peakBytes();
+    try (SessionRoom _ = worker.makeRoom(lease, laneBytes, request.request().priority())) {
       runInLane(request, lease, placed, turn);
       return true;
     } catch (NoSessionRoomException e) {

@@ -59,6 +59,8 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   // Guarded by the lock.
   private @Nullable StopWord stopWord;
   private boolean stands;
+  private long standsSinceNanos;
+  private long stoodNanos; // of the run under way
 
   /** Starts the thread. */
   public ShareThread(
@@ -115,10 +117,22 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
     if (stopWord != null) {
       stopWord.allow(allowed ? 1 : 0);
-      stands = !allowed;
+      stand(!allowed);
     } else if (allowed) {
       opened.signal();
     }
+  }
+
+  /** Under the lock. */
+  private void stand(boolean now) {
+    if (now && !stands) {
+      standsSinceNanos = nanoClock.getAsLong();
+    } else if (!now && stands) {
+      long stood = nanoClock.getAsLong() - standsSinceNanos;
+      stoodNanos += stood;
+      gate.held(stood);
+    }
+    stands = now;
   }
 
   private void serve() {
@@ -184,6 +198,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   private InferenceTimings run(QueuedRequest queued, Answer answer) {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
+    begins();
     try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
       lease.controlledBy(this, 1);
       Runnable placed = () -> answer.complete(timings(queued, begin, lease));
@@ -199,10 +214,19 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
+  private void begins() {
+    lock.lock();
+    try {
+      stoodNanos = 0;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void runWithRoom(QueuedRequest queued, Lease lease, Runnable placed) {
     boolean ran = runInLane(queued, lease, placed);
     while (!ran) {
-      try (SessionRoom _ = worker.makeRoom(lease, 0)) {
+      try (SessionRoom _ = worker.makeRoom(lease, 0, Priority.OFFLINE)) {
         ran = runInLane(queued, lease, placed);
       }
     }
@@ -235,9 +259,22 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
         e);
   }
 
+  /** Standing is waiting in line, wherever in the run it is. */
   private InferenceTimings timings(QueuedRequest queued, long begin, Lease lease) {
+    long stood = stoodNanos();
     return new InferenceTimings(
-        begin - queued.submittedNanos(), lease.stallNanos(), nanoClock.getAsLong() - begin);
+        begin - queued.submittedNanos() + stood,
+        lease.stallNanos(),
+        nanoClock.getAsLong() - begin - stood);
+  }
+
+  private long stoodNanos() {
+    lock.lock();
+    try {
+      return stoodNanos;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** A model that is registered anew is tried anew. */
@@ -263,11 +300,11 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     lock.lock();
     try {
       while (!gate.allowsShare()) {
-        stands = true;
+        stand(true);
         opened.awaitUninterruptibly();
       }
       if (stands) {
-        stands = false;
+        stand(false);
         gate.goesOn();
       }
     } finally {
@@ -291,7 +328,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     lock.lock();
     try {
       stopWord = null;
-      stands = false;
+      stand(false);
     } finally {
       lock.unlock();
     }

@@ -4,6 +4,7 @@ import io.pipelane.config.SharingConfig.Multiprocessors;
 import java.lang.System.Logger.Level;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalDouble;
 
 /**
  * Whether it pays to let offline work run on some of the multiprocessors while online work runs
@@ -98,6 +99,9 @@ public final class ShareTrial {
   private long keptSinceNanos;
   private long pauseNanos = SHORTEST_PAUSE_NANOS;
   private boolean looked;
+  private OptionalDouble offlineWithout = OptionalDouble.empty();
+  private OptionalDouble offlineWith = OptionalDouble.empty();
+  private OptionalDouble onlineSlowdown = OptionalDouble.empty();
 
   private ShareTrial(Multiprocessors rule) {
     this.rule = rule;
@@ -200,6 +204,9 @@ public final class ShareTrial {
       }
       case KEPT -> {
         if (passed >= WINDOW_NANOS) {
+          if (now.hasOnlineWork() && now.isEnough()) {
+            compared();
+          }
           if (now.hasOnlineWork() && slows()) {
             boolean _ = pays("in use");
             pause(nowNanos);
@@ -223,8 +230,16 @@ public final class ShareTrial {
     return now.slowdown(without) > MOST_SLOWDOWN;
   }
 
+  /** Keeps what a stretch with the share and that without it have come to. */
+  private void compared() {
+    offlineWithout = OptionalDouble.of(without.offlineRate());
+    offlineWith = OptionalDouble.of(now.offlineRate());
+    onlineSlowdown = OptionalDouble.of(now.slowdown(without));
+  }
+
   /** The gain is infinite where no offline run has ended without the share. */
   private boolean pays(String which) {
+    compared();
     double slowdown = now.slowdown(without);
     double gain = now.offlineRate() > 0 ? now.offlineRate() / without.offlineRate() : 0;
     boolean pays = slowdown <= MOST_SLOWDOWN && gain >= LEAST_GAIN;
@@ -253,6 +268,26 @@ public final class ShareTrial {
     phase = next;
     beganNanos = nowNanos;
     now = new Stretch();
+  }
+
+  /** How far it is. */
+  synchronized ShareOverview overview() {
+    return new ShareOverview(state(), offlineWithout, offlineWith, onlineSlowdown);
+  }
+
+  private ShareOverview.State state() {
+    return switch (rule) {
+      case OFF -> ShareOverview.State.OFF;
+      case ALWAYS -> ShareOverview.State.ALWAYS;
+      case MEASURED ->
+          switch (phase) {
+            case WITHOUT ->
+                offlineWith.isPresent() ? ShareOverview.State.TRYING : ShareOverview.State.UNTRIED;
+            case SETTLING, WITH -> ShareOverview.State.TRYING;
+            case KEPT -> ShareOverview.State.KEPT;
+            case PAUSE -> ShareOverview.State.DROPPED;
+          };
+    };
   }
 
   synchronized Phase phase() {

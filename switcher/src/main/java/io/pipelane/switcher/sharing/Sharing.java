@@ -79,7 +79,8 @@ public final class Sharing implements AutoCloseable {
             monitor.source(),
             DeviceSample.UNKNOWN,
             gate.counts(),
-            Map.of());
+            Map.of(),
+            gate.trial().overview());
   }
 
   private static Map<SharingMetric, Thresholds> thresholds(SharingConfig config) {
@@ -195,7 +196,8 @@ public final class Sharing implements AutoCloseable {
             monitor.source(),
             sample,
             gate.counts(),
-            gate.slowdowns().ratios());
+            gate.slowdowns().ratios(),
+            gate.trial().overview());
   }
 
   /** As it was looked at last, with counts of now. */
@@ -209,7 +211,8 @@ public final class Sharing implements AutoCloseable {
         seen.source(),
         seen.sample(),
         gate.counts(),
-        seen.slowdowns());
+        seen.slowdowns(),
+        gate.trial().overview());
   }
 
   /** Looks no more. */

@@ -13,6 +13,7 @@ import java.util.Map;
  * @param source where the sample's figures come from
  * @param slowdowns how many times as long as alone online runs take beside offline work, of models
  *     whose owners limit that
+ * @param multiprocessors what offline work has of them to itself
  */
 public record SharingOverview(
     SharingState state,
@@ -22,4 +23,5 @@ public record SharingOverview(
     String source,
     DeviceSample sample,
     OfflineGate.Counts counts,
-    Map<ModelVersion, Double> slowdowns) {}
+    Map<ModelVersion, Double> slowdowns,
+    ShareOverview multiprocessors) {}

@@ -39,9 +39,10 @@ final class SessionRooms {
    * Waits until there is room for one more session of a structure, and for a lane beside it, and
    * reserves the session's. Called outside of lanes.
    *
+   * @param inFavourOf whose lane it will be; sessions are everybody's
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there never can be
    */
-  SessionRoom makeRoom(Structure structure, long laneBytes) {
+  SessionRoom makeRoom(Structure structure, long laneBytes, Priority inFavourOf) {
     gate.lock();
     boolean granted = false;
     try {
@@ -52,7 +53,7 @@ final class SessionRooms {
       }
       table.grant(structure, bytes);
       SessionRoom room = new Room(structure);
-      if (!makeLaneRoom(laneBytes, Priority.ONLINE, () -> {})) {
+      if (!makeLaneRoom(laneBytes, inFavourOf, () -> {})) {
         room.close();
         throw tooLarge(structure, bytes, laneBytes);
       }

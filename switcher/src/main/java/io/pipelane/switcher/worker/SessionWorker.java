@@ -122,7 +122,7 @@ public final class SessionWorker implements Worker {
     try {
       buildInLane(model, range);
     } catch (NoSessionRoomException e) {
-      try (SessionRoom _ = rooms.makeRoom(range.structure(), 0)) {
+      try (SessionRoom _ = rooms.makeRoom(range.structure(), 0, Priority.ONLINE)) {
         buildInLane(model, range);
       }
     }
@@ -159,8 +159,8 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public SessionRoom makeRoom(Lease lease, long laneBytes) {
-    return rooms.makeRoom(lease.range().structure(), laneBytes);
+  public SessionRoom makeRoom(Lease lease, long laneBytes, Priority inFavourOf) {
+    return rooms.makeRoom(lease.range().structure(), laneBytes, inFavourOf);
   }
 
   @Override

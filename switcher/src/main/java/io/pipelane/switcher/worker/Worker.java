@@ -56,9 +56,10 @@ public interface Worker extends AutoCloseable {
    * Waits for room for a session of the lease's model, and for a lane beside it. Called outside of
    * lanes; closed by the same thread, after the run.
    *
+   * @param inFavourOf whose lane it will be
    * @throws io.pipelane.config.StatusException when there never can be
    */
-  SessionRoom makeRoom(Lease lease, long laneBytes);
+  SessionRoom makeRoom(Lease lease, long laneBytes, Priority inFavourOf);
 
   /** Whether the sessions that one more range of a structure needs would fit now. */
   boolean hasRoomForRange(Structure structure);

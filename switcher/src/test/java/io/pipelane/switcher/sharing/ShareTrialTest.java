@@ -55,6 +55,7 @@ class ShareTrialTest {
     run(20);
     assertTrue(trial.isOpen());
     assertEquals(ShareTrial.Phase.KEPT, trial.phase());
+    assertOverview(ShareOverview.State.KEPT, 0.5, 0.55, 1.03);
   }
 
   @Test
@@ -64,6 +65,38 @@ class ShareTrialTest {
     run(20);
     assertFalse(trial.isOpen());
     assertEquals(ShareTrial.Phase.PAUSE, trial.phase());
+    assertOverview(ShareOverview.State.DROPPED, 0.5, 0.75, 1.08);
+  }
+
+  private void assertOverview(
+      ShareOverview.State state, double offlineWithout, double offlineWith, double slowdown) {
+    ShareOverview overview = trial.overview();
+    assertEquals(state, overview.state());
+    assertEquals(offlineWithout, overview.offlineWithout().orElseThrow(), 0.02);
+    assertEquals(offlineWith, overview.offlineWith().orElseThrow(), 0.02);
+    assertEquals(slowdown, overview.onlineSlowdown().orElseThrow(), 1e-6);
+  }
+
+  @Test
+  void overview_beforeBothWaysAreCompared_hasNoFigures() {
+    assertEquals(ShareOverview.of(ShareOverview.State.UNTRIED), trial.overview());
+    run(6);
+    assertEquals(ShareOverview.of(ShareOverview.State.TRYING), trial.overview());
+    assertEquals(
+        ShareOverview.of(ShareOverview.State.OFF), ShareTrial.of(Multiprocessors.OFF).overview());
+    assertEquals(
+        ShareOverview.of(ShareOverview.State.ALWAYS),
+        ShareTrial.of(Multiprocessors.ALWAYS).overview());
+  }
+
+  @Test
+  void share_inUse_tellsItsLatestFigures() {
+    gain = 1.2;
+    run(20);
+    gain = 1.1;
+    slowdown = 1.04;
+    run(11);
+    assertOverview(ShareOverview.State.KEPT, 0.5, 0.55, 1.04);
   }
 
   @Test

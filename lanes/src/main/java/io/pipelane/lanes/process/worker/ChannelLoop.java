@@ -112,7 +112,7 @@ final class ChannelLoop implements Runnable {
     return switch (message) {
       case Message.Build build -> sessions.build(build);
       case Message.Close close -> sessions.close(close);
-      case Message.Shrink shrink -> sessions.shrink(shrink);
+      case Message.Shrink shrink -> sessions.shrink(shrink, end.progress());
       case Message.Tidy _ -> sessions.tidy();
       case Message.Check _ -> sessions.check();
       case Message.Run run -> runs.run(run);

@@ -5,6 +5,7 @@ import io.pipelane.lanes.PersistentMemory.Account;
 import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.modelstore.Plan;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
@@ -26,14 +27,30 @@ record WorkerSession(
     long builtBytes,
     AtomicBoolean hasRun,
     ReadWriteLock use) {
-  /** Gives up what it can do without, once no run is under way in it. */
-  void shrink() {
+  private static final long TICK_MILLIS = 20;
+
+  /**
+   * Gives up what it can do without, once no run is under way in it.
+   *
+   * @param whileWaiting called again and again until then
+   */
+  void shrink(Runnable whileWaiting) {
     Lock unused = use.writeLock();
-    unused.lock();
+    while (!tryLock(unused)) {
+      whileWaiting.run();
+    }
     try {
       session.shrink();
     } finally {
       unused.unlock();
+    }
+  }
+
+  private static boolean tryLock(Lock lock) {
+    try {
+      return lock.tryLock(TICK_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) { // Nobody has a reason to interrupt this thread.
+      return false;
     }
   }
 

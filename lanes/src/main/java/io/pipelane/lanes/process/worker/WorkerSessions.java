@@ -8,6 +8,7 @@ import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.Progress;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.SessionDescription;
 import io.pipelane.modelstore.ImportedModel;
@@ -97,9 +98,13 @@ final class WorkerSessions {
     }
   }
 
-  /** Has a session give up what it can do without, between two runs of it. */
-  Message.Closed shrink(Message.Shrink shrink) {
-    find(shrink.session()).ifPresent(WorkerSession::shrink);
+  /**
+   * Has a session give up what it can do without, between two runs of it.
+   *
+   * @param progress made while it waits for a run: that may take its time
+   */
+  Message.Closed shrink(Message.Shrink shrink, Progress progress) {
+    find(shrink.session()).ifPresent(session -> session.shrink(progress::step));
     return new Message.Closed();
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.execution.ChangedPlans;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.process.channel.Message;
@@ -49,23 +50,7 @@ class PlacedInvocationTest {
 
   private Plan plan() throws Exception {
     Plan plan = TestImports.of(TestModels.branches(1), "branches", folder).plan();
-    return new Plan(
-        plan.structureHash(),
-        plan.inputs(),
-        List.of(output("a"), output("b")),
-        plan.weights(),
-        plan.repacked(),
-        plan.inPlace(),
-        plan.segments(),
-        plan.weightBytes(),
-        plan.weightChecksum(),
-        plan.constantBytes(),
-        plan.batchPadding(),
-        plan.batching(),
-        plan.channelsLast(),
-        plan.broughtToHost(),
-        plan.repeats(),
-        plan.notes());
+    return ChangedPlans.withOutputs(plan, List.of(output("a"), output("b")));
   }
 
   private PlacedInvocation wanting(int... outputs) throws Exception {

@@ -48,7 +48,8 @@ class Device {
     this.facts = element("dl", { className: "facts" });
     this.values = new Map();
     for (const name of ["Switches", "Moved", "Fetched ahead", "Pages evicted", "In its queue",
-      "Running", "Replicas", "Sessions", "Estimate error", "State", "Offline share", "Offline running"]) {
+      "Running", "Replicas", "Sessions", "Estimate error", "State", "Offline share", "Offline running",
+      "Multiprocessors of its own"]) {
       const value = element("dd");
       this.values.set(name, value);
       this.facts.append(element("div", {}, element("dt", { textContent: name }), value));
@@ -95,6 +96,7 @@ class Device {
       "State": device.sharing.state,
       "Offline share": `${Math.round(100 * device.sharing.offline_share)} %`,
       "Offline running": String(device.sharing.offline_running),
+      "Multiprocessors of its own": multiprocessors(device.sharing.multiprocessors),
     };
     this.values.forEach((value, name) => say(value, texts[name]));
   }
@@ -109,6 +111,17 @@ function about(device) {
     parts.push(`libraries take ${bytes(device.framework_bytes)} beside both budgets`);
   }
   return parts.join(", ");
+}
+
+/** What has become of offline work's share of the multiprocessors. */
+function multiprocessors(share) {
+  if (share.offline_with === undefined) {
+    return share.state;
+  }
+  const percent = (value) => `${Math.round(100 * value)} %`;
+  return `${share.state}: offline at ${percent(share.offline_with)} of its speed,`
+    + ` at ${percent(share.offline_without)} without;`
+    + ` online ${share.online_slowdown.toFixed(2)} times as long`;
 }
 
 /** What a device has of a model, if anything. */

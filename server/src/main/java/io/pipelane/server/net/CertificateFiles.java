@@ -10,12 +10,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Files that belong together, read again when one of them changes. While they cannot be used, what
- * they said before holds, and they are tried again: a writer may be between one and the other. Used
- * by one thread at a time.
+ * Files of certificates and their keys that belong together, read again when one of them changes.
+ * While they cannot be used, what they said before holds, and they are tried again: a writer may be
+ * between one and the other. Used by one thread at a time.
  */
-final class WatchedFiles {
-  private static final System.Logger LOG = System.getLogger(WatchedFiles.class.getName());
+final class CertificateFiles {
+  private static final System.Logger LOG = System.getLogger(CertificateFiles.class.getName());
 
   private final String what;
   private final List<Path> files;
@@ -34,7 +34,7 @@ final class WatchedFiles {
    *
    * @param what they hold, in words
    */
-  WatchedFiles(String what, List<Path> files, Reader reader) {
+  CertificateFiles(String what, List<Path> files, Reader reader) {
     this.what = what;
     this.files = List.copyOf(files);
     this.reader = reader;

@@ -1,0 +1,208 @@
+package io.pipelane.switcher;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceService.Hold;
+import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.schedule.Execution;
+import io.pipelane.switcher.schedule.FetchAheadThread;
+import io.pipelane.switcher.schedule.RequestQueue;
+import io.pipelane.switcher.sequence.Sequences;
+import io.pipelane.switcher.sharing.OnlineWork;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The versions in service, and the way of a request for one of them to its run: at once, or by its
+ * sequence, into the queue. Safe for any thread.
+ */
+final class Admission implements AutoCloseable {
+  private final Sequences sequences;
+  private final RequestQueue queue;
+  private final Execution execution;
+  private final OnlineWork online;
+  private final Optional<FetchAheadThread> fetchAhead;
+  private final LongSupplier clock;
+
+  /** A version is registered anew only when nothing is left of it. */
+  private final Map<ModelVersion, InService> services = new ConcurrentHashMap<>();
+
+  /** Nothing is in service yet. */
+  Admission(
+      Sequences sequences,
+      RequestQueue queue,
+      Execution execution,
+      OnlineWork online,
+      Optional<FetchAheadThread> fetchAhead,
+      LongSupplier clock) {
+    this.sequences = sequences;
+    this.queue = queue;
+    this.execution = execution;
+    this.online = online;
+    this.fetchAhead = fetchAhead;
+    this.clock = clock;
+  }
+
+  /**
+   * A version is on its way into service; it answers once that is {@link InService#open}.
+   *
+   * @throws IllegalStateException when the version is there, or something is left of it
+   */
+  InService enter(ModelVersion version) {
+    InService service = new InService();
+    if (services.putIfAbsent(version, service) != null) {
+      throw new IllegalStateException(version + " is registered already");
+    }
+    return service;
+  }
+
+  /**
+   * Takes no more requests for a version, but its holders'.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not in service
+   */
+  void leave(ModelVersion version) {
+    @Nullable InService service = services.get(version);
+    if (service == null || !service.leave()) {
+      throw notRegistered(version);
+    }
+  }
+
+  /** Waits until nobody asks a version any more that has left; see {@link InService#awaitNone}. */
+  void awaitNone(ModelVersion version, long endNanos) {
+    Objects.requireNonNull(services.get(version), "it has left").awaitNone(endNanos);
+  }
+
+  /** Nothing is left of a version, once its sequences' steps have ended. */
+  void forget(ModelVersion version) {
+    sequences.forget(version);
+    services.remove(version);
+  }
+
+  /** Forgets all; nobody asks anything any more. */
+  @Override
+  public void close() {
+    services.keySet().forEach(this::forget);
+  }
+
+  /** See {@link InferenceService#submit}. */
+  Ticket submit(InferenceRequest request, ResultHandler handler) {
+    return submit(request, handler, inService(request.model()), InService::isOpen);
+  }
+
+  private Ticket submit(
+      InferenceRequest request,
+      ResultHandler handler,
+      InService service,
+      Predicate<InService> answers) {
+    boolean keepsState = sequences.keepsState(request.model());
+    if (request.priority() == Priority.OFFLINE) {
+      return taken(request, keepsState, handler);
+    }
+    long now = clock.getAsLong();
+    online.arrived(now);
+    if (!keepsState && execution.runAtOnce(request, handler, now)) {
+      return Ticket.ENDED;
+    }
+    return service.count(
+        handler,
+        told -> {
+          if (!answers.test(
+              service)) { // It has begun to leave; one of its name may have come since.
+            throw notRegistered(request.model());
+          }
+          return taken(request, keepsState, told);
+        });
+  }
+
+  /** See {@link InferenceService#hold}. */
+  Hold hold(ModelVersion version) {
+    InService service = inService(version);
+    if (!service.hold()) {
+      throw notRegistered(version);
+    }
+    return new HeldVersion(service);
+  }
+
+  /** A version that counts its holder as one of its requests. */
+  private final class HeldVersion implements Hold {
+    private final InService service;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    HeldVersion(InService service) {
+      this.service = service;
+    }
+
+    @Override
+    public Ticket submit(InferenceRequest request, ResultHandler handler) {
+      if (!service.isThere()) {
+        throw notRegistered(request.model());
+      }
+      return Admission.this.submit(request, handler, service, InService::isThere);
+    }
+
+    @Override
+    public void close() {
+      if (!closed.getAndSet(true)) {
+        service.ended();
+      }
+    }
+  }
+
+  private InService inService(ModelVersion version) {
+    @Nullable InService service = services.get(version);
+    if (service == null || !service.isOpen()) {
+      throw notRegistered(version);
+    }
+    return service;
+  }
+
+  private Ticket taken(InferenceRequest request, boolean keepsState, ResultHandler handler) {
+    return keepsState ? sequences.submit(request, handler) : queued(request, handler);
+  }
+
+  /** Takes a request to the queue, for runs and a sequence's steps alike. */
+  Ticket queued(InferenceRequest request, ResultHandler handler) {
+    Ticket ticket = admitted(request, handler);
+    fetchAhead.ifPresent(
+        thread -> {
+          if (queue.waiting() > 0) {
+            thread.wakeFor(request.model());
+          }
+        });
+    return ticket;
+  }
+
+  /**
+   * Has weights come that are missing for a request's deadline, so that the next one finds them.
+   */
+  private Ticket admitted(InferenceRequest request, ResultHandler handler) {
+    boolean isOnline = request.priority() == Priority.ONLINE;
+    ResultHandler told = isOnline ? online.begin(handler) : handler;
+    try {
+      Ticket ticket = queue.submit(request, told);
+      execution.requestCame();
+      return ticket;
+    } catch (RuntimeException | Error e) {
+      if (isOnline) {
+        online.end();
+      }
+      if (request.deadlineNanos().isPresent()) {
+        fetchAhead.ifPresent(thread -> thread.missed(request.model()));
+      }
+      throw e;
+    }
+  }
+
+  private static StatusException notRegistered(ModelVersion version) {
+    return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+  }
+}

@@ -1,0 +1,164 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.memory.WaitingLine.Turn;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Condition;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Brings weights in that a caller waits for, in the order in which callers came.
+ *
+ * <p>Guarded by the memory daemon's lock, which is given up while a caller waits.
+ */
+final class FetchOnDemand {
+  /*
+   * Those that need pages stand in one line, so that a large model is not starved by small ones;
+   * while the line is not empty, everybody joins it. Before that, those that need a structure's
+   * range, or pages, stand in the structure's line: only its first stands in the other one, too.
+   *
+   * Offline runs stand behind all others for pages, and theirs come one at a time, while nothing
+   * else is under way (FetchAhead): what a run sends for online waits for one page at most.
+   */
+  private final Condition changed;
+  private final WeightMemory memory;
+  private final Structures structures;
+  private final Transfers transfers;
+  private final FetchAhead fetchAhead;
+  private final OfflineQuota quota;
+  private final WaitingLine line = new WaitingLine(true);
+
+  /**
+   * Nobody waits.
+   *
+   * @param changed signalled, of the daemon's lock, when anything may have changed for those that
+   *     wait
+   */
+  FetchOnDemand(
+      Condition changed,
+      WeightMemory memory,
+      Structures structures,
+      Transfers transfers,
+      FetchAhead fetchAhead,
+      OfflineQuota quota) {
+    this.changed = changed;
+    this.memory = memory;
+    this.structures = structures;
+    this.transfers = transfers;
+    this.fetchAhead = fetchAhead;
+    this.quota = quota;
+  }
+
+  /** Whether somebody waits for memory. */
+  boolean isAwaited() {
+    return !line.isEmpty();
+  }
+
+  /** Whether somebody waits whom a run of a model must not pass. */
+  boolean isAwaitedBefore(Residency residency) {
+    return isAwaited() || !residency.structure.line.isEmpty();
+  }
+
+  /**
+   * Has a model mounted and all its weights there or on their way, evicting others; waits its turn.
+   *
+   * @param priority offline work waits behind other work, and gets no more than its share of memory
+   * @param beforeWaiting called, perhaps several times, before the caller waits
+   * @throws StatusException {@link Status#NOT_FOUND} when the model goes meanwhile; what reading
+   *     its weights throws
+   */
+  void makeReady(Residency residency, Priority priority, Runnable beforeWaiting) {
+    AtomicBoolean waited = new AtomicBoolean();
+    Turn turn = new Turn(priority);
+    inTurn(
+        residency.structure.line,
+        turn,
+        residency,
+        () -> mount(residency, turn, waited, beforeWaiting),
+        beforeWaiting);
+  }
+
+  /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
+  private boolean mount(
+      Residency residency, Turn turn, AtomicBoolean waited, Runnable beforeWaiting) {
+    if (!structures.mount(residency, waited.getAndSet(true))) {
+      return false;
+    }
+    if (isAwaited() || turn.isOffline() || !residency.isComplete()) {
+      inTurn(line, turn, residency, () -> bringIn(residency, turn), beforeWaiting);
+    }
+    return true;
+  }
+
+  /** Waits until it is the caller's turn, and what it does then succeeds. */
+  private void inTurn(
+      WaitingLine turns,
+      Turn turn,
+      Residency residency,
+      BooleanSupplier work,
+      Runnable beforeWaiting) {
+    turns.join(turn);
+    changed.signalAll(); // It may have hurried others.
+    try {
+      while (!turns.isFirst(turn) || !work.getAsBoolean()) {
+        beforeWaiting.run();
+        changed.awaitUninterruptibly();
+        requireInService(residency);
+      }
+    } finally {
+      turns.leave(turn);
+      changed.signalAll();
+    }
+  }
+
+  /** A model that was registered anew meanwhile has another residency, which is not this one. */
+  private static void requireInService(Residency residency) {
+    if (residency.retired) {
+      throw MemoryDaemon.notInService(residency.model.version());
+    }
+  }
+
+  /** Starts the transfer of what is missing; false when that has to wait. */
+  private boolean bringIn(Residency residency, Turn turn) {
+    memory.settle(residency);
+    if (turn.isOffline() && !quota.admits(residency)) {
+      return false;
+    }
+    if (residency.isComplete()) {
+      return true;
+    }
+    if (turn.isOffline() && !residency.fetchFailed) {
+      boolean complete = bringInPages(residency);
+      if (complete || !residency.fetchFailed) {
+        return complete;
+      } // What cannot be fetched is sent for all the same, so the run hears why.
+    }
+    long missing = memory.missingBytes(residency);
+    memory.settleAll();
+    if (residency.hasFailed() || !memory.makeRoom(missing, Set.of(residency))) {
+      return false;
+    }
+    transfers.start(residency);
+    return true;
+  }
+
+  /**
+   * Sends for one page after another of what offline work waits for, as long as each is there at
+   * once; true when the last is on its way.
+   */
+  private boolean bringInPages(Residency residency) {
+    long sent;
+    do {
+      memory.settleAll();
+      sent =
+          memory.makeRoom(memory.pageBytes(), Set.of(residency))
+              ? fetchAhead.sendBehindOthers(residency)
+              : 0;
+      memory.counters.offline(sent, residency.isComplete());
+    } while (sent > 0 && !residency.isComplete() && !residency.isArriving());
+    return residency.isComplete();
+  }
+}

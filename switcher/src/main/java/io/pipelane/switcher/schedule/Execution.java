@@ -1,0 +1,109 @@
+package io.pipelane.switcher.schedule;
+
+import io.pipelane.config.SchedulingConfig;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.WorkingMemory;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.worker.Worker;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * All that runs requests of a device: the lanes' threads, the thread of the share of
+ * multiprocessors where there is one, and the threads that bring requests, for short runs. Safe for
+ * any platform thread.
+ */
+public final class Execution {
+  private final LaneThreads lanes;
+  private final Optional<ShareThread> share;
+  private final ShortRuns shortRuns;
+
+  /**
+   * Starts the threads.
+   *
+   * @param atOnce runs that compute at once; further threads are spare, for when runs give way
+   * @param threads of the lanes
+   */
+  public Execution(
+      int atOnce,
+      int threads,
+      SchedulingConfig config,
+      RequestQueue queue,
+      Estimates estimates,
+      MemoryDaemon daemon,
+      WorkingMemory memory,
+      Worker worker,
+      OfflineGate gate,
+      LongSupplier nanoClock) {
+    lanes =
+        new LaneThreads(
+            atOnce,
+            threads - atOnce,
+            config.preemption(),
+            queue,
+            estimates,
+            daemon,
+            memory.lanes(),
+            memory.offline(),
+            worker,
+            gate,
+            nanoClock);
+    share =
+        memory
+            .shareLane()
+            .map(lane -> new ShareThread(queue, estimates, daemon, lane, worker, gate, nanoClock));
+    shortRuns =
+        new ShortRuns(
+            TimeUnit.MICROSECONDS.toNanos(config.shortRunMicros()),
+            queue,
+            estimates,
+            daemon,
+            memory.lanes(),
+            worker,
+            gate,
+            nanoClock);
+  }
+
+  /** Runs a request on the calling thread, if it is short; see {@link ShortRuns#run}. */
+  public boolean runAtOnce(InferenceRequest request, ResultHandler handler, long nowNanos) {
+    return shortRuns.run(request, handler, nowNanos);
+  }
+
+  /** A request has come to the queue: a run that computes elsewhere may have to give way to it. */
+  public void requestCame() {
+    lanes.requestCame();
+  }
+
+  /** Forgets what a model's runs were like: it is registered no longer. */
+  public void forget(ModelVersion version) {
+    lanes.forget(version);
+    share.ifPresent(thread -> thread.forget(version));
+  }
+
+  /** What has been interrupted so far. */
+  public Preemptions preemptions() {
+    return lanes.preemptions();
+  }
+
+  /** Runs that were made by the threads that brought the requests. */
+  public long shortRuns() {
+    return shortRuns.count();
+  }
+
+  /**
+   * Waits for all runs, once the queue is closed and the gate open for good.
+   *
+   * @param timeout for each of the three ways to run
+   * @return false when the time was over before, or the waiting thread was interrupted
+   */
+  public boolean join(Duration timeout) {
+    return shortRuns.close(timeout)
+        && share.map(thread -> thread.join(timeout)).orElse(true)
+        && lanes.join(timeout);
+  }
+}

@@ -1,0 +1,46 @@
+package io.pipelane.switcher.sharing;
+
+import java.util.Locale;
+import java.util.OptionalDouble;
+
+/**
+ * Whether offline work has a share of the multiprocessors to itself, and what was measured of that
+ * when both ways were compared last; nothing before.
+ *
+ * @param offlineWithout what offline work did without the share, of what it does with the whole
+ *     device to itself
+ * @param offlineWith the same with it
+ * @param onlineSlowdown how many times as long online runs took with it
+ */
+public record ShareOverview(
+    State state,
+    OptionalDouble offlineWithout,
+    OptionalDouble offlineWith,
+    OptionalDouble onlineSlowdown) {
+  /** What has become of the share. */
+  public enum State {
+    /** There is none. */
+    OFF,
+    /** It is there, and nobody asks whether it pays. */
+    ALWAYS,
+    /** It has not been compared with none yet: for want of online work, or of time. */
+    UNTRIED,
+    /** It is being compared. */
+    TRYING,
+    /** It pays. */
+    KEPT,
+    /** It does not pay, for now. */
+    DROPPED;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** Of a share that has not been compared. */
+  public static ShareOverview of(State state) {
+    return new ShareOverview(
+        state, OptionalDouble.empty(), OptionalDouble.empty(), OptionalDouble.empty());
+  }
+}
