@@ -39,7 +39,7 @@ public final class ProcessSessionFactory implements SessionFactory {
   private static final Duration LONGEST_CHECK = Duration.ofMillis(250);
 
   private final SharedDevice device;
-  private final MemorySegment transferMemory;
+  private final SharedPlaces shared;
   private final WorkerSettings settings;
   private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
   private final Map<Long, Integer> lostInBackground = new ConcurrentHashMap<>();
@@ -90,7 +90,7 @@ public final class ProcessSessionFactory implements SessionFactory {
       WorkerSettings settings,
       IntSupplier ids) {
     this.device = device;
-    this.transferMemory = transferMemory;
+    this.shared = new SharedPlaces(transferMemory, device.states());
     this.settings = settings;
     this.supervisor =
         new WorkerSupervisor(settings, export, ids, this::catchUp, this::checkDeviceBeside);
@@ -101,8 +101,9 @@ public final class ProcessSessionFactory implements SessionFactory {
     return settings;
   }
 
-  MemorySegment transferMemory() {
-    return transferMemory;
+  /** What lies here, workers read and write in place. */
+  SharedPlaces shared() {
+    return shared;
   }
 
   /** Enters the active worker for a run, see {@link WorkerBoard#enter}. */
