@@ -121,7 +121,13 @@ public final class Switcher implements InferenceService, AutoCloseable {
             lanes, offlineBytes - shareBytes, settings.workingBytes(), this::writeOfflineStateOut);
     sequences =
         new Sequences(
-            lanes, offline, settings.hostStateBytes(), this::evictIdleSession, this::queued, clock);
+            device.states(),
+            lanes,
+            offline,
+            settings.hostStateBytes(),
+            this::evictIdleSession,
+            this::queued,
+            clock);
     shareLane = // The last of the lanes: workers know it by its number.
         hasShare
             ? new ShareLane(device, memory, shareBytes, shared.multiprocessorsPercent())
@@ -270,7 +276,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * Has a registered model's requests wait, and be run together, as its owner wants from now on.
    */
   public void agree(ImportedModel model, ModelOptions options) {
-    queue.agree(model.version(), Terms.of(model, options));
+    Terms terms = Terms.of(model, options);
+    boolean alone = sequences.runsAlone(model.version());
+    queue.agree(model.version(), alone ? terms.unbatched() : terms);
     sharing.gate().slowdowns().agree(model.version(), options.limits().maxSlowdown());
   }
 
@@ -647,6 +655,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     }
     monitor.close();
     services.keySet().forEach(sequences::forget);
+    sequences.close();
     services.clear();
     daemon.close();
     worker.close();
