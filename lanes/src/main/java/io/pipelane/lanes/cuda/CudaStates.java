@@ -10,6 +10,7 @@ import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.DeviceSegment;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -27,6 +28,8 @@ final class CudaStates implements DeviceStates, AutoCloseable {
    *
    * The monitor guards all but the copies, which are ordered by who owns a state.
    */
+  private static final System.Logger LOG = System.getLogger(CudaStates.class.getName());
+
   private final CudaContext context;
   private final VirtualMemory memory;
   private final long pageBytes;
@@ -180,7 +183,11 @@ final class CudaStates implements DeviceStates, AutoCloseable {
 
   private synchronized void giveBack(long offset, long bytes) {
     blocks.free(offset);
-    leave(firstPage(offset), endPage(offset, bytes));
+    try {
+      leave(firstPage(offset), endPage(offset, bytes));
+    } catch (CudaException e) { // The device is lost, and whoever gives back can do nothing.
+      LOG.log(Level.WARNING, "a state's memory was not given back", e);
+    }
   }
 
   /**

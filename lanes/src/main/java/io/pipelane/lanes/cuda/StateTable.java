@@ -14,6 +14,8 @@ final class StateTable implements AutoCloseable {
   /** In front of the pages' numbers stands how often one has changed. */
   private static final int CHANGES = 0;
 
+  private static final long SYSTEM_PAGE_BYTES = 4096;
+
   private static final VarHandle ENTRY = JAVA_INT.varHandle();
 
   private final SharedMemory memory;
@@ -32,8 +34,9 @@ final class StateTable implements AutoCloseable {
     return new StateTable(SharedMemory.open(process, descriptor, bytes(pages)));
   }
 
+  /** In whole pages of the system. */
   private static long bytes(int pages) {
-    return (1L + pages) * Integer.BYTES;
+    return Math.ceilDiv((1L + pages) * Integer.BYTES, SYSTEM_PAGE_BYTES) * SYSTEM_PAGE_BYTES;
   }
 
   int descriptor() {

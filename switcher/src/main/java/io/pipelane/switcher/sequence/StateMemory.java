@@ -6,8 +6,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -17,8 +15,6 @@ import java.util.function.BooleanSupplier;
  * host memory while they are written out. Safe for any thread.
  */
 final class StateMemory {
-  private static final long ALIGNMENT = 64;
-
   private final DeviceStates device;
   private final Reservations working;
   private final HostStates host;
@@ -43,9 +39,6 @@ final class StateMemory {
     this.writeOut = writeOut;
     this.makeRoom = makeRoom;
   }
-
-  /** A state that is written out: a copy in host memory. */
-  record WrittenOut(Arena arena, MemorySegment memory) {}
 
   /** Whether states lie where runs alone can touch them. */
   boolean isOnDevice() {
@@ -98,15 +91,24 @@ final class StateMemory {
     working.releasePersistent(bytes);
   }
 
-  /** Copies a state to the host and gives its memory back; empty when the host has no room. */
-  Optional<WrittenOut> writeOut(State state) {
+  /**
+   * Has a state wait on the host, charged there: a copy, where the device's memory is not the
+   * host's.
+   *
+   * @return empty when the host has no room; nothing is changed then
+   */
+  Optional<State> writeOut(State state) {
     long bytes = state.memory().byteSize();
     if (!host.tryTake(bytes)) {
       return Optional.empty();
     }
-    WrittenOut copy;
+    if (!device.areOnDevice()) {
+      working.releasePersistent(bytes);
+      return Optional.of(state);
+    }
+    State copy;
     try {
-      copy = copy(state);
+      copy = copyOnHost(state);
     } catch (RuntimeException | Error e) {
       host.giveBack(bytes);
       throw e;
@@ -115,14 +117,13 @@ final class StateMemory {
     return Optional.of(copy);
   }
 
-  private static WrittenOut copy(State state) {
-    Arena arena = Arena.ofShared();
+  private static State copyOnHost(State state) {
+    State copy = DeviceStates.ON_HOST.take(state.memory().byteSize());
     try {
-      MemorySegment memory = arena.allocate(state.memory().byteSize(), ALIGNMENT);
-      state.read(memory);
-      return new WrittenOut(arena, memory);
+      state.read(copy.memory());
+      return copy;
     } catch (RuntimeException | Error e) {
-      arena.close();
+      copy.close();
       throw e;
     }
   }
@@ -132,29 +133,33 @@ final class StateMemory {
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is changed
    */
-  State bringBack(WrittenOut copy) {
-    long bytes = copy.memory().byteSize();
+  State bringBack(State waiting) {
+    long bytes = waiting.memory().byteSize();
     if (!tryReserve(bytes)) {
       throw StatusException.unavailable(
           "the sequence's state of %s waits in host memory, and device.working-memory is in use; try again"
               .formatted(new ByteSize(bytes)),
           Duration.ofSeconds(1));
     }
+    if (!device.areOnDevice()) {
+      host.giveBack(bytes);
+      return waiting;
+    }
     State state = reserved(bytes);
     try {
-      state.write(copy.memory());
+      state.write(waiting.memory());
     } catch (RuntimeException | Error e) {
       giveBack(state);
       throw e;
     }
-    discard(copy);
+    discard(waiting);
     return state;
   }
 
-  /** Gives back what lies on the host. */
-  void discard(WrittenOut copy) {
-    long bytes = copy.memory().byteSize();
-    copy.arena().close();
+  /** Gives back what waits on the host. */
+  void discard(State waiting) {
+    long bytes = waiting.memory().byteSize();
+    waiting.close();
     host.giveBack(bytes);
   }
 }

@@ -7,7 +7,6 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.switcher.sequence.StateMemory.WrittenOut;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -32,7 +31,8 @@ final class StateTensor {
   /** Null while it is written out: there is nothing in it that counts. */
   private @Nullable State next;
 
-  private @Nullable WrittenOut writtenOut;
+  /** What waits on the host instead. */
+  private @Nullable State writtenOut;
 
   /**
    * A state of zeros.
@@ -93,7 +93,7 @@ final class StateTensor {
 
   /** The same in host memory, for as long as an arena. */
   InputTensor onHost(Arena arena) {
-    WrittenOut out = writtenOut;
+    State out = writtenOut;
     if (out != null) {
       return new InputTensor(name, type, shape, out.memory());
     }
@@ -143,7 +143,7 @@ final class StateTensor {
     if (whole == null) {
       return false;
     }
-    WrittenOut out = memory.writeOut(whole).orElse(null);
+    State out = memory.writeOut(whole).orElse(null);
     if (out == null) {
       return false;
     }
@@ -165,7 +165,7 @@ final class StateTensor {
    *     there is no room; nothing is lost then
    */
   void bringBack() {
-    WrittenOut out = writtenOut;
+    State out = writtenOut;
     if (out != null) {
       data = memory.bringBack(out);
       writtenOut = null;
