@@ -53,6 +53,7 @@ final class CudaWorker implements WorkerDevice {
 
   @Override
   public EphemeralRegion region(int lane, long maximumBytes) {
+    device.tidyStates(); // What others have given back is the session's to take.
     return device.region(lane, maximumBytes, memory::add);
   }
 
