@@ -79,6 +79,11 @@ public interface Device extends AutoCloseable {
   /** Memory that outlives an iteration: session constants. */
   PersistentMemory persistent();
 
+  /** Memory for what models keep from one run to the next. */
+  default DeviceStates states() {
+    return DeviceStates.ON_HOST;
+  }
+
   /**
    * Creates a region for a lane's activations and scratch, of a fixed address range. Its limit is 0
    * until it is raised.

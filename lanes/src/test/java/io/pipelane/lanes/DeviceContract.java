@@ -7,10 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.PersistentMemory.Account;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
 import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -20,8 +28,8 @@ import java.util.function.LongUnaryOperator;
 import org.junit.jupiter.api.Test;
 
 /**
- * The suite that every device passes: here ephemeral regions and persistent memory, copies and
- * events in {@link DeviceCopyContract}, pages and ranges in {@link DevicePageContract}.
+ * The suite that every device passes: here ephemeral regions, persistent memory and states, copies
+ * and events in {@link DeviceCopyContract}, pages and ranges in {@link DevicePageContract}.
  */
 public abstract class DeviceContract extends DeviceCopyContract {
   private static final long MIB = 1 << 20;
@@ -183,7 +191,78 @@ public abstract class DeviceContract extends DeviceCopyContract {
     assertEquals(0, device.persistent().usedBytes());
   }
 
+  @Test
+  void states_areZeroAtFirstAndKeepWhatIsWritten() {
+    Random random = new Random(1);
+    try (Arena arena = Arena.ofConfined()) {
+      for (int round = 0; round < 2; round++) {
+        List<State> states = new ArrayList<>();
+        List<MemorySegment> written = new ArrayList<>();
+        for (long bytes : new long[] {4, 100, 5 * MIB + 3, 0, 1 * MIB}) {
+          State state = device.states().take(bytes);
+          assertEquals(bytes, state.memory().byteSize());
+          assertEquals(-1, read(state, arena).mismatch(arena.allocate(bytes)));
+          byte[] content = new byte[(int) bytes];
+          random.nextBytes(content);
+          MemorySegment host = arena.allocate(bytes, 64).copyFrom(MemorySegment.ofArray(content));
+          state.write(host);
+          states.add(state);
+          written.add(host);
+        }
+        for (int i = 0; i < states.size(); i++) {
+          assertEquals(-1, read(states.get(i), arena).mismatch(written.get(i)), "state " + i);
+        }
+        states.forEach(State::close);
+      }
+    }
+  }
+
+  private static MemorySegment read(State state, Arena arena) {
+    MemorySegment host = arena.allocate(state.memory().byteSize(), 64);
+    state.read(host);
+    return host;
+  }
+
+  @Test
+  void states_onTheDevice_cannotBeTouchedByTheHost() {
+    try (State state = device.states().take(MIB)) {
+      assertTrue(device.states().offsetOf(MemorySegment.ofArray(new byte[1])).isEmpty());
+      if (device.states().areOnDevice()) {
+        long offset = device.states().offsetOf(state.memory()).orElseThrow();
+        MemorySegment part = state.memory().asSlice(MIB - 1, 1);
+        assertEquals(offset + MIB - 1, device.states().offsetOf(part).orElseThrow());
+        assertThrows(
+            IllegalStateException.class, () -> state.memory().get(ValueLayout.JAVA_BYTE, 0));
+      } else {
+        assertTrue(device.states().offsetOf(state.memory()).isEmpty());
+        assertEquals(0, state.memory().get(ValueLayout.JAVA_BYTE, 0));
+      }
+    }
+  }
+
+  @Test
+  void states_fromThreeThreads_staysWhole() throws Exception {
+    Map<Long, State> taken = new ConcurrentHashMap<>();
+    hammer(
+        bytes -> {
+          State state = device.states().take(bytes);
+          assertEquals(null, taken.put(state.memory().address(), state));
+          return state.memory().address();
+        },
+        address -> {
+          Objects.requireNonNull(taken.remove(address)).close();
+          return true;
+        },
+        300);
+    assertTrue(taken.isEmpty());
+  }
+
   private static void hammer(LongUnaryOperator allocate, LongPredicate free) throws Exception {
+    hammer(allocate, free, 2000);
+  }
+
+  private static void hammer(LongUnaryOperator allocate, LongPredicate free, int steps)
+      throws Exception {
     CyclicBarrier start = new CyclicBarrier(3);
     try (ExecutorService threads = Executors.newFixedThreadPool(3)) {
       List<Future<?>> all = new ArrayList<>();
@@ -194,7 +273,7 @@ public abstract class DeviceContract extends DeviceCopyContract {
                 () -> {
                   start.await();
                   List<Long> mine = new ArrayList<>();
-                  for (int step = 0; step < 2000; step++) {
+                  for (int step = 0; step < steps; step++) {
                     if (mine.size() < 20 && random.nextBoolean()) {
                       mine.add(allocate.applyAsLong(random.nextInt(300_000)));
                       assertNotEquals(0, mine.getLast());

@@ -1,6 +1,7 @@
 package io.pipelane.switcher;
 
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.List;
@@ -17,6 +18,8 @@ import java.util.OptionalLong;
  * @param priority the class that it waits in: offline ones take what online ones leave, and give
  *     way to those
  * @param sequence what it is a step of; heeded by models that keep state
+ * @param stateNumber what the run writes behind its outputs, where they become a state on the
+ *     device
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -24,10 +27,22 @@ public record InferenceRequest(
     List<String> outputs,
     OptionalLong deadlineNanos,
     Priority priority,
-    Optional<SequenceStep> sequence) {
+    Optional<SequenceStep> sequence,
+    Optional<StateNumber> stateNumber) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
+  }
+
+  /** A request as a caller makes it. */
+  public InferenceRequest(
+      ModelVersion model,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      OptionalLong deadlineNanos,
+      Priority priority,
+      Optional<SequenceStep> sequence) {
+    this(model, inputs, outputs, deadlineNanos, priority, sequence, Optional.empty());
   }
 
   /** A request of no sequence. */
@@ -56,7 +71,8 @@ public record InferenceRequest(
 
   /** The same as offline work. */
   public InferenceRequest offline() {
-    return new InferenceRequest(model, inputs, outputs, deadlineNanos, Priority.OFFLINE, sequence);
+    return new InferenceRequest(
+        model, inputs, outputs, deadlineNanos, Priority.OFFLINE, sequence, stateNumber);
   }
 
   /** Whether its deadline has passed. */

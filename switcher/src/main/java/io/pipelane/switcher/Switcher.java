@@ -102,6 +102,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     Lanes lanes = working.lanes();
     sequences =
         new Sequences(
+            device.states(),
             lanes,
             working.offline(),
             settings.hostStateBytes(),
@@ -225,7 +226,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * Has a registered model's requests wait, and be run together, as its owner wants from now on.
    */
   public void agree(ImportedModel model, ModelOptions options) {
-    queue.agree(model.version(), Terms.of(model, options));
+    Terms terms = Terms.of(model, options);
+    boolean alone = sequences.runsAlone(model.version());
+    queue.agree(model.version(), alone ? terms.unbatched() : terms);
     sharing.gate().slowdowns().agree(model.version(), options.limits().maxSlowdown());
   }
 
@@ -491,6 +494,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     fetchAhead.ifPresent(FetchAheadThread::close);
     monitor.close();
     admission.close();
+    sequences.close();
     daemon.close();
     worker.close();
     working.close();

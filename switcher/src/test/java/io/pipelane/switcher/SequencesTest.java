@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.config.Status;
@@ -25,6 +27,7 @@ import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +38,7 @@ import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A model that keeps state: {@code y = x w + s}, and y is s of the next step. */
@@ -136,8 +140,8 @@ class SequencesTest {
     return result;
   }
 
-  private static Status refused(Runnable work) {
-    return assertThrows(StatusException.class, work::run).status();
+  private static Status refused(Executable work) {
+    return assertThrows(StatusException.class, work).status();
   }
 
   @Test
@@ -205,8 +209,49 @@ class SequencesTest {
     InputTensor unknown = new InputTensor("x", wrong.type(), wrong.shape(), wrong.data());
     for (InputTensor given : List.of(wrong, unknown)) {
       SequenceStep step = new SequenceStep("a", true, true, List.of(given));
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> submit(model, Optional.of(step))));
-      assertEquals(0, switcher.states().sequences());
+      assertEquals(
+          Status.INVALID_ARGUMENT, refused(() -> submit(model, Optional.of(step)).await()));
+      while (switcher.states().sequences() > 0) {
+        Thread.onSpinWait();
+      }
+    }
+  }
+
+  /** As a cache of what was said so far: each step's output is larger than its input. */
+  @Test
+  void stateThatGrows_keepsAllThatCame() throws Exception {
+    AttributeProto.Builder alongRows =
+        AttributeProto.newBuilder().setName("axis").setType(AttributeType.INT).setI(1);
+    AttributeProto.Builder ofRows =
+        AttributeProto.newBuilder().setName("axes").setType(AttributeType.INTS).addInts(1);
+    ImportedModel model =
+        TestImports.of(
+            TestModels.model(
+                GraphProto.newBuilder()
+                    .addInput(TestModels.value("x", TensorType.FP32, -1, WIDTH))
+                    .addInput(TestModels.value("s", TensorType.FP32, -1, -1))
+                    .addInitializer(TestModels.weight("w", new Random(1), WIDTH, WIDTH))
+                    .addNode(TestModels.node("MatMul", List.of("x", "w"), "h"))
+                    .addNode(
+                        TestModels.node("Concat", List.of("s", "h"), "t").addAttribute(alongRows))
+                    .addNode(TestModels.node("ReduceMax", List.of("t"), "y").addAttribute(ofRows))
+                    .addOutput(TestModels.value("t", TensorType.FP32, -1, -1))
+                    .addOutput(TestModels.value("y", TensorType.FP32, -1, 1))),
+            "growing",
+            folder);
+    switcher.register(model, keeping(Map.of("t", "s")));
+    float largest = step(model, "a", true, false).await()[0];
+    for (int i = 0; i < 20; i++) {
+      assertEquals(largest, step(model, "a", false, false).await()[0]);
+    }
+    SequenceState state = switcher.sequence(model.version(), "a").orElseThrow();
+    List<InputTensor> kept = new ArrayList<>();
+    assertTrue(state.read(tensors -> tensors.forEach(tensor -> kept.add(copy(tensor)))));
+    assertEquals(Shape.of(1, 1 + 21 * WIDTH), kept.getFirst().shape());
+    float[] all = kept.getFirst().data().toArray(ValueLayout.JAVA_FLOAT);
+    assertEquals(0, all[0]);
+    for (int i = 1; i < all.length; i++) {
+      assertEquals(all[1 + (i - 1) % WIDTH], all[i], Math.abs(largest) * 1e-3f, "number " + i);
     }
   }
 

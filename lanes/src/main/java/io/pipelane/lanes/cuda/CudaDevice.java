@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PeerPages;
@@ -24,6 +25,7 @@ import io.pipelane.lanes.cuda.driver.MultiprocessorShare;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -48,6 +50,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   private final VirtualMemory memory;
   private final long baselineBytes;
   private final CudaPagePool pages;
+  private final CudaStates states;
   private final @Nullable CudaHeap heap;
   private final @Nullable WorkerShare share;
   private final OwnedMemory persistent;
@@ -74,9 +77,10 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     this.memory = new VirtualMemory(context);
     int total = pageCount(weights, page, memory.granularity());
     this.pages = releases.add(new CudaPagePool(memory, page.bytes(), total));
+    this.states = releases.add(new CudaStates(context, memory));
     OwnedMemory.Heap constants;
     if (forWorkers) {
-      this.share = releases.add(new WorkerShare(context, memory, pages));
+      this.share = releases.add(new WorkerShare(context, memory, pages, states));
       this.heap = null;
       constants = new ElsewhereHeap();
     } else {
@@ -249,6 +253,16 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   }
 
   @Override
+  public DeviceStates states() {
+    return states;
+  }
+
+  @Override
+  public boolean isState(MemorySegment segment) {
+    return states.contains(segment);
+  }
+
+  @Override
   public EphemeralRegion ephemeral(long maximumBytes) {
     return ephemeral(maximumBytes, CudaEphemeralRegion.WHOLE, true);
   }
@@ -336,6 +350,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   @Override
   public long deviceBytes() {
     return pages.byteSize()
+        + states.byteSize()
         + (heap == null ? 0 : heap.byteSize())
         + lentBytes()
         + regions.stream()
@@ -351,6 +366,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   public long overheadBytes() {
     long accounted =
         pages.byteSize()
+            + states.byteSize()
             + persistent.usedBytes()
             + regions.stream().mapToLong(EphemeralRegion::limitBytes).sum();
     return Math.max(0, driverUsedBytes() - baselineBytes - accounted);

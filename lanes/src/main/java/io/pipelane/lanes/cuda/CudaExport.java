@@ -13,6 +13,8 @@ import java.util.List;
  * @param pageSocket where its pages are handed over
  * @param slotTable the descriptor of the table of what lies under which slot
  * @param arrivals the descriptor of the count of arrivals
+ * @param stateTable the descriptor of the table of what lies at which page of its states
+ * @param statePages how many pages of states there are addresses for
  * @param transferMemory the descriptor of the transfer memory
  * @param partial which lane keeps to a part of the device
  */
@@ -25,6 +27,8 @@ public record CudaExport(
     int slotTable,
     long slotTableBytes,
     int arrivals,
+    int stateTable,
+    int statePages,
     int transferMemory,
     long transferBytes,
     ExecutionSettings execution,
@@ -48,6 +52,8 @@ public record CudaExport(
         Integer.toString(slotTable),
         Long.toString(slotTableBytes),
         Integer.toString(arrivals),
+        Integer.toString(stateTable),
+        Integer.toString(statePages),
         Integer.toString(transferMemory),
         Long.toString(transferBytes),
         Boolean.toString(execution.tf32()),
@@ -70,11 +76,13 @@ public record CudaExport(
         Long.parseLong(words.get(6)),
         Integer.parseInt(words.get(7)),
         Integer.parseInt(words.get(8)),
-        Long.parseLong(words.get(9)),
+        Integer.parseInt(words.get(9)),
+        Integer.parseInt(words.get(10)),
+        Long.parseLong(words.get(11)),
         new ExecutionSettings(
-            Boolean.parseBoolean(words.get(10)),
-            words.get(11),
-            new CaptureSettings(Integer.parseInt(words.get(12)), Integer.parseInt(words.get(13)))),
-        new PartialLane(Integer.parseInt(words.get(14)), Integer.parseInt(words.get(15))));
+            Boolean.parseBoolean(words.get(12)),
+            words.get(13),
+            new CaptureSettings(Integer.parseInt(words.get(14)), Integer.parseInt(words.get(15)))),
+        new PartialLane(Integer.parseInt(words.get(16)), Integer.parseInt(words.get(17))));
   }
 }

@@ -23,8 +23,8 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * A GPU as a worker process has it: another process's pages, for reading, and lanes and session
- * constants of its own. Lives as long as the process. Safe for any thread.
+ * A GPU as a worker process has it: another process's pages, for reading, and its states; lanes and
+ * session constants of its own. Lives as long as the process. Safe for any thread.
  */
 public final class CudaWorkerDevice implements SessionDevice {
   /** As much of a lane's host memory is pinned; what lies behind it is staged. */
@@ -37,6 +37,7 @@ public final class CudaWorkerDevice implements SessionDevice {
   private final long[] pages;
   private final SharedMemory slotTable;
   private final ArrivalCount arrivals;
+  private final CudaWorkerStates states;
   private final MemorySegment transferMemory;
   private final CudaHeap heap;
   private final OwnedMemory persistent;
@@ -50,10 +51,16 @@ public final class CudaWorkerDevice implements SessionDevice {
     this.context = context;
     this.memory = new VirtualMemory(context);
     this.forReading = memory.forReading();
-    this.pages = PageHandover.take(memory, export.pageSocket(), export.pages());
+    this.pages = PageHandover.takeWeights(memory, export.pageSocket(), export.pages());
     this.slotTable =
         SharedMemory.open(export.process(), export.slotTable(), export.slotTableBytes());
     this.arrivals = ArrivalCount.open(context, export.process(), export.arrivals());
+    this.states =
+        new CudaWorkerStates(
+            memory,
+            export.pageSocket(),
+            StateTable.open(export.process(), export.stateTable(), export.statePages()),
+            export.statePages());
     this.transferMemory =
         pinned(export.transferMemory(), export.transferBytes(), export.transferBytes());
     this.heap = new CudaHeap(new GrowingMemory(memory, context.totalBytes()));
@@ -116,9 +123,30 @@ public final class CudaWorkerDevice implements SessionDevice {
     return () -> tables.address(range.shown(), byteSize);
   }
 
-  /** Gives back host memory that the server has closed. */
+  /** Gives back host memory that the server has closed, and states that it has given back. */
   public void tidy() {
     tables.tidy();
+    states.tidy();
+  }
+
+  /** Gives back states that the server has given back; costs nothing where it has not. */
+  public void tidyStates() {
+    states.tidy();
+  }
+
+  /**
+   * Some of the server's states, to read and to write.
+   *
+   * @param offset as the server says it
+   * @throws IllegalArgumentException when that is none
+   */
+  public MemorySegment state(long offset, long bytes) {
+    return states.at(offset, bytes);
+  }
+
+  @Override
+  public boolean isState(MemorySegment segment) {
+    return states.contains(segment);
   }
 
   /**

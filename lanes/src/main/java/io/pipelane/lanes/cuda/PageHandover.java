@@ -4,29 +4,37 @@ import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.descriptors.UnixSocket;
 import java.lang.System.Logger.Level;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
 import java.util.UUID;
 
-/** Hands a device's pages to worker processes that ask for them, as file descriptors. */
+/**
+ * Hands device memory to worker processes that ask for it, as file descriptors: pages of weights,
+ * all of them when they start, and of states, as their runs need them.
+ */
 final class PageHandover implements AutoCloseable {
   /*
    * Descriptors are open for as long as one message takes, so that a device of ten thousand pages
-   * needs no more of them than any other. Whoever guesses the name has to be of the same user, who
-   * might as well attach a debugger.
+   * needs no more of them than any other. A connection is for one question, which is sent at once,
+   * so a worker that hangs keeps no other from its answer. Whoever guesses the name has to be of the
+   * same user, who might as well attach a debugger.
    */
   private static final System.Logger LOG = System.getLogger(PageHandover.class.getName());
 
+  private static final int WEIGHTS = 0;
+  private static final int STATES = 1;
+
   private final VirtualMemory memory;
   private final CudaPagePool pages;
+  private final CudaStates states;
   private final String name = "pipelane-" + UUID.randomUUID();
   private final UnixSocket socket = UnixSocket.listen(name);
   private final Thread thread;
   private volatile boolean closed;
 
-  PageHandover(VirtualMemory memory, CudaPagePool pages) {
+  PageHandover(VirtualMemory memory, CudaPagePool pages, CudaStates states) {
     this.memory = memory;
     this.pages = pages;
+    this.states = states;
     this.thread = Thread.ofPlatform().daemon().name("pipelane-page-handover").start(this::work);
   }
 
@@ -39,7 +47,7 @@ final class PageHandover implements AutoCloseable {
     while (!closed) {
       try (UnixSocket worker = socket.accept()) {
         if (worker.isOfSameUser()) {
-          handOver(worker);
+          answer(worker);
         }
       } catch (RuntimeException e) {
         if (!closed) {
@@ -49,39 +57,75 @@ final class PageHandover implements AutoCloseable {
     }
   }
 
-  private void handOver(UnixSocket worker) {
-    for (int first = 0; first < pages.count(); first += UnixSocket.MOST_DESCRIPTORS) {
-      int count = Math.min(UnixSocket.MOST_DESCRIPTORS, pages.count() - first);
-      List<Integer> descriptors = new ArrayList<>(count);
-      try {
-        for (int i = 0; i < count; i++) {
-          descriptors.add(memory.export(pages.handle(first + i)));
-        }
-        worker.send(descriptors.stream().mapToInt(Integer::intValue).toArray());
-      } finally {
-        descriptors.forEach(UnixSocket::close);
+  private void answer(UnixSocket worker) {
+    int[] asked = worker.receiveNumbers();
+    if (asked.length != 3 || asked[2] < 1 || asked[2] > UnixSocket.MOST_DESCRIPTORS) {
+      throw new IllegalArgumentException("a worker asks for " + Arrays.toString(asked));
+    }
+    int[] descriptors = new int[asked[2]];
+    int exported = 0;
+    try {
+      for (; exported < descriptors.length; exported++) {
+        descriptors[exported] = export(asked[0], asked[1] + exported);
       }
+      worker.send(descriptors);
+    } finally {
+      Arrays.stream(descriptors, 0, exported).forEach(UnixSocket::close);
     }
   }
 
-  /** Asks for all pages; answers their handles in this process. */
-  static long[] take(VirtualMemory memory, String name, int pages) {
+  private int export(int kind, int page) {
+    return switch (kind) {
+      case WEIGHTS -> memory.export(pages.handle(page));
+      case STATES -> states.export(page);
+      default -> throw new IllegalArgumentException("there are no pages of kind " + kind);
+    };
+  }
+
+  /** Asks for all pages of weights; answers their handles in this process. */
+  static long[] takeWeights(VirtualMemory memory, String name, int pages) {
     long[] handles = new long[pages];
-    int taken = 0;
-    try (UnixSocket server = UnixSocket.connect(name)) {
-      while (taken < pages) {
-        int[] descriptors = server.receive();
-        if (descriptors == null || descriptors.length > pages - taken) {
-          throw new IllegalStateException(
-              "the server has handed over %d of %d pages".formatted(taken, pages));
-        }
-        for (int descriptor : descriptors) {
-          handles[taken++] = memory.importFrom(descriptor);
-          UnixSocket.close(descriptor);
-        }
-      }
+    for (int first = 0; first < pages; first += UnixSocket.MOST_DESCRIPTORS) {
+      int count = Math.min(UnixSocket.MOST_DESCRIPTORS, pages - first);
+      System.arraycopy(take(memory, name, WEIGHTS, first, count), 0, handles, first, count);
     }
     return handles;
+  }
+
+  /**
+   * Asks for some pages of states, at most {@link UnixSocket#MOST_DESCRIPTORS}; answers their
+   * handles in this process.
+   */
+  static long[] takeStates(VirtualMemory memory, String name, int first, int count) {
+    return take(memory, name, STATES, first, count);
+  }
+
+  private static long[] take(VirtualMemory memory, String name, int kind, int first, int count) {
+    try (UnixSocket server = UnixSocket.connect(name)) {
+      server.sendNumbers(kind, first, count);
+      int[] descriptors = server.receive();
+      if (descriptors == null || descriptors.length != count) {
+        throw new IllegalStateException(
+            "the server has not handed over %d pages from %d on".formatted(count, first));
+      }
+      return imported(memory, descriptors);
+    }
+  }
+
+  private static long[] imported(VirtualMemory memory, int[] descriptors) {
+    long[] handles = new long[descriptors.length];
+    int taken = 0;
+    try {
+      for (; taken < descriptors.length; taken++) {
+        handles[taken] = memory.importFrom(descriptors[taken]);
+      }
+      return handles;
+    } catch (RuntimeException e) {
+      Arrays.stream(handles, 0, taken).forEach(memory::release);
+      throw e;
+    } finally {
+      Arrays.stream(descriptors).forEach(UnixSocket::close);
+    }
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda;
 
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
@@ -26,7 +27,10 @@ public interface SessionDevice {
    */
   LongSupplier inPlace(long address, long byteSize);
 
-  /** Device memory that this object holds: pages, persistent memory and regions. */
+  /** Whether some memory is of the device's {@link io.pipelane.lanes.DeviceStates}. */
+  boolean isState(MemorySegment segment);
+
+  /** Device memory that this object holds: pages, persistent memory, states and regions. */
   long deviceBytes();
 
   /** Device memory in use according to the driver, by this process and others. */

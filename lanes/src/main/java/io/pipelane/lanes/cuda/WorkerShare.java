@@ -11,17 +11,19 @@ final class WorkerShare implements AutoCloseable {
   private final Releases releases = new Releases();
   private final CudaContext context;
   private final CudaPagePool pages;
+  private final CudaStates states;
   private final SlotTable slotTable;
   private final ArrivalCount arrivals;
   private final PageHandover handover;
 
-  WorkerShare(CudaContext context, VirtualMemory memory, CudaPagePool pages) {
+  WorkerShare(CudaContext context, VirtualMemory memory, CudaPagePool pages, CudaStates states) {
     this.context = context;
     this.pages = pages;
+    this.states = states;
     try (Releases undo = new Releases()) {
       slotTable = undo.add(new SlotTable());
       arrivals = undo.add(ArrivalCount.create(context));
-      handover = undo.add(new PageHandover(memory, pages));
+      handover = undo.add(new PageHandover(memory, pages, states));
       undo.keep();
     }
     releases.add(slotTable);
@@ -47,6 +49,8 @@ final class WorkerShare implements AutoCloseable {
         slotTable.memory().descriptor(),
         slotTable.memory().segment().byteSize(),
         arrivals.descriptor(),
+        states.table().descriptor(),
+        states.count(),
         transferMemory.descriptor(),
         transferMemory.segment().byteSize(),
         execution,

@@ -28,6 +28,9 @@ public final class UnixSocket implements AutoCloseable {
   /** Descriptors in one message, at most; the system takes 253. */
   public static final int MOST_DESCRIPTORS = 200;
 
+  /** Numbers in one message, at most. */
+  public static final int MOST_NUMBERS = 8;
+
   private static final int AF_UNIX = 1;
   private static final int SOCK_SEQPACKET = 5;
   private static final int CLOSE_ON_EXEC = 0x80000;
@@ -204,8 +207,35 @@ public final class UnixSocket implements AutoCloseable {
       for (int i = 0; i < descriptors.length; i++) {
         control.set(JAVA_INT, CONTROL_HEADER + (long) Integer.BYTES * i, descriptors[i]);
       }
-      MemorySegment message = message(arena, control);
+      MemorySegment message = message(arena, arena.allocate(1), control);
       checked("sendmsg", arena, s -> (long) SEND.invokeExact(s, socket, message, MSG_NOSIGNAL));
+    }
+  }
+
+  /** Sends numbers, at most {@link #MOST_NUMBERS}. */
+  public void sendNumbers(int... numbers) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment message =
+          message(arena, arena.allocateFrom(JAVA_INT, numbers), MemorySegment.NULL);
+      checked("sendmsg", arena, s -> (long) SEND.invokeExact(s, socket, message, MSG_NOSIGNAL));
+    }
+  }
+
+  /**
+   * Waits for numbers.
+   *
+   * @return none when the other side has closed
+   */
+  public int[] receiveNumbers() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment numbers = arena.allocate(JAVA_INT, MOST_NUMBERS);
+      MemorySegment message = message(arena, numbers, MemorySegment.NULL);
+      long bytes =
+          checked(
+              "recvmsg",
+              arena,
+              s -> (long) RECEIVE.invokeExact(s, socket, message, MSG_CMSG_CLOEXEC));
+      return numbers.asSlice(0, bytes & -Integer.BYTES).toArray(JAVA_INT);
     }
   }
 
@@ -217,7 +247,7 @@ public final class UnixSocket implements AutoCloseable {
   public int @Nullable [] receive() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment control = control(arena, MOST_DESCRIPTORS);
-      MemorySegment message = message(arena, control);
+      MemorySegment message = message(arena, arena.allocate(1), control);
       long bytes =
           checked(
               "recvmsg",
@@ -246,11 +276,11 @@ public final class UnixSocket implements AutoCloseable {
     return control;
   }
 
-  /** A msghdr of one byte and a control message. */
-  private static MemorySegment message(Arena arena, MemorySegment control) {
+  /** A msghdr of some bytes and a control message, or none. */
+  private static MemorySegment message(Arena arena, MemorySegment body, MemorySegment control) {
     MemorySegment part = arena.allocate(16, 8);
-    part.set(ADDRESS, 0, arena.allocate(1));
-    part.set(JAVA_LONG, 8, 1);
+    part.set(ADDRESS, 0, body);
+    part.set(JAVA_LONG, 8, body.byteSize());
     MemorySegment message = arena.allocate(MESSAGE_BYTES, 8);
     message.set(ADDRESS, 16, part);
     message.set(JAVA_LONG, 24, 1);

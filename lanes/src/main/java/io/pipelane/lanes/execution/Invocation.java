@@ -4,6 +4,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 
 /** The inputs of one run and the place for its outputs. */
 public interface Invocation {
@@ -29,8 +30,17 @@ public interface Invocation {
   }
 
   /**
+   * The number of the state that the outputs become, where the run writes that on the device: last,
+   * behind them.
+   */
+  default Optional<StateNumber> stateNumber() {
+    return Optional.empty();
+  }
+
+  /**
    * Where to write an output: exactly {@code byteSize} bytes, strings as 32-bit little-endian
-   * length and bytes each. The run may still fail.
+   * length and bytes each; perhaps in the device's {@link io.pipelane.lanes.DeviceStates}. The run
+   * may still fail.
    */
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
 

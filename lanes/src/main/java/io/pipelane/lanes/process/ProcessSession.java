@@ -51,8 +51,7 @@ final class ProcessSession implements ModelSession {
     lane.cleanFor(invocation.owner());
     WorkerProcess worker = factory.enter(invocation.owner());
     try (UnderWay.Ended _ = worker.underWay().begin();
-        RemoteRun run =
-            new RemoteRun(model, invocation, lane, growth, weights, factory.transferMemory())) {
+        RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights, factory.shared())) {
       run.expect(time, factory.awakeNanos());
       run.announce(worker);
       require(worker);

@@ -44,7 +44,7 @@ public final class ProcessSessionFactory implements SessionFactory {
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
 
   private final SharedDevice device;
-  private final MemorySegment transferMemory;
+  private final SharedPlaces shared;
   private final WorkerSettings settings;
   private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
   private final Map<Long, Integer> lostInBackground = new ConcurrentHashMap<>();
@@ -98,7 +98,7 @@ public final class ProcessSessionFactory implements SessionFactory {
       WorkerSettings settings,
       IntSupplier ids) {
     this.device = device;
-    this.transferMemory = transferMemory;
+    this.shared = new SharedPlaces(transferMemory, device.states());
     this.settings = settings;
     this.supervisor =
         new WorkerSupervisor(settings, export, ids, this::catchUp, this::checkDeviceBeside);
@@ -109,8 +109,9 @@ public final class ProcessSessionFactory implements SessionFactory {
     return settings;
   }
 
-  MemorySegment transferMemory() {
-    return transferMemory;
+  /** What lies here, workers read and write in place. */
+  SharedPlaces shared() {
+    return shared;
   }
 
   /** Enters the active worker for a run, see {@link WorkerBoard#enter}. */

@@ -7,6 +7,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
@@ -14,12 +15,15 @@ import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.GoWord;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.NumberedArrival;
+import io.pipelane.lanes.process.channel.PlacedNumber;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
@@ -33,11 +37,14 @@ final class RemoteRun implements AutoCloseable {
   private final SharedRegion host;
   private final MemoryTarget.Growth growth;
   private final WeightArrivals weights;
-  private final MemorySegment transferMemory;
+  private final SharedPlaces shared;
   private final List<PlacedTensor> inputs = new ArrayList<>();
   private final List<PlacedTensor> transfers = new ArrayList<>();
   private final List<Long> allocated = new ArrayList<>();
-  private final List<GivenPlace> givenPlaces = new ArrayList<>();
+
+  /** By the outputs' positions among those wanted. */
+  private final Map<Integer, GivenPlace> givenPlaces = new HashMap<>();
+
   private boolean answered;
   private @Nullable ExpectedTime time;
   private long awakeNanos;
@@ -47,9 +54,9 @@ final class RemoteRun implements AutoCloseable {
   private boolean captured;
 
   /**
-   * A place that one of the first outputs was given while the run computed.
+   * A place that an output was given while the run computed.
    *
-   * @param output offset in transfer memory, or {@link Message.Placed#IN_LANE}: it is to be copied
+   * @param output offset in shared memory, or {@link Message.Placed#IN_LANE}: it is to be copied
    */
   private record GivenPlace(PlacedTensor output, MemorySegment memory) {
     boolean isWritten() {
@@ -63,14 +70,14 @@ final class RemoteRun implements AutoCloseable {
       SharedLane lane,
       MemoryTarget.Growth growth,
       WeightArrivals weights,
-      MemorySegment transferMemory) {
+      SharedPlaces shared) {
     this.model = model;
     this.invocation = invocation;
     this.lane = lane;
     this.host = lane.host();
     this.growth = growth;
     this.weights = weights;
-    this.transferMemory = transferMemory;
+    this.shared = shared;
   }
 
   /**
@@ -152,6 +159,7 @@ final class RemoteRun implements AutoCloseable {
               lane.limitBytes(),
               inputs,
               transfers,
+              invocation.stateNumber().map(this::placed),
               outputs,
               weights.segmentsAhead(),
               numbered);
@@ -250,9 +258,9 @@ final class RemoteRun implements AutoCloseable {
         new MemoryTarget.Ephemeral(host, host.equals(lane) ? growth : bytes -> false);
     for (InputTensor input : invocation.inputs()) {
       MemorySegment data = input.data();
-      OptionalLong inTransfers = inTransfers(data);
-      if (inTransfers.isPresent()) {
-        transfers.add(placed(input, inTransfers.getAsLong()));
+      OptionalLong there = shared.offsetOf(data);
+      if (there.isPresent()) {
+        transfers.add(placed(input, there.getAsLong()));
         continue;
       }
       long address = target.allocate(data.byteSize());
@@ -266,15 +274,8 @@ final class RemoteRun implements AutoCloseable {
     }
   }
 
-  /** Where in transfer memory something lies, if there. */
-  private OptionalLong inTransfers(MemorySegment data) {
-    long offset = data.address() - transferMemory.address();
-    boolean isThere =
-        data.isNative()
-            && offset >= 0
-            && offset < transferMemory.byteSize()
-            && data.byteSize() <= transferMemory.byteSize() - offset;
-    return isThere ? OptionalLong.of(offset) : OptionalLong.empty();
+  private PlacedNumber placed(StateNumber state) {
+    return new PlacedNumber(shared.offsetOf(state.word()).orElseThrow(), state.number());
   }
 
   private PlacedTensor placed(InputTensor input, long offset) {
@@ -291,8 +292,8 @@ final class RemoteRun implements AutoCloseable {
           grow(bytes, peakBytes);
           conversation.say(new Message.Grown(lane.limitBytes()));
         }
-        case Message.Place(PlacedTensor output) ->
-            conversation.say(new Message.Placed(place(output)));
+        case Message.Place(int position, PlacedTensor output) ->
+            conversation.say(new Message.Placed(place(position, output)));
         case Message.ToServer answer -> {
           return answer;
         }
@@ -311,21 +312,24 @@ final class RemoteRun implements AutoCloseable {
     }
   }
 
-  /** Where in transfer memory the next output goes; it is small enough to be there. */
-  private long place(PlacedTensor output) {
-    int position = givenPlaces.size();
+  /** Where in shared memory an output goes; it is small enough to be there. */
+  private long place(int position, PlacedTensor output) {
     List<Integer> wanted = wanted();
-    if (answered || position >= wanted.size() || output.isString()) {
+    if (answered
+        || position >= wanted.size()
+        || givenPlaces.containsKey(position)
+        || output.isString()) {
       throw new ProtocolException("it asks for a place for " + output);
     }
     model.requireOutput(output, wanted.get(position));
-    if (output.byteSize() > transferMemory.byteSize()) {
+    boolean mayBeState = invocation.stateNumber().isPresent();
+    if (output.byteSize() > shared.transferMemory().byteSize() && !mayBeState) {
       return Message.Placed.IN_LANE;
     }
     try {
       MemorySegment memory = placeOf(position, output);
-      long offset = inTransfers(memory).orElse(Message.Placed.IN_LANE);
-      givenPlaces.add(new GivenPlace(output.at(offset), memory));
+      long offset = shared.offsetOf(memory).orElse(Message.Placed.IN_LANE);
+      givenPlaces.put(position, new GivenPlace(output.at(offset), memory));
       return offset;
     } catch (RuntimeException | Error e) { // Whatever it is, the worker goes on to write others.
       return Message.Placed.IN_LANE; // It is asked for again at the end, and may fail then.
@@ -376,20 +380,20 @@ final class RemoteRun implements AutoCloseable {
       contents.add(isWritten(i) ? Optional.empty() : Optional.of(content(outputs.get(i))));
     }
     for (int i = 0; i < outputs.size(); i++) {
-      MemorySegment place =
-          i < givenPlaces.size() ? givenPlaces.get(i).memory : placeOf(i, outputs.get(i));
-      contents.get(i).ifPresent(place::copyFrom);
+      GivenPlace given = givenPlaces.get(i);
+      MemorySegment place = given == null ? placeOf(i, outputs.get(i)) : given.memory;
+      contents.get(i).ifPresent(content -> shared.copy(content, place));
     }
   }
 
   /** Checks that an output lies where it was to, or else in the lane. */
   private void requirePlace(PlacedTensor output, int position) {
-    if (position < givenPlaces.size()) {
-      PlacedTensor given = givenPlaces.get(position).output;
-      PlacedTensor written = isWritten(position) ? output : output.at(given.offset());
-      if (!written.equals(given)) {
+    GivenPlace given = givenPlaces.get(position);
+    if (given != null) {
+      PlacedTensor written = given.isWritten() ? output : output.at(given.output.offset());
+      if (!written.equals(given.output)) {
         throw new ProtocolException(
-            "%s is not what a place was given for: %s".formatted(output, given));
+            "%s is not what a place was given for: %s".formatted(output, given.output));
       }
     }
     if (!isWritten(position)) {
@@ -399,7 +403,8 @@ final class RemoteRun implements AutoCloseable {
 
   /** Whether the device has written an output to its place. */
   private boolean isWritten(int position) {
-    return position < givenPlaces.size() && givenPlaces.get(position).isWritten();
+    GivenPlace given = givenPlaces.get(position);
+    return given != null && given.isWritten();
   }
 
   /** Where to copy an output from: strings are copied before they are checked. */

@@ -13,6 +13,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceContract;
+import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.PagePool.Page;
@@ -185,6 +186,13 @@ class CudaDeviceTest extends DeviceContract {
       region.limit(100 * MIB);
       assertEquals((2048 + 100 + 500) * MIB, other.deviceBytes());
       agrees(other);
+      try (State _ = other.states().take(300 * MIB + 1);
+          State _ = other.states().take(4)) {
+        assertEquals((2048 + 100 + 500 + 302) * MIB, other.deviceBytes());
+        agrees(other);
+      }
+      assertEquals((2048 + 100 + 500) * MIB, other.deviceBytes());
+      agrees(other);
     }
   }
 
@@ -212,6 +220,10 @@ class CudaDeviceTest extends DeviceContract {
       StatusException grown = assertThrows(StatusException.class, () -> region.limit(8192 * MIB));
       assertEquals(Status.INSUFFICIENT_MEMORY, grown.status());
       assertEquals(0, region.limitBytes());
+      assertEquals(held, full.deviceBytes());
+      StatusException kept =
+          assertThrows(StatusException.class, () -> full.states().take(8192 * MIB));
+      assertEquals(Status.INSUFFICIENT_MEMORY, kept.status());
       assertEquals(held, full.deviceBytes());
       region.limit(100 * MIB);
       assertEquals(0, full.persistent().open("owner", 1L << 40).allocate(8192 * MIB));

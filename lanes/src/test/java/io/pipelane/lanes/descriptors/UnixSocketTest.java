@@ -1,6 +1,7 @@
 package io.pipelane.lanes.descriptors;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -44,6 +45,21 @@ class UnixSocketTest {
         }
         IntStream.of(many).forEach(UnixSocket::close);
         UnixSocket.close(one[0]);
+      }
+    }
+  }
+
+  @Test
+  void sendNumbers_areTheSameAtTheOtherEnd() {
+    try (UnixSocket socket = UnixSocket.listen(name)) {
+      UnixSocket client = UnixSocket.connect(name);
+      try (UnixSocket server = socket.accept()) {
+        client.sendNumbers(1, -2, Integer.MAX_VALUE);
+        client.sendNumbers(4);
+        assertArrayEquals(new int[] {1, -2, Integer.MAX_VALUE}, server.receiveNumbers());
+        assertArrayEquals(new int[] {4}, server.receiveNumbers());
+        client.close();
+        assertArrayEquals(new int[0], server.receiveNumbers());
       }
     }
   }

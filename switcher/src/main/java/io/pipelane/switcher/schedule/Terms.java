@@ -17,4 +17,9 @@ public record Terms(Limits limits, BatchRules batching, long weightBytes) {
     return new Terms(
         options.limits(), BatchRules.of(model, options.batching()), model.plan().weightBytes());
   }
+
+  /** The same, each request alone. */
+  public Terms unbatched() {
+    return new Terms(limits, BatchRules.NONE, weightBytes);
+  }
 }

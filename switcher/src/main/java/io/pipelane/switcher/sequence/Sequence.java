@@ -13,6 +13,8 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -21,36 +23,47 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /** One sequence: its state, the step under way, and those that wait for it. */
 final class Sequence {
+  private static final System.Logger LOG = System.getLogger(Sequence.class.getName());
+
   /* The state belongs to the step under way, and to the monitor between steps, which guards the rest. */
   private static final int MOST_WAITING = 64;
 
   private final StateMemory memory;
   private final StatePairs pairs;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
+  private final Executor mover;
   private final Runnable whenIdle;
-  private final Map<String, StateTensor> state = new HashMap<>();
   private final Deque<Step> waiting = new ArrayDeque<>();
+  private @Nullable KeptState state;
   private boolean running;
   private boolean ended;
 
   /** When its last step came; guarded by the table's monitor. */
   long usedNanos;
 
-  /** A sequence without a state. */
+  /**
+   * A sequence without a state.
+   *
+   * @param mover does what may take long, one thing after another
+   */
   Sequence(
       StateMemory memory,
       StatePairs pairs,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
+      Executor mover,
       Runnable whenIdle) {
     this.memory = memory;
     this.pairs = pairs;
     this.queue = queue;
+    this.mover = mover;
     this.whenIdle = whenIdle;
   }
 
@@ -75,7 +88,11 @@ final class Sequence {
       running = true;
     }
     try {
-      step.begin();
+      if (memory.isOnDevice() && needsMemory(step)) {
+        mover.execute(() -> beginOrFail(step));
+      } else {
+        step.begin();
+      }
     } catch (RuntimeException | Error e) {
       next(step.of.start());
       throw e;
@@ -83,17 +100,23 @@ final class Sequence {
     return step;
   }
 
+  /** Whether memory has to be taken before a step, which belongs on no event loop or lane. */
+  private boolean needsMemory(Step step) {
+    KeptState kept = state;
+    return step.of.start() || (kept != null && kept.lacksMemory());
+  }
+
   /** Has the state be read between steps, see {@link SequenceState#read}. */
   boolean read(SequenceState.Reader reader) throws IOException {
     synchronized (this) {
       awaitIdle();
-      if (ended || state.isEmpty()) {
+      if (ended || state == null) {
         return false;
       }
       running = true;
     }
-    try {
-      reader.read(state.values().stream().map(StateTensor::input).toList());
+    try (Arena arena = Arena.ofShared()) {
+      reader.read(Objects.requireNonNull(state).onHost(arena));
     } finally {
       next(false);
     }
@@ -116,44 +139,75 @@ final class Sequence {
   }
 
   /** Gives the state back, now or when the step under way has ended; takes no more steps. */
-  synchronized void end() {
-    ended = true;
-    if (!running) {
-      free();
+  void end() {
+    KeptState gone;
+    synchronized (this) {
+      ended = true;
+      gone = running ? null : takeState();
+    }
+    if (gone != null) {
+      gone.close();
     }
   }
 
-  /** Ends it unless a step is under way. */
+  /** Ends it unless a step is under way; its memory comes back a little later. */
   synchronized boolean endIfIdle() {
-    if (!running) {
-      end();
+    if (running) {
+      return false;
     }
-    return !running;
+    ended = true;
+    KeptState gone = takeState();
+    if (gone != null) {
+      mover.execute(gone::close);
+    }
+    return true;
+  }
+
+  private @Nullable KeptState takeState() {
+    KeptState taken = state;
+    state = null;
+    return taken;
   }
 
   boolean isChargedTo(StateMemory other) {
     return memory == other;
   }
 
-  /** Has its state give its working memory up; false where that gave nothing. */
-  synchronized boolean writeOut() {
-    boolean any = false;
-    if (!running) {
-      for (StateTensor tensor : state.values()) {
-        any |= tensor.writeOut();
+  /**
+   * Has its state give its working memory up, between steps; blocks.
+   *
+   * @return false where that gave nothing
+   */
+  boolean writeOut() {
+    KeptState kept;
+    synchronized (this) {
+      if (running || ended || state == null || state.lacksMemory()) {
+        return false;
       }
+      kept = state;
+      running = true;
     }
-    return any;
+    try {
+      return kept.writeOut();
+    } catch (StatusException e) {
+      LOG.log(Level.WARNING, "a state was not written out", e);
+      return false;
+    } finally {
+      next(false);
+    }
   }
 
   /** Ends it if it has no state, and no step is under way. */
   synchronized boolean endIfEmpty() {
-    return state.isEmpty() && endIfIdle();
+    return state == null && endIfIdle();
   }
 
+  /** Of whoever has the state, in a step or between two. */
   private void free() {
-    state.values().forEach(StateTensor::close);
-    state.clear();
+    KeptState gone = takeState();
+    if (gone != null) {
+      gone.close();
+    }
   }
 
   /**
@@ -181,18 +235,36 @@ final class Sequence {
         whenIdle.run();
         return;
       }
-      try {
-        following.begin();
+      if (needsMemory(following)) {
+        mover.execute(() -> beginOrFail(following));
         return;
-      } catch (RuntimeException | Error e) {
-        if (following.of.start()) {
-          free();
-        }
-        following.handler.failed(
-            e instanceof StatusException known
-                ? known
-                : new StatusException(Status.INTERNAL, "a step could not begin: " + e, e));
       }
+      if (begins(following)) {
+        return;
+      }
+    }
+  }
+
+  private void beginOrFail(Step step) {
+    if (!begins(step)) {
+      next(false);
+    }
+  }
+
+  /** Begins a step that nobody waits for here; one that cannot be begun fails. */
+  private boolean begins(Step step) {
+    try {
+      step.begin();
+      return true;
+    } catch (RuntimeException | Error e) {
+      if (step.of.start()) {
+        free();
+      }
+      step.handler.failed(
+          e instanceof StatusException known
+              ? known
+              : new StatusException(Status.INTERNAL, "a step could not begin: " + e, e));
+      return false;
     }
   }
 
@@ -201,7 +273,8 @@ final class Sequence {
     private final InferenceRequest request;
     private final SequenceStep of;
     private final ResultHandler handler;
-    private @Nullable Ticket ticket;
+    private volatile @Nullable Ticket ticket;
+    private volatile boolean cancelled;
 
     Step(InferenceRequest request, SequenceStep of, ResultHandler handler) {
       this.request = request;
@@ -211,42 +284,36 @@ final class Sequence {
 
     /** Submits the request with the state; nobody else touches that until its end. */
     void begin() {
+      KeptState kept = state;
       if (of.start()) {
         free();
-        for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
-          long rows = pairs.rows(request.inputs());
-          state.put(pair.getKey(), new StateTensor(memory, pair.getValue(), rows));
+        kept = new KeptState(memory, pairs, pairs.rows(request.inputs()));
+        state = kept;
+        for (InputTensor given : of.initial()) {
+          if (!kept.begin(given)) {
+            throw new StatusException(
+                Status.INVALID_ARGUMENT,
+                "\"%s\" is no state of model %s".formatted(given.name(), request.model()));
+          }
         }
-        of.initial().forEach(this::begin);
-      } else if (state.isEmpty()) {
+      } else if (kept == null) {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
             "sequence \"%s\" has ended: begin it with sequence_start".formatted(of.id()));
       } else {
-        state.values().forEach(StateTensor::bringBack);
+        kept.bringBack();
       }
-      ticket = queue.apply(withState(), this);
+      Ticket submitted = queue.apply(withState(kept), this);
+      ticket = submitted;
+      if (cancelled) {
+        submitted.cancel();
+      }
     }
 
-    /** Has one tensor of the state begin with what is given. */
-    private void begin(InputTensor given) {
-      StateTensor tensor =
-          state.values().stream()
-              .filter(each -> each.input().name().equals(given.name()))
-              .findFirst()
-              .orElseThrow(
-                  () ->
-                      new StatusException(
-                          Status.INVALID_ARGUMENT,
-                          "\"%s\" is no state of model %s"
-                              .formatted(given.name(), request.model())));
-      tensor.begin(given);
-    }
-
-    private InferenceRequest withState() {
+    private InferenceRequest withState(KeptState kept) {
       Map<String, InputTensor> all = new HashMap<>();
       request.inputs().forEach(input -> all.put(input.name(), input));
-      state.values().forEach(tensor -> all.put(tensor.input().name(), tensor.input()));
+      kept.inputs().forEach(input -> all.put(input.name(), input));
       List<InputTensor> inputs = new ArrayList<>(all.size());
       for (TensorSpec declared : pairs.declared()) {
         @Nullable InputTensor input = all.get(declared.name());
@@ -257,27 +324,30 @@ final class Sequence {
         inputs.add(input);
       }
       List<String> outputs = new ArrayList<>(request.outputs());
-      outputs.addAll(state.keySet());
+      outputs.addAll(kept.outputs());
       return new InferenceRequest(
           request.model(),
           inputs,
           outputs,
           request.deadlineNanos(),
           request.priority(),
-          Optional.of(of));
+          Optional.of(of),
+          kept.nextNumber());
+    }
+
+    private KeptState kept() {
+      return Objects.requireNonNull(state, "a step under way has a state");
     }
 
     @Override
     public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-      @Nullable StateTensor tensor = state.get(name);
-      return tensor == null
-          ? handler.place(name, type, shape, byteSize)
-          : tensor.place(shape, byteSize);
+      @Nullable MemorySegment place = kept().place(name, shape, byteSize);
+      return place == null ? handler.place(name, type, shape, byteSize) : place;
     }
 
     @Override
     public void completed(InferenceTimings timings) {
-      state.values().forEach(StateTensor::advance);
+      kept().advance();
       try {
         handler.completed(timings);
       } finally {
@@ -302,8 +372,12 @@ final class Sequence {
       }
       if (waited) {
         handler.failed(new StatusException(Status.CANCELLED, "the request was withdrawn"));
-      } else if (ticket != null) {
-        ticket.cancel();
+        return;
+      }
+      cancelled = true;
+      @Nullable Ticket submitted = ticket;
+      if (submitted != null) {
+        submitted.cancel();
       }
     }
   }

@@ -2,6 +2,7 @@ package io.pipelane.switcher.sequence;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
@@ -13,11 +14,15 @@ import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -26,13 +31,16 @@ import org.jspecify.annotations.Nullable;
  * Keeps the state of models between the requests of a sequence. Steps of one sequence run one after
  * another, in the order in which they came. Safe for any thread.
  */
-public final class Sequences {
+public final class Sequences implements AutoCloseable {
   /*
    * The monitor guards the tables; a sequence has a monitor of its own, taken after this one. Nothing
    * is submitted and no handler is called under either.
    */
   private static final int MOST = 1024;
   private static final long IDLE_NANOS = Duration.ofMinutes(1).toNanos();
+
+  private final ExecutorService mover =
+      Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("states").factory());
 
   private final HostStates host;
   private final StateMemory online;
@@ -49,13 +57,15 @@ public final class Sequences {
   /**
    * Keeps nothing yet.
    *
-   * @param working what states are charged to
+   * @param device where states lie
+   * @param working what they are charged to
    * @param ofOffline the same for those of offline sequences
    * @param hostBytes host memory for states that are written out
    * @param makeRoom has other memory given back that nobody uses now; answers at once
    * @param queue takes steps
    */
   public Sequences(
+      DeviceStates device,
       Reservations working,
       Reservations ofOffline,
       long hostBytes,
@@ -63,8 +73,9 @@ public final class Sequences {
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
     this.host = new HostStates(hostBytes);
-    this.online = new StateMemory(working, host, () -> writeOut(Priority.ONLINE), makeRoom);
-    this.offline = new StateMemory(ofOffline, host, () -> writeOut(Priority.OFFLINE), makeRoom);
+    this.online = new StateMemory(device, working, host, () -> writeOut(Priority.ONLINE), makeRoom);
+    this.offline =
+        new StateMemory(device, ofOffline, host, () -> writeOut(Priority.OFFLINE), makeRoom);
     this.queue = queue;
     this.nanoClock = nanoClock;
   }
@@ -84,16 +95,18 @@ public final class Sequences {
   /** Forgets a model, and the state of its sequences once their steps have ended. */
   public void forget(ModelVersion version) {
     models.remove(version);
+    List<Sequence> going = new ArrayList<>();
     synchronized (this) {
       for (Iterator<Map.Entry<Key, Sequence>> all = sequences.entrySet().iterator();
           all.hasNext(); ) {
         Map.Entry<Key, Sequence> entry = all.next();
         if (entry.getKey().model.equals(version)) {
-          entry.getValue().end();
+          going.add(entry.getValue());
           all.remove();
         }
       }
     }
+    going.forEach(Sequence::end);
   }
 
   /** Whether a model keeps state. */
@@ -144,7 +157,7 @@ public final class Sequences {
             Duration.ofSeconds(1));
       }
       StateMemory memory = request.priority() == Priority.OFFLINE ? offline : online;
-      found = new Sequence(memory, pairs, queue, () -> idle(key));
+      found = new Sequence(memory, pairs, queue, mover, () -> idle(key));
       sequences.put(key, found);
     }
     found.usedNanos = now;
@@ -157,8 +170,10 @@ public final class Sequences {
     return Optional.ofNullable(sequences.get(key)).map(found -> new Found(key, found));
   }
 
-  private synchronized void end(Key key, Sequence sequence) {
-    sequences.remove(key, sequence);
+  private void end(Key key, Sequence sequence) {
+    synchronized (this) {
+      sequences.remove(key, sequence);
+    }
     sequence.end();
   }
 
@@ -205,15 +220,19 @@ public final class Sequences {
 
   /**
    * Writes a state out to make room in the working memory: of the sequence that has had no step for
-   * longest. Its next step brings it back. Called under no lock that a step may want.
+   * longest. Its next step brings it back. Blocks; called under no lock that a step may want.
    *
    * @param inFavourOf who needs the room: for offline work no state of online sequences goes
    * @return false when there is none, or no room on the host
    */
-  public synchronized boolean writeOut(Priority inFavourOf) {
-    return sequences.values().stream()
+  public boolean writeOut(Priority inFavourOf) {
+    return idleFirst().stream()
         .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(offline))
         .anyMatch(Sequence::writeOut);
+  }
+
+  private synchronized List<Sequence> idleFirst() {
+    return List.copyOf(sequences.values());
   }
 
   /** What is kept at present. */
@@ -223,6 +242,17 @@ public final class Sequences {
 
   private synchronized int count() {
     return sequences.size();
+  }
+
+  /** Whether a model's steps run one at a time because runs touch its state on the device. */
+  public boolean runsAlone(ModelVersion version) {
+    return online.isOnDevice() && keepsState(version);
+  }
+
+  /** Waits until what goes has gone; every model has been forgotten. */
+  @Override
+  public void close() {
+    mover.close();
   }
 
   private static StatusException invalid(String message) {

@@ -3,15 +3,19 @@ package io.pipelane.switcher.sequence;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceStates;
+import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
- * What the states of one class of sequences are charged to: working memory, and host memory while
- * they are written out. Safe for any thread.
+ * Where the states of one class of sequences lie, and what they are charged to: working memory, and
+ * host memory while they are written out. Safe for any thread.
  */
 final class StateMemory {
+  private final DeviceStates device;
   private final Reservations working;
   private final HostStates host;
   private final BooleanSupplier writeOut;
@@ -23,25 +27,37 @@ final class StateMemory {
    * @param writeOut has a state written out that nobody needs now; false when there is none
    * @param makeRoom has other memory given back that nobody uses now, for who asks again
    */
-  StateMemory(Reservations working, HostStates host, BooleanSupplier writeOut, Runnable makeRoom) {
+  StateMemory(
+      DeviceStates device,
+      Reservations working,
+      HostStates host,
+      BooleanSupplier writeOut,
+      Runnable makeRoom) {
+    this.device = device;
     this.working = working;
     this.host = host;
     this.writeOut = writeOut;
     this.makeRoom = makeRoom;
   }
 
+  /** Whether states lie where runs alone can touch them. */
+  boolean isOnDevice() {
+    return device.areOnDevice();
+  }
+
   /**
-   * Charges the working memory, for which others are written out. Called under no lock.
+   * Takes memory of zeros, for which others are written out. Called under no lock.
    *
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room
    */
-  void reserve(long bytes) {
+  State take(long bytes) {
     if (!tryReserve(bytes)) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY,
           "a sequence's state of %s does not fit device.working-memory at present, or what offline work may hold of that (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
               .formatted(new ByteSize(bytes)));
     }
+    return reserved(bytes);
   }
 
   private boolean tryReserve(long bytes) {
@@ -54,18 +70,62 @@ final class StateMemory {
     return true;
   }
 
-  /** Gives back what {@link #reserve} has charged. */
-  void release(long bytes) {
+  private State reserved(long bytes) {
+    try {
+      return device.take(bytes);
+    } catch (RuntimeException | Error e) {
+      working.releasePersistent(bytes);
+      throw e;
+    }
+  }
+
+  /** A few bytes beside a state, which nothing is charged for. */
+  State takeWord() {
+    return device.take(Integer.BYTES);
+  }
+
+  /** Gives back what {@link #take} or {@link #bringBack} has answered. */
+  void giveBack(State state) {
+    long bytes = state.memory().byteSize();
+    state.close();
     working.releasePersistent(bytes);
   }
 
-  /** Charges the host instead of the working memory; false when that has no room. */
-  boolean tryWriteOut(long bytes) {
+  /**
+   * Has a state wait on the host, charged there: a copy, where the device's memory is not the
+   * host's.
+   *
+   * @return empty when the host has no room; nothing is changed then
+   */
+  Optional<State> writeOut(State state) {
+    long bytes = state.memory().byteSize();
     if (!host.tryTake(bytes)) {
-      return false;
+      return Optional.empty();
     }
-    working.releasePersistent(bytes);
-    return true;
+    if (!device.areOnDevice()) {
+      working.releasePersistent(bytes);
+      return Optional.of(state);
+    }
+    State copy;
+    try {
+      copy = copyOnHost(state);
+    } catch (RuntimeException | Error e) {
+      host.giveBack(bytes);
+      throw e;
+    }
+    giveBack(state);
+    return Optional.of(copy);
+  }
+
+  private static State copyOnHost(State state) {
+    State copy = DeviceStates.ON_HOST.take(state.memory().byteSize());
+    try {
+      state.read(copy.memory());
+      return copy;
+    } catch (RuntimeException | Error e) {
+      copy.close();
+      throw e;
+    }
   }
 
   /**
@@ -73,18 +133,33 @@ final class StateMemory {
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is changed
    */
-  void bringBack(long bytes) {
+  State bringBack(State waiting) {
+    long bytes = waiting.memory().byteSize();
     if (!tryReserve(bytes)) {
       throw StatusException.unavailable(
           "the sequence's state of %s waits in host memory, and device.working-memory is in use; try again"
               .formatted(new ByteSize(bytes)),
           Duration.ofSeconds(1));
     }
-    releaseWrittenOut(bytes);
+    if (!device.areOnDevice()) {
+      host.giveBack(bytes);
+      return waiting;
+    }
+    State state = reserved(bytes);
+    try {
+      state.write(waiting.memory());
+    } catch (RuntimeException | Error e) {
+      giveBack(state);
+      throw e;
+    }
+    discard(waiting);
+    return state;
   }
 
-  /** Gives back what lies on the host. */
-  void releaseWrittenOut(long bytes) {
+  /** Gives back what waits on the host. */
+  void discard(State waiting) {
+    long bytes = waiting.memory().byteSize();
+    waiting.close();
     host.giveBack(bytes);
   }
 }

@@ -2,6 +2,7 @@ package io.pipelane.switcher.sequence;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
@@ -17,41 +18,21 @@ import org.jspecify.annotations.Nullable;
  * to one thread after another.
  */
 final class StateTensor {
-  private static final long ALIGNMENT = 64;
-
-  private final StateMemory account;
+  private final StateMemory memory;
   private final String name;
   private final TensorType type;
   private final Shape declared;
   private Shape shape;
   private Shape nextShape;
-  private Buffer data;
 
-  /** Null while the state is written out: there is nothing in it that counts. */
-  private @Nullable Buffer next;
+  /** Null while it is written out. */
+  private @Nullable State data;
 
-  private boolean writtenOut;
+  /** Null while it is written out: there is nothing in it that counts. */
+  private @Nullable State next;
 
-  /** Memory, charged to the working memory unless it is written out. */
-  private record Buffer(Arena arena, MemorySegment memory) {
-    static Buffer of(StateMemory account, long bytes) {
-      account.reserve(bytes);
-      Arena arena = Arena.ofShared();
-      try {
-        return new Buffer(arena, arena.allocate(Math.max(1, bytes), ALIGNMENT).asSlice(0, bytes));
-      } catch (RuntimeException | Error e) {
-        arena.close();
-        account.release(bytes);
-        throw e;
-      }
-    }
-
-    void free(StateMemory account) {
-      long bytes = memory.byteSize();
-      arena.close();
-      account.release(bytes);
-    }
-  }
+  /** What waits on the host instead. */
+  private @Nullable State writtenOut;
 
   /**
    * A state of zeros.
@@ -59,8 +40,8 @@ final class StateTensor {
    * @param rows what its open dimensions are
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room for it
    */
-  StateTensor(StateMemory account, TensorSpec spec, long rows) {
-    this.account = account;
+  StateTensor(StateMemory memory, TensorSpec spec, long rows) {
+    this.memory = memory;
     this.name = spec.name();
     this.type = spec.type();
     this.declared = spec.shape();
@@ -70,14 +51,18 @@ final class StateTensor {
     }
     this.shape = Shape.of(dimensions);
     this.nextShape = shape;
-    long bytes = Math.multiplyExact(shape.elements(), (long) type.byteWidth());
-    this.data = Buffer.of(account, bytes);
+    State zeros = memory.take(byteSize());
     try {
-      this.next = Buffer.of(account, bytes);
+      this.next = memory.take(byteSize());
     } catch (RuntimeException | Error e) {
-      data.free(account);
+      memory.giveBack(zeros);
       throw e;
     }
+    this.data = zeros;
+  }
+
+  private long byteSize() {
+    return Math.multiplyExact(shape.elements(), (long) type.byteWidth());
   }
 
   /**
@@ -92,33 +77,57 @@ final class StateTensor {
           "state \"%s\" was %s%s, and the model declares %s%s"
               .formatted(name, given.type(), given.shape(), type, declared));
     }
-    place(given.shape(), given.data().byteSize()).copyFrom(given.data());
+    nextOf(given.shape(), given.data().byteSize()).write(given.data());
     advance();
+  }
+
+  String name() {
+    return name;
   }
 
   /** What the next step reads. */
   InputTensor input() {
-    return new InputTensor(name, type, shape, data.memory());
+    MemorySegment read = Objects.requireNonNull(data).memory();
+    return new InputTensor(name, type, shape, read, memory.isOnDevice());
+  }
+
+  /** The same in host memory, for as long as an arena. */
+  InputTensor onHost(Arena arena) {
+    State out = writtenOut;
+    if (out != null) {
+      return new InputTensor(name, type, shape, out.memory());
+    }
+    State read = Objects.requireNonNull(data);
+    if (!memory.isOnDevice()) {
+      return input();
+    }
+    MemorySegment copy = arena.allocate(read.memory().byteSize(), 64);
+    read.read(copy);
+    return new InputTensor(name, type, shape, copy);
   }
 
   /** Where the step under way writes what comes after it. */
   MemorySegment place(Shape written, long byteSize) {
-    Buffer place = next;
+    return nextOf(written, byteSize).memory();
+  }
+
+  private State nextOf(Shape written, long byteSize) {
+    State place = next;
     if (place == null || byteSize != place.memory().byteSize()) {
-      Buffer other = Buffer.of(account, byteSize);
+      State other = memory.take(byteSize);
       if (place != null) {
-        place.free(account);
+        memory.giveBack(place);
       }
       place = other;
       next = other;
     }
     nextShape = written;
-    return place.memory();
+    return place;
   }
 
   /** The step has succeeded, and everything is placed. */
   void advance() {
-    Buffer read = data;
+    State read = data;
     data = Objects.requireNonNull(next);
     next = read;
     shape = nextShape;
@@ -130,15 +139,23 @@ final class StateTensor {
    * @return false when it had none, or the host has no room for it
    */
   boolean writeOut() {
-    if (writtenOut || !account.tryWriteOut(data.memory().byteSize())) {
+    State whole = data;
+    if (whole == null) {
       return false;
     }
-    writtenOut = true;
-    if (next != null) {
-      next.free(account);
-      next = null;
+    State out = memory.writeOut(whole).orElse(null);
+    if (out == null) {
+      return false;
     }
+    writtenOut = out;
+    data = null;
+    giveBackNext();
     return true;
+  }
+
+  /** Whether a step has to wait for {@link #bringBack}. */
+  boolean lacksMemory() {
+    return next == null;
   }
 
   /**
@@ -148,27 +165,32 @@ final class StateTensor {
    *     there is no room; nothing is lost then
    */
   void bringBack() {
-    long bytes = data.memory().byteSize();
-    if (writtenOut) {
-      account.bringBack(bytes);
-      writtenOut = false;
+    State out = writtenOut;
+    if (out != null) {
+      data = memory.bringBack(out);
+      writtenOut = null;
     }
     if (next == null) {
-      next = Buffer.of(account, bytes);
+      next = memory.take(byteSize());
+    }
+  }
+
+  private void giveBackNext() {
+    if (next != null) {
+      memory.giveBack(next);
+      next = null;
     }
   }
 
   void close() {
-    if (next != null) {
-      next.free(account);
-      next = null;
+    giveBackNext();
+    if (data != null) {
+      memory.giveBack(data);
+      data = null;
     }
-    if (writtenOut) {
-      long bytes = data.memory().byteSize();
-      data.arena().close();
-      account.releaseWrittenOut(bytes);
-    } else {
-      data.free(account);
+    if (writtenOut != null) {
+      memory.discard(writtenOut);
+      writtenOut = null;
     }
   }
 }

@@ -37,10 +37,11 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
 
   /**
    * Fills a request up, where the model has a larger bucket, its rows have no effect on each other
-   * (import has found out), and its tensors have rows of a fixed size.
+   * (import has found out), and its tensors have rows of a fixed size and lie on the host.
    */
   static Optional<BucketedInvocation> of(Invocation request, ImportedModel model) {
     if (model.buckets().isEmpty()
+        || request.inputs().stream().anyMatch(InputTensor::onDevice)
         || !model.plan().batchPadding().harmless()
         || model.plan().inputs().stream().anyMatch(BucketedInvocation::isString)
         || model.plan().outputs().stream().anyMatch(BucketedInvocation::isString)) {
@@ -88,6 +89,11 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
   @Override
   public List<String> outputs() {
     return request.outputs();
+  }
+
+  @Override
+  public String owner() {
+    return request.owner();
   }
 
   @Override

@@ -10,6 +10,7 @@ import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
@@ -358,6 +359,11 @@ public final class SessionWorker implements Worker {
     @Override
     public List<String> outputs() {
       return request.outputs();
+    }
+
+    @Override
+    public Optional<StateNumber> stateNumber() {
+      return request.stateNumber();
     }
 
     @Override

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.LongAdder;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
@@ -25,6 +26,7 @@ public final class CudaContext implements AutoCloseable {
   private final long totalBytes;
   private final int multiprocessors;
   private final boolean readsPinnedMemory;
+  private final LongAdder linkBytes = new LongAdder();
   private boolean closed;
 
   private CudaContext(CudaDriver driver, int index, CUdevice device) {
@@ -157,6 +159,15 @@ public final class CudaContext implements AutoCloseable {
     } catch (CudaException e) {
       return e.errorName().equals("CUDA_ERROR_OUT_OF_MEMORY");
     }
+  }
+
+  /** Bytes that streams have been given to carry between the host and the device. */
+  public long linkBytes() {
+    return linkBytes.sum();
+  }
+
+  void carries(long bytes) {
+    linkBytes.add(bytes);
   }
 
   CUcontext handle() {

@@ -123,6 +123,7 @@ public final class CudaStream implements AutoCloseable {
     if (result != 0) {
       throw CudaException.of(result, "cuMemcpyHtoDAsync", device, host, bytes, address());
     }
+    context.carries(bytes);
   }
 
   /** Copies to host memory, which must stay until then; to unpinned memory it blocks. */
@@ -133,6 +134,7 @@ public final class CudaStream implements AutoCloseable {
     if (result != 0) {
       throw CudaException.of(result, "cuMemcpyDtoHAsync", host, device, bytes, address());
     }
+    context.carries(bytes);
   }
 
   /** Copies from device memory to device memory. */

@@ -10,10 +10,15 @@ import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.WeightArrivals;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -53,7 +58,7 @@ final class CudaLane implements AutoCloseable {
     this.inputStaging = new StagingBuffer(stream.context());
     this.outputStaging = new StagingBuffer(stream.context());
     this.inputs = new InputCopier(device, stream, inputStaging);
-    this.outputs = new OutputCopier(stream, outputStaging);
+    this.outputs = new OutputCopier(device, stream, outputStaging);
     this.begun = CudaMark.timed(stream.context());
     this.computed = CudaMark.timed(stream.context());
     this.done = CudaMark.untimed(stream.context());
@@ -162,7 +167,14 @@ final class CudaLane implements AutoCloseable {
       int segments,
       RunTimes times) {
     stream.record(computed);
+    Optional<StateNumber> number = invocation.stateNumber();
+    // What an earlier attempt at the step has written is void from now on.
+    number.ifPresent(state -> stream.write(state.word().address(), state.number() - 1));
     outputs.enqueue(results, invocation);
+    if (number.isPresent() && results.size() == invocation.outputs().size()) {
+      weights.await(segments - 1); // A step whose weights have failed to come is none.
+      commit(number.get());
+    }
     stream.record(done);
     int passed = progress.mark();
     weights.await(segments - 1);
@@ -176,6 +188,41 @@ final class CudaLane implements AutoCloseable {
       weights.stalled(times.stall(deviceNanos));
     }
     outputs.finish();
+  }
+
+  private void commit(StateNumber state) {
+    stream.write(state.word().address(), state.number());
+  }
+
+  /** Ends a run of which some outputs were computed on the host, once those are placed. */
+  void finishOnHost(Invocation invocation) {
+    Optional<StateNumber> number = invocation.stateNumber();
+    if (number.isPresent()) {
+      commit(number.get());
+      stream.synchronize();
+    }
+  }
+
+  /** Copies host memory to where an output is wanted, perhaps a state on the device. */
+  void copyFromHost(MemorySegment to, MemorySegment from) {
+    if (!device.isState(to)) {
+      to.copyFrom(from);
+    } else if (from.byteSize() > 0) {
+      stream.copyToDevice(to.address(), from.address(), from.byteSize());
+    }
+  }
+
+  /** An input in host memory; a state on the device is copied there. */
+  InputTensor onHost(InputTensor input, Arena arena) {
+    MemorySegment data = arena.allocate(input.data().byteSize(), 64);
+    if (!input.onDevice()) {
+      data.copyFrom(input.data());
+    } else if (data.byteSize() > 0) {
+      stream.context().bind();
+      stream.copyToHost(data.address(), input.data().address(), data.byteSize());
+      stream.synchronize();
+    }
+    return new InputTensor(input.name(), input.type(), input.shape(), data);
   }
 
   @Override

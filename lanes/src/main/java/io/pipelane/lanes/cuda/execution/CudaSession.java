@@ -8,9 +8,7 @@ import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.WeightArrivals;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -129,14 +127,8 @@ public final class CudaSession implements ModelSession {
   }
 
   /** The caller takes his inputs back with the answer. */
-  private static List<InputTensor> copies(List<InputTensor> inputs, Arena arena) {
-    List<InputTensor> result = new ArrayList<>(inputs.size());
-    for (InputTensor input : inputs) {
-      MemorySegment data = arena.allocate(input.data().byteSize(), 64);
-      data.copyFrom(input.data());
-      result.add(new InputTensor(input.name(), input.type(), input.shape(), data));
-    }
-    return result;
+  private List<InputTensor> copies(List<InputTensor> inputs, Arena arena) {
+    return inputs.stream().map(input -> lane.onHost(input, arena)).toList();
   }
 
   private RunTimes timesOf(InputShapes shapes) {

@@ -4,6 +4,7 @@ import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.execution.InputLayout.Slot;
+import io.pipelane.lanes.execution.InputTensor;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
@@ -32,7 +33,8 @@ final class InputCopier implements AutoCloseable {
 
   /**
    * Enqueues the copies of all inputs to a block of device memory; small ones go together. Large
-   * ones that are pinned are read in place, until the lane's stream has come that far.
+   * ones that are pinned are read in place, until the lane's stream has come that far, and so are
+   * states, which are on the device already.
    */
   void enqueue(InputLayout layout, long block) {
     Optional<CudaStream> busy = device.busyCopyStream();
@@ -46,22 +48,23 @@ final class InputCopier implements AutoCloseable {
     }
   }
 
-  private void enqueue(InputLayout layout, long device, CudaStream stream) {
-    long enqueued = 0;
-    long staged = 0;
+  private void enqueue(InputLayout layout, long block, CudaStream stream) {
+    Stretch staged = new Stretch(staging.take(layout.hostBytes()), block, stream);
     for (Slot slot : layout.slots()) {
-      if (isReadInPlace(slot, stream)) {
-        enqueueStaged(layout, enqueued, staged, device, stream);
-        MemorySegment data = slot.tensor().data();
-        stream.copyToDevice(device + slot.offset(), data.address(), data.byteSize());
-        enqueued = slot.end();
+      InputTensor input = slot.tensor();
+      if (input.onDevice()) {
+        staged.flush();
+        if (input.data().byteSize() > 0) {
+          lane.copyWithin(block + slot.offset(), input.data().address(), input.data().byteSize());
+        }
+      } else if (isReadInPlace(slot, stream)) {
+        staged.flush();
+        stream.copyToDevice(block + slot.offset(), input.data().address(), input.data().byteSize());
       } else {
-        long begin = enqueued == staged ? slot.offset() : enqueued;
-        enqueued = stage(layout, slot, begin, device, stream);
+        staged.add(slot);
       }
-      staged = slot.end();
     }
-    enqueueStaged(layout, enqueued, staged, device, stream);
+    staged.flush();
   }
 
   /** Large, aligned, and in memory that the device reads directly. */
@@ -72,29 +75,50 @@ final class InputCopier implements AutoCloseable {
         && stream.context().isPinned(data);
   }
 
-  /** Copies an input to the staging buffer; answers how far the block is enqueued. */
-  private long stage(
-      InputLayout layout, Slot slot, long enqueuedBefore, long device, CudaStream stream) {
-    long enqueued = enqueuedBefore;
-    MemorySegment staged = staging.take(layout.byteSize());
-    MemorySegment data = slot.tensor().data();
-    for (long at = 0; at < data.byteSize(); at += PIECE_BYTES) {
-      long bytes = Math.min(PIECE_BYTES, data.byteSize() - at);
-      long end = slot.offset() + at + bytes;
-      MemorySegment.copy(data, at, staged, slot.offset() + at, bytes);
-      if (end - enqueued >= PIECE_BYTES) {
-        enqueueStaged(layout, enqueued, end, device, stream);
-        enqueued = end;
+  /** Inputs that follow each other, on their way through the staging buffer. */
+  private static final class Stretch {
+    private final MemorySegment buffer;
+    private final long block;
+    private final CudaStream stream;
+
+    /** What is staged and not yet enqueued, by its place in the block. */
+    private long begin;
+
+    private long end;
+
+    /** How much further down it lies in the buffer, which has no gaps for what is not staged. */
+    private long shift;
+
+    Stretch(MemorySegment buffer, long block, CudaStream stream) {
+      this.buffer = buffer;
+      this.block = block;
+      this.stream = stream;
+    }
+
+    void add(Slot slot) {
+      if (slot.tensor().data().byteSize() == 0) {
+        return;
+      }
+      if (begin == end) {
+        shift = slot.offset() - InputLayout.aligned(end - shift);
+        begin = slot.offset();
+      }
+      MemorySegment data = slot.tensor().data();
+      for (long at = 0; at < data.byteSize(); at += PIECE_BYTES) {
+        long bytes = Math.min(PIECE_BYTES, data.byteSize() - at);
+        MemorySegment.copy(data, at, buffer, slot.offset() + at - shift, bytes);
+        end = slot.offset() + at + bytes;
+        if (end - begin >= PIECE_BYTES) {
+          flush();
+        }
       }
     }
-    return enqueued;
-  }
 
-  private void enqueueStaged(
-      InputLayout layout, long begin, long end, long device, CudaStream stream) {
-    if (begin < end) {
-      MemorySegment staged = staging.take(layout.byteSize());
-      stream.copyToDevice(device + begin, staged.address() + begin, end - begin);
+    void flush() {
+      if (begin < end) {
+        stream.copyToDevice(block + begin, buffer.address() + begin - shift, end - begin);
+      }
+      begin = end;
     }
   }
 

@@ -24,6 +24,20 @@ record InputLayout(List<Slot> slots, long byteSize) {
     }
   }
 
+  /** A size rounded up to the alignment. */
+  static long aligned(long bytes) {
+    return Math.addExact(bytes, ALIGNMENT - 1) & -ALIGNMENT;
+  }
+
+  /** What the inputs take that come from the host, each rounded up to the alignment. */
+  long hostBytes() {
+    return slots.stream()
+        .map(Slot::tensor)
+        .filter(tensor -> !tensor.onDevice())
+        .mapToLong(tensor -> aligned(tensor.data().byteSize()))
+        .sum();
+  }
+
   /**
    * Lays inputs out.
    *
@@ -44,7 +58,7 @@ record InputLayout(List<Slot> slots, long byteSize) {
                     input.name(), input.data().byteSize(), input.type(), input.shape(), expected));
       }
       slots.add(new Slot(input, offset));
-      offset = Math.addExact(offset, expected + ALIGNMENT - 1) & -ALIGNMENT;
+      offset = Math.addExact(offset, aligned(expected));
     }
     long end = slots.isEmpty() ? 0 : slots.getLast().end();
     return new InputLayout(List.copyOf(slots), Math.max(1, end));

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.execution.Invocation;
 import java.lang.foreign.MemorySegment;
@@ -7,19 +8,21 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Brings outputs back from the device: straight to where they are wanted when that is pinned, by
- * way of a pinned buffer otherwise. Belongs to its lane's thread.
+ * Brings outputs to where they are wanted: straight there when that is pinned, or a state on the
+ * device, by way of a pinned buffer otherwise. Belongs to its lane's thread.
  */
 final class OutputCopier {
   private static final long ALIGNMENT = 64;
 
   private record Detour(MemorySegment from, MemorySegment to) {}
 
+  private final SessionDevice device;
   private final CudaStream stream;
   private final StagingBuffer staging;
   private final List<Detour> detours = new ArrayList<>();
 
-  OutputCopier(CudaStream stream, StagingBuffer staging) {
+  OutputCopier(SessionDevice device, CudaStream stream, StagingBuffer staging) {
+    this.device = device;
     this.stream = stream;
     this.staging = staging;
   }
@@ -27,21 +30,42 @@ final class OutputCopier {
   /** Asks for the outputs' places and enqueues their copies. */
   void enqueue(List<DeviceOutput> outputs, Invocation invocation) {
     detours.clear();
-    MemorySegment staged =
-        staging.take(outputs.stream().mapToLong(o -> aligned(o.byteSize())).sum());
-    long offset = 0;
+    List<MemorySegment> places = new ArrayList<>(outputs.size());
+    long stagedBytes = 0;
     for (DeviceOutput output : outputs) {
-      long bytes = output.byteSize();
-      MemorySegment place = invocation.place(output.name(), output.type(), output.shape(), bytes);
-      MemorySegment target = place;
-      if (!stream.context().isPinned(place)) {
-        target = staged.asSlice(offset, bytes);
-        detours.add(new Detour(target, place));
+      MemorySegment place =
+          invocation.place(output.name(), output.type(), output.shape(), output.byteSize());
+      places.add(place);
+      stagedBytes += isStaged(place) ? aligned(output.byteSize()) : 0;
+    }
+    MemorySegment staged = staging.take(stagedBytes);
+    long offset = 0;
+    for (int i = 0; i < places.size(); i++) {
+      MemorySegment place = places.get(i);
+      DeviceOutput output = outputs.get(i);
+      if (isStaged(place)) {
+        MemorySegment detour = staged.asSlice(offset, output.byteSize());
+        detours.add(new Detour(detour, place));
+        enqueue(output, detour);
+        offset += aligned(output.byteSize());
+      } else {
+        enqueue(output, place);
       }
-      if (bytes > 0) {
-        stream.copyToHost(target.address(), output.address(), bytes);
-      }
-      offset += aligned(bytes);
+    }
+  }
+
+  private boolean isStaged(MemorySegment place) {
+    return !device.isState(place) && !stream.context().isPinned(place);
+  }
+
+  private void enqueue(DeviceOutput output, MemorySegment to) {
+    if (output.byteSize() == 0) {
+      return;
+    }
+    if (device.isState(to)) {
+      stream.copyWithin(to.address(), output.address(), output.byteSize());
+    } else {
+      stream.copyToHost(to.address(), output.address(), output.byteSize());
     }
   }
 

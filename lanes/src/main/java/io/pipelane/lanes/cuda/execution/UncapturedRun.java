@@ -6,6 +6,7 @@ import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.runtime.OrtTensor;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -30,13 +31,20 @@ final class UncapturedRun implements RunForm {
     lane.use(
         growth,
         () -> {
-          runInLane(invocation, weights, times);
+          try (Arena arena = Arena.ofConfined()) {
+            runInLane(invocation, weights, times, arena);
+          }
           return this;
         });
   }
 
-  private void runInLane(Invocation invocation, WeightArrivals weights, RunTimes times) {
-    List<InputTensor> hostInputs = invocation.inputs().stream().filter(session::isOnHost).toList();
+  private void runInLane(
+      Invocation invocation, WeightArrivals weights, RunTimes times, Arena arena) {
+    List<InputTensor> hostInputs =
+        invocation.inputs().stream()
+            .filter(session::isOnHost)
+            .map(input -> input.onDevice() ? lane.onHost(input, arena) : input)
+            .toList();
     InputLayout layout =
         InputLayout.of(invocation.inputs().stream().filter(i -> !session.isOnHost(i)).toList());
     WeightWaits waits = lane.waits(weights, times);
@@ -49,7 +57,10 @@ final class UncapturedRun implements RunForm {
       results = session.run(hostInputs, layout, block, invocation.outputs(), waits);
       List<DeviceOutput> onDevice = onDevice(results, invocation.outputs());
       lane.finish(onDevice, invocation, weights, waits, segments, times);
-      placeThoseOnHost(results, invocation);
+      if (onDevice.size() < results.size()) {
+        placeThoseOnHost(results, invocation);
+        lane.finishOnHost(invocation);
+      }
       succeeded = true;
     } finally {
       results.forEach(OrtTensor::close);
@@ -72,11 +83,11 @@ final class UncapturedRun implements RunForm {
     return outputs;
   }
 
-  private static void placeThoseOnHost(List<OrtTensor> results, Invocation invocation) {
+  private void placeThoseOnHost(List<OrtTensor> results, Invocation invocation) {
     for (int i = 0; i < results.size(); i++) {
       OrtTensor result = results.get(i);
       if (result.isOnHost()) {
-        HostOutput.place(invocation.outputs().get(i), result, invocation);
+        HostOutput.place(invocation.outputs().get(i), result, invocation, lane::copyFromHost);
       }
     }
   }

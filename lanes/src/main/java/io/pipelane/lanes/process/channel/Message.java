@@ -5,6 +5,7 @@ import io.pipelane.lanes.allocation.ExportedSlots;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /** What a server and a worker tell each other; each message has an answer of the other side. */
 public sealed interface Message {
@@ -119,7 +120,9 @@ public sealed interface Message {
    * @param region the descriptor of the lane's host memory
    * @param limitBytes what of the lane may be used
    * @param inputs those that lie in the lane's host memory
-   * @param transfers those that lie in the server's transfer memory
+   * @param transfers those that lie in the server's transfer memory, or in its states, which count
+   *     on behind that
+   * @param state where the number of a state lies, if the outputs become one
    * @param outputs indices of those wanted, in the order wanted
    * @param segmentsAhead how many segments the device is given at once; unless those are all, the
    *     channel's stop word may stop the run between two
@@ -132,6 +135,7 @@ public sealed interface Message {
       long limitBytes,
       List<PlacedTensor> inputs,
       List<PlacedTensor> transfers,
+      Optional<PlacedNumber> state,
       List<Integer> outputs,
       int segmentsAhead,
       List<NumberedArrival> arrivals)
@@ -141,6 +145,7 @@ public sealed interface Message {
       message.number(session).number(region).number(regionBytes).number(limitBytes);
       PlacedTensor.write(message, inputs);
       PlacedTensor.write(message, transfers);
+      PlacedNumber.write(message, state);
       writeOutputs(message, outputs);
       message.number(segmentsAhead);
       NumberedArrival.write(message, arrivals);
@@ -153,6 +158,7 @@ public sealed interface Message {
       long limitBytes = message.size();
       List<PlacedTensor> inputs = PlacedTensor.read(message);
       List<PlacedTensor> transfers = PlacedTensor.read(message);
+      Optional<PlacedNumber> state = PlacedNumber.read(message);
       List<Integer> outputs = readOutputs(message);
       return new Run(
           session,
@@ -161,6 +167,7 @@ public sealed interface Message {
           limitBytes,
           inputs,
           transfers,
+          state,
           outputs,
           message.count(Integer.MAX_VALUE),
           NumberedArrival.read(message));
@@ -170,11 +177,11 @@ public sealed interface Message {
   /**
    * Where an output goes: the answer to {@link Place}.
    *
-   * @param offset in the server's transfer memory; {@link #IN_LANE} when it is to be left in the
-   *     lane's host memory
+   * @param offset in the server's transfer memory, or in its states, which count on behind that;
+   *     {@link #IN_LANE} when it is to be left in the lane's host memory
    */
   record Placed(long offset) implements ToWorker {
-    /** Nowhere in transfer memory. */
+    /** In neither. */
     public static final long IN_LANE = -1;
 
     @Override
@@ -296,14 +303,21 @@ public sealed interface Message {
   }
 
   /**
-   * A run will have a large output, and asks where to write it; {@link Placed} follows.
+   * A run will have a large output, or one that may become a state, and asks where to write it;
+   * {@link Placed} follows.
    *
+   * @param position among those wanted; asked for once
    * @param output whose offset says nothing yet
    */
-  record Place(PlacedTensor output) implements ToServer {
+  record Place(int position, PlacedTensor output) implements ToServer {
     @Override
     public void write(MessageWriter message) {
+      message.number(position);
       output.write(message);
+    }
+
+    static Place read(MessageReader message) {
+      return new Place(message.count(MAXIMUM_OUTPUTS), PlacedTensor.readOne(message));
     }
   }
 

@@ -76,7 +76,7 @@ final class MessageType {
           case WARM_UP -> WarmUp.read(body);
           case CHECK -> new Check();
           case PLACED -> new Placed(body.number());
-          case PLACE -> new Place(PlacedTensor.readOne(body));
+          case PLACE -> Place.read(body);
           case RUN -> Run.read(body);
           case GROWN -> new Grown(body.size());
           case BUILT -> new Built(body.size(), body.size());

@@ -10,7 +10,6 @@ import io.pipelane.lanes.cpu.WorkerRegion;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -64,8 +63,8 @@ final class CpuWorker implements WorkerDevice {
   }
 
   @Override
-  public MemorySegment transferMemory() {
-    return MemorySegment.NULL;
+  public ServerMemory serverMemory() {
+    return ServerMemory.NONE;
   }
 
   @Override

@@ -12,7 +12,6 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
 /** A GPU. */
@@ -54,6 +53,7 @@ final class CudaWorker implements WorkerDevice {
 
   @Override
   public EphemeralRegion region(int lane, long maximumBytes) {
+    device.tidyStates(); // What others have given back is the session's to take.
     return device.region(lane, maximumBytes, memory::add);
   }
 
@@ -77,12 +77,13 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
-  public MemorySegment transferMemory() {
-    return device.transferMemory();
+  public ServerMemory serverMemory() {
+    return new ServerMemory(device.transferMemory(), device::state);
   }
 
   @Override
   public WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session) {
+    device.tidyStates(); // What others have given back is the lane's to take.
     return new DeviceArrivals(device, run, end, session, steps);
   }
 

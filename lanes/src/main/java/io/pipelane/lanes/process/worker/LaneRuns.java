@@ -33,15 +33,15 @@ final class LaneRuns {
     steps.reached(WorkerSteps.Step.RUNNING, structure);
     WorkerLane here = lane(run);
     EphemeralRegion region = here.region();
+    WorkerDevice.WorkerArrivals arrivals = device.arrivals(run, end, session);
     region.limit(run.limitBytes());
     region.resetPeak();
-    WorkerDevice.WorkerArrivals arrivals = device.arrivals(run, end, session);
     boolean[] answered = new boolean[1];
     try (PlacedInvocation invocation =
         new PlacedInvocation(
             session.plan(),
             run,
-            device.transferMemory(),
+            device.serverMemory(),
             this::place,
             here.host(),
             here.hostGrowth(bytes -> grow(region, bytes)),
@@ -96,8 +96,8 @@ final class LaneRuns {
   }
 
   /** Asks for an output's place while the device computes it. */
-  private long place(PlacedTensor output) {
-    end.send(new Message.Place(output));
+  private long place(int position, PlacedTensor output) {
+    end.send(new Message.Place(position, output));
     Message answer = ChannelLoop.receive(end);
     if (!(answer instanceof Message.Placed placed)) {
       throw new ProtocolException("the server said " + answer);

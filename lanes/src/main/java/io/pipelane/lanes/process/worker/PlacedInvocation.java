@@ -5,6 +5,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
+import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
@@ -15,10 +16,10 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
-import java.util.function.ToLongFunction;
 
 /**
  * A run whose inputs lie in the lane already and whose outputs are left there: only what lies
@@ -32,8 +33,9 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   private static final long LARGE_BYTES = 256 << 10;
 
   private final Plan plan;
-  private final MemorySegment transferMemory;
-  private final ToLongFunction<PlacedTensor> places;
+  private final ServerMemory server;
+  private final Places places;
+  private final Optional<StateNumber> stateNumber;
   private final List<InputTensor> inputs = new ArrayList<>();
   private final List<Integer> wanted;
   private final WorkerRegion lane;
@@ -47,11 +49,24 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
 
   private boolean isPlacing = true;
 
+  /** Where outputs go. */
+  @FunctionalInterface
+  interface Places {
+    /**
+     * Asks for one's place.
+     *
+     * @param position among the outputs wanted
+     * @param output whose offset says nothing yet
+     * @return where in the server's memory, or {@link Message.Placed#IN_LANE}
+     */
+    long of(int position, PlacedTensor output);
+  }
+
   /**
    * A run.
    *
-   * @param transferMemory where some of its inputs lie; nothing where there is none
-   * @param places where in transfer memory an output goes, or {@link Message.Placed#IN_LANE}
+   * @param server where some of its inputs lie
+   * @param places where an output goes
    * @param lane where the others lie, and its outputs will
    * @param mayBeCaptured see {@link Invocation#mayBeCaptured}
    * @param whenPlaced told when the outputs are there and the session goes on
@@ -59,14 +74,14 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   PlacedInvocation(
       Plan plan,
       Message.Run run,
-      MemorySegment transferMemory,
-      ToLongFunction<PlacedTensor> places,
+      ServerMemory server,
+      Places places,
       WorkerRegion lane,
       MemoryTarget.Growth growth,
       boolean mayBeCaptured,
       Consumer<PlacedInvocation> whenPlaced) {
     this.plan = plan;
-    this.transferMemory = transferMemory;
+    this.server = server;
     this.places = places;
     this.lane = lane;
     this.whenPlaced = whenPlaced;
@@ -76,8 +91,13 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
     wanted.forEach(index -> specAt(plan.outputs(), index));
     run.inputs().forEach(this::add);
     for (PlacedTensor input : run.transfers()) {
-      add(input, transferMemory.asSlice(input.offset(), input.byteSize()));
+      MemorySegment data = server.at(input.offset(), input.byteSize());
+      add(input, data, server.isState(input.offset()));
     }
+    this.stateNumber =
+        run.state()
+            .map(
+                state -> new StateNumber(server.at(state.offset(), Integer.BYTES), state.number()));
   }
 
   private void add(PlacedTensor input) {
@@ -87,12 +107,12 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
           "an input lies at " + input.offset() + ", which is not its place");
     }
     allocated.add(address);
-    add(input, lane.at(input.offset(), input.byteSize()));
+    add(input, lane.at(input.offset(), input.byteSize()), false);
   }
 
-  private void add(PlacedTensor input, MemorySegment data) {
+  private void add(PlacedTensor input, MemorySegment data, boolean onDevice) {
     String name = specAt(plan.inputs(), input.index()).name();
-    inputs.add(new InputTensor(name, input.type(), input.shape(), data));
+    inputs.add(new InputTensor(name, input.type(), input.shape(), data, onDevice));
   }
 
   private static TensorSpec specAt(List<TensorSpec> specs, int index) {
@@ -118,6 +138,11 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   }
 
   @Override
+  public Optional<StateNumber> stateNumber() {
+    return stateNumber;
+  }
+
+  @Override
   public boolean takes(String name, TensorType type, Shape shape, MemorySegment data) {
     if (!lane.contains(data)) {
       return false;
@@ -128,9 +153,9 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    long offset = inTransfers(name, type, shape, byteSize);
+    long offset = atServer(name, type, shape, byteSize);
     if (offset != Message.Placed.IN_LANE) {
-      return transferMemory.asSlice(offset, byteSize);
+      return server.at(offset, byteSize);
     }
     long address = target.allocate(byteSize);
     if (address == 0) {
@@ -143,23 +168,23 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   }
 
   /**
-   * Asks where the first outputs go as long as they are large: the server gives places in their
-   * order. Strings it checks in memory that nobody else writes to.
+   * Asks where the first outputs go as long as they are large, and where all go of which some
+   * become a state. Strings the server checks in memory that nobody else writes to.
    */
-  private long inTransfers(String name, TensorType type, Shape shape, long byteSize) {
+  private long atServer(String name, TensorType type, Shape shape, long byteSize) {
     int position = position(name);
     isPlacing &=
         position == results.size()
             && byteSize >= LARGE_BYTES
-            && transferMemory.byteSize() > 0
-            && type != TensorType.BYTES;
-    if (!isPlacing) {
+            && server.transferMemory().byteSize() > 0;
+    if (type == TensorType.BYTES || !(isPlacing || stateNumber.isPresent())) {
+      isPlacing = false;
       return Message.Placed.IN_LANE;
     }
     PlacedTensor output = new PlacedTensor(wanted.get(position), type, shape, 0, byteSize);
-    long offset = places.applyAsLong(output);
-    isPlacing = offset != Message.Placed.IN_LANE;
-    if (isPlacing) {
+    long offset = places.of(position, output);
+    isPlacing &= offset != Message.Placed.IN_LANE;
+    if (offset != Message.Placed.IN_LANE) {
       results.put(position, output.at(offset));
     }
     return offset;

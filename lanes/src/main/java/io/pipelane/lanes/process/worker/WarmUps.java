@@ -13,11 +13,11 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.runtime.MadeUpNumbers;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -163,6 +163,7 @@ final class WarmUps {
             warmUp.limitBytes(),
             placed(warmUp, lane),
             List.of(),
+            Optional.empty(),
             warmUp.outputs(),
             WeightArrivals.ALL,
             List.of());
@@ -171,8 +172,8 @@ final class WarmUps {
         new PlacedInvocation(
             session.plan(),
             run,
-            MemorySegment.NULL,
-            output -> Message.Placed.IN_LANE,
+            ServerMemory.NONE,
+            (position, output) -> Message.Placed.IN_LANE,
             lane.host(),
             lane.hostGrowth(growth),
             warmUp.captured(),

@@ -12,7 +12,6 @@ import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -62,8 +61,8 @@ interface WorkerDevice {
     return true;
   }
 
-  /** The server's transfer memory; empty where it has none for workers. */
-  MemorySegment transferMemory();
+  /** The server's memory that runs use; none where it has none for workers. */
+  ServerMemory serverMemory();
 
   /** The weights of a run. */
   WorkerArrivals arrivals(Message.Run run, ChannelEnd end, WorkerSession session);

@@ -12,6 +12,7 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,12 +39,13 @@ class MessageTest {
             1 << 20,
             List.of(TENSOR, STRINGS),
             List.of(TENSOR),
+            Optional.of(new PlacedNumber(1L << 40, 12)),
             List.of(1, 0),
             1,
             List.of(new NumberedArrival(0, 7), new NumberedArrival(3, -7))),
         new Message.Grown(1 << 21),
         new Message.Placed(Message.Placed.IN_LANE),
-        new Message.Place(TENSOR),
+        new Message.Place(3, TENSOR),
         new Message.Built(300, 400),
         new Message.Closed(),
         new Message.Grow(1000, 2000),

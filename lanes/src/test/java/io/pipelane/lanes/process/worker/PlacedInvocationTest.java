@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.cpu.WorkerRegion;
 import io.pipelane.lanes.execution.ChangedPlans;
+import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.PlacedNumber;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.Shape;
@@ -20,6 +22,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,9 +36,11 @@ class PlacedInvocationTest {
   @TempDir Path folder;
   private final Arena arena = Arena.ofConfined();
   private final MemorySegment transfers = arena.allocate(1 << 20, 4096);
+  private final MemorySegment states = arena.allocate(1 << 20, 4096);
   private final WorkerRegion lane = WorkerRegion.spare(1 << 20);
   private final List<Integer> asked = new ArrayList<>();
   private long answer = OFFSET;
+  private Optional<PlacedNumber> state = Optional.empty();
 
   @AfterEach
   void nothingIsLeft() {
@@ -63,14 +68,15 @@ class PlacedInvocationTest {
             1 << 20,
             List.of(),
             List.of(),
+            state,
             Arrays.stream(outputs).boxed().toList(),
             WeightArrivals.ALL,
             List.of());
     return new PlacedInvocation(
         plan(),
         run,
-        transfers,
-        output -> {
+        new ServerMemory(transfers, (offset, bytes) -> states.asSlice(offset, bytes)),
+        (position, output) -> {
           asked.add(output.index());
           return answer;
         },
@@ -130,5 +136,24 @@ class PlacedInvocationTest {
           run.results());
     }
     assertEquals(List.of(), asked);
+  }
+
+  @Test
+  void place_outputsBecomeAState_allAreAskedForAndWhereTheServerSays() throws Exception {
+    state = Optional.of(new PlacedNumber(transfers.byteSize() + 512, 7));
+    try (PlacedInvocation run = wanting(1, 0)) {
+      StateNumber number = run.stateNumber().orElseThrow();
+      assertEquals(states.address() + 512, number.word().address());
+      assertEquals(7, number.number());
+      answer = Message.Placed.IN_LANE;
+      MemorySegment first = place(run, "b", SMALL);
+      assertTrue(lane.contains(first));
+      answer = transfers.byteSize() + 1024;
+      assertEquals(states.address() + 1024, place(run, "a", SMALL).address());
+      assertEquals(
+          List.of(tensor(1, SMALL, first.address() - lane.address()), tensor(0, SMALL, answer)),
+          run.results());
+    }
+    assertEquals(List.of(1, 0), asked);
   }
 }

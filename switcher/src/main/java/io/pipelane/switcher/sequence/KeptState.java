@@ -1,0 +1,183 @@
+package io.pipelane.switcher.sequence;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceStates.State;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.StateNumber;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one sequence keeps from one step to the next. Belongs to one thread after another.
+ *
+ * <p>On a device a step writes a number behind its outputs: how many steps have been made. Tensors
+ * have two copies each, and change them with each step, so the number says which are whole,
+ * whatever has become of the process that ran the step.
+ */
+final class KeptState {
+  private final StateMemory memory;
+  private final Map<String, StateTensor> tensors = new LinkedHashMap<>();
+  private int steps;
+
+  /** Null in host memory, which no device writes to, and while the state is written out. */
+  private @Nullable State number;
+
+  /**
+   * A state of zeros.
+   *
+   * @param rows what open dimensions are
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room for it
+   */
+  KeptState(StateMemory memory, StatePairs pairs, long rows) {
+    this.memory = memory;
+    try {
+      for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
+        tensors.put(pair.getKey(), new StateTensor(memory, pair.getValue(), rows));
+      }
+      if (memory.isOnDevice()) {
+        number = memory.takeWord();
+      }
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
+  }
+
+  /**
+   * Begins with what is given instead of zeros, before the first step.
+   *
+   * @return false when there is no tensor of the name
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when it does not fit
+   */
+  boolean begin(InputTensor given) {
+    Optional<StateTensor> found =
+        tensors.values().stream().filter(each -> each.name().equals(given.name())).findFirst();
+    found.ifPresent(tensor -> tensor.begin(given));
+    return found.isPresent();
+  }
+
+  /** The outputs that become it. */
+  Set<String> outputs() {
+    return tensors.keySet();
+  }
+
+  /** What the next step reads. */
+  List<InputTensor> inputs() {
+    return tensors.values().stream().map(StateTensor::input).toList();
+  }
+
+  /** What the next step writes when its outputs are there, where a device does that. */
+  Optional<StateNumber> nextNumber() {
+    return Optional.ofNullable(number).map(word -> new StateNumber(word.memory(), steps + 1));
+  }
+
+  /** Where an output goes; null when it is none of the state. */
+  @Nullable MemorySegment place(String output, Shape shape, long byteSize) {
+    StateTensor tensor = tensors.get(output);
+    return tensor == null ? null : tensor.place(shape, byteSize);
+  }
+
+  /** The step has succeeded, and everything is placed. */
+  void advance() {
+    steps++;
+    tensors.values().forEach(StateTensor::advance);
+  }
+
+  /** What the next step reads, in host memory, for as long as an arena. */
+  List<InputTensor> onHost(Arena arena) {
+    requireWhole();
+    List<InputTensor> all = new ArrayList<>(tensors.size());
+    tensors.values().forEach(tensor -> all.add(tensor.onHost(arena)));
+    return all;
+  }
+
+  /** A step whose answer was lost with its process has written the number, and does not count. */
+  private void requireWhole() {
+    State word = number;
+    if (word == null) {
+      return;
+    }
+    int written;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment read = arena.allocate(ValueLayout.JAVA_INT);
+      word.read(read);
+      written = read.get(ValueLayout.JAVA_INT, 0);
+    }
+    if (written != steps && written != steps + 1) {
+      throw new StatusException(
+          Status.DEVICE_FAILURE,
+          "a state says that it has seen %d steps, and has seen %d".formatted(written, steps));
+    }
+  }
+
+  /** Whether {@link #bringBack} has something to do before the next step. */
+  boolean lacksMemory() {
+    return tensors.values().stream().anyMatch(StateTensor::lacksMemory);
+  }
+
+  /**
+   * Gives working memory up until it is brought back; between steps.
+   *
+   * @return false when there was none, or the host has no room
+   */
+  boolean writeOut() {
+    requireWhole();
+    boolean any = false;
+    for (StateTensor tensor : tensors.values()) {
+      any |= tensor.writeOut();
+    }
+    if (any) {
+      giveBackNumber();
+    }
+    return any;
+  }
+
+  /**
+   * Has working memory again, for a step.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} or {@link Status#INSUFFICIENT_MEMORY} when
+   *     there is no room; nothing is lost then
+   */
+  void bringBack() {
+    tensors.values().forEach(StateTensor::bringBack);
+    if (number == null && memory.isOnDevice()) {
+      number = newNumber();
+    }
+  }
+
+  private State newNumber() {
+    State word = memory.takeWord();
+    try (Arena arena = Arena.ofConfined()) {
+      word.write(arena.allocateFrom(ValueLayout.JAVA_INT, steps));
+      return word;
+    } catch (RuntimeException | Error e) {
+      word.close();
+      throw e;
+    }
+  }
+
+  private void giveBackNumber() {
+    if (number != null) {
+      number.close();
+      number = null;
+    }
+  }
+
+  /** Gives everything back; no step is under way. */
+  void close() {
+    giveBackNumber();
+    tensors.values().forEach(StateTensor::close);
+    tensors.clear();
+  }
+}

@@ -1,0 +1,306 @@
+package io.pipelane.switcher.sequence;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnx.proto.OnnxMl.GraphProto;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceStates;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.Reservations;
+import io.pipelane.lanes.execution.StateNumber;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceStep;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Sequences on a device that looks like one with memory of its own; what stands for it is the
+ * host's, and counts what passes. A run adds its input to the state, and answers the sum.
+ */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("NullAway.Init") // begin() fills the fields.
+class StatesOnDeviceTest {
+  private static final int WIDTH = 16;
+  private static final long STATE = WIDTH * (long) Float.BYTES;
+
+  /** Two copies of two states, and one of a third. */
+  private static final long WORKING = 5 * STATE;
+
+  @TempDir Path folder;
+  private final CountedStates device = new CountedStates();
+  private final AtomicLong reserved = new AtomicLong();
+  private ImportedModel model;
+  private Sequences sequences;
+  private volatile boolean failing;
+  private volatile boolean forgetsTheNumber;
+
+  @BeforeEach
+  void begin() throws Exception {
+    model =
+        TestImports.of(
+            TestModels.model(
+                GraphProto.newBuilder()
+                    .addInput(TestModels.value("x", TensorType.FP32, -1, WIDTH))
+                    .addInput(TestModels.value("s", TensorType.FP32, -1, WIDTH))
+                    .addInitializer(TestModels.weight("w", new Random(1), WIDTH, WIDTH))
+                    .addNode(TestModels.node("MatMul", List.of("x", "w"), "h"))
+                    .addNode(TestModels.node("Add", List.of("h", "s"), "y"))
+                    .addNode(TestModels.node("Identity", List.of("y"), "t"))
+                    .addOutput(TestModels.value("y", TensorType.FP32, -1, WIDTH))
+                    .addOutput(TestModels.value("t", TensorType.FP32, -1, WIDTH))),
+            "m",
+            folder);
+    Reservations working = new Working();
+    sequences =
+        new Sequences(device, working, working, 100 * STATE, () -> {}, this::run, System::nanoTime);
+    sequences.agree(model, Map.of("t", "s"));
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    sequences.forget(model.version());
+    sequences.close();
+    assertEquals(0, device.live.get());
+    assertEquals(0, reserved.get());
+    assertEquals(0, sequences.overview().writtenOutBytes());
+  }
+
+  private final class Working implements Reservations {
+    @Override
+    public boolean tryReservePersistent(long bytes) {
+      if (reserved.addAndGet(bytes) <= WORKING) {
+        return true;
+      }
+      reserved.addAndGet(-bytes);
+      return false;
+    }
+
+    @Override
+    public void releasePersistent(long bytes) {
+      reserved.addAndGet(-bytes);
+    }
+  }
+
+  /** Host memory that is said to be a device's. */
+  private static final class CountedStates implements DeviceStates {
+    final AtomicInteger live = new AtomicInteger();
+    final AtomicLong readBytes = new AtomicLong();
+    final AtomicLong writtenBytes = new AtomicLong();
+
+    @Override
+    public boolean areOnDevice() {
+      return true;
+    }
+
+    @Override
+    public State take(long bytes) {
+      live.incrementAndGet();
+      State host = DeviceStates.ON_HOST.take(bytes);
+      return new State() {
+        @Override
+        public MemorySegment memory() {
+          return host.memory();
+        }
+
+        @Override
+        public void read(MemorySegment to) {
+          host.read(to);
+          readBytes.addAndGet(bytes);
+        }
+
+        @Override
+        public void write(MemorySegment from) {
+          host.write(from);
+          writtenBytes.addAndGet(bytes);
+        }
+
+        @Override
+        public void close() {
+          host.close();
+          live.decrementAndGet();
+        }
+      };
+    }
+  }
+
+  /** A run, as a device does it. */
+  private Ticket run(InferenceRequest request, ResultHandler handler) {
+    assertEquals(List.of("y", "t"), request.outputs());
+    MemorySegment x = input(request, "x", false);
+    MemorySegment s = input(request, "s", true);
+    StateNumber number = request.stateNumber().orElseThrow();
+    assertTrue(number.word().get(JAVA_INT, 0) >= number.number() - 1);
+    number.word().set(JAVA_INT, 0, number.number() - 1);
+    for (String output : request.outputs()) {
+      MemorySegment place = handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), STATE);
+      for (int i = 0; i < WIDTH; i++) {
+        place.setAtIndex(JAVA_FLOAT, i, x.getAtIndex(JAVA_FLOAT, i) + s.getAtIndex(JAVA_FLOAT, i));
+      }
+    }
+    if (!forgetsTheNumber) {
+      number.word().set(JAVA_INT, 0, number.number());
+    }
+    if (failing) {
+      handler.failed(new StatusException(Status.UNAVAILABLE, "the answer is lost"));
+    } else {
+      handler.completed(new InferenceTimings(0, 0, 0, 1, 0));
+    }
+    return Ticket.ENDED;
+  }
+
+  private static MemorySegment input(InferenceRequest request, String name, boolean onDevice) {
+    InputTensor input =
+        request.inputs().stream().filter(i -> i.name().equals(name)).findFirst().orElseThrow();
+    assertEquals(onDevice, input.onDevice(), name);
+    return input.data();
+  }
+
+  /** The first number of an answer. */
+  private float step(String sequence, boolean start, float value) {
+    float[] x = new float[WIDTH];
+    x[0] = value;
+    MemorySegment data = Arena.ofAuto().allocateFrom(JAVA_FLOAT, x);
+    Answer answer = new Answer();
+    Ticket _ =
+        sequences.submit(
+            new InferenceRequest(
+                model.version(),
+                List.of(new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), data)),
+                List.of("y"),
+                OptionalLong.empty(),
+                Priority.ONLINE,
+                Optional.of(new SequenceStep(sequence, start, false))),
+            answer);
+    return answer.await();
+  }
+
+  private static final class Answer implements ResultHandler {
+    private final CompletableFuture<Float> first = new CompletableFuture<>();
+    private final MemorySegment y = Arena.ofAuto().allocate(STATE, 64);
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      assertEquals("y", name);
+      return y;
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      first.complete(y.get(JAVA_FLOAT, 0));
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      first.completeExceptionally(error);
+    }
+
+    float await() {
+      try {
+        return first.join();
+      } catch (CompletionException e) {
+        throw Objects.requireNonNull((StatusException) e.getCause());
+      }
+    }
+  }
+
+  @Test
+  void steps_addUp_andNoByteIsCopied() {
+    float sum = 0;
+    for (int i = 0; i < 50; i++) {
+      sum += i;
+      assertEquals(sum, step("a", i == 0, i));
+    }
+    assertEquals(0, device.readBytes.get());
+    assertEquals(0, device.writtenBytes.get());
+  }
+
+  @Test
+  void moreThanFit_waitOnTheHostAndGoOn() {
+    int count = 6;
+    float[] sums = new float[count];
+    for (int round = 0; round < 5; round++) {
+      for (int i = 0; i < count; i++) {
+        sums[i] += i + round;
+        assertEquals(sums[i], step("s" + i, round == 0, i + round), "sequence " + i);
+        assertTrue(reserved.get() <= WORKING);
+      }
+    }
+    long times = sequences.overview().timesWrittenOut();
+    long least = 4L * (count - 2);
+    assertTrue(times >= least, times + " times");
+    // With each state its number is read; it is written anew where the state comes back.
+    assertEquals(times * (STATE + Integer.BYTES), device.readBytes.get());
+    assertTrue(device.writtenBytes.get() >= least * (STATE + Integer.BYTES));
+  }
+
+  @Test
+  void stepWhoseAnswerIsLost_doesNotCount() throws Exception {
+    assertEquals(1, step("a", true, 1));
+    failing = true;
+    for (int i = 0; i < 3; i++) {
+      StatusException error = assertThrows(StatusException.class, () -> step("a", false, 10));
+      assertEquals(Status.UNAVAILABLE, error.status());
+      assertEquals(1, read("a"));
+    }
+    failing = false;
+    assertEquals(3, step("a", false, 2));
+    assertEquals(3, read("a"));
+  }
+
+  /** Somebody else has run with it, say: nothing is made of it. */
+  @Test
+  void stateWithAnotherNumber_isNotRead() {
+    assertEquals(1, step("a", true, 1));
+    forgetsTheNumber = true;
+    assertEquals(2, step("a", false, 1));
+    StatusException error = assertThrows(StatusException.class, () -> read("a"));
+    assertEquals(Status.DEVICE_FAILURE, error.status(), error.getMessage());
+    assertEquals(false, sequences.writeOut(Priority.ONLINE));
+  }
+
+  private float read(String sequence) throws Exception {
+    List<Float> first = new ArrayList<>();
+    boolean found =
+        sequences
+            .find(model.version(), sequence)
+            .orElseThrow()
+            .read(
+                tensors -> {
+                  assertEquals(false, tensors.getFirst().onDevice());
+                  first.add(tensors.getFirst().data().get(JAVA_FLOAT, 0));
+                });
+    assertTrue(found);
+    return first.getFirst();
+  }
+}
