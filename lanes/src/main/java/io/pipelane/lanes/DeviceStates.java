@@ -22,8 +22,8 @@ public interface DeviceStates {
   State take(long bytes);
 
   /**
-   * Whether the host cannot touch what lies here: its segments are addresses of the device, and
-   * reading one here is an {@link IllegalStateException}.
+   * Whether the host cannot touch what lies here: its segments are addresses of the device, and an
+   * access to one is refused with an exception.
    */
   default boolean areOnDevice() {
     return false;

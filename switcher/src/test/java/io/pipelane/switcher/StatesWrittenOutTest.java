@@ -108,7 +108,11 @@ class StatesWrittenOutTest {
           begun++;
         } catch (StatusException e) {
           assertEquals(Status.INSUFFICIENT_MEMORY, e.status(), e.getMessage());
-          switcher.sequence(model.version(), "filling " + begun).ifPresent(SequenceState::end);
+          Optional<SequenceState> refused = switcher.sequence(model.version(), "filling " + begun);
+          if (refused.isPresent()) { // It has its state until its step has wholly ended.
+            boolean _ = refused.get().read(tensors -> {});
+            refused.get().end();
+          }
           return begun;
         }
       }

@@ -74,10 +74,12 @@ class JobStateTest {
     checkJob(service);
   }
 
-  @Test
-  void stateWithoutRoom_isWaitedFor() throws IOException {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void stateWithoutRoom_isWaitedFor(boolean refusesLater) throws IOException {
     SummingService service = new SummingService();
     service.refusals = 3;
+    service.refusesLater = refusesLater;
     checkJob(service);
   }
 

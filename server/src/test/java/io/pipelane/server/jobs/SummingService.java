@@ -34,11 +34,22 @@ final class SummingService implements InferenceService {
   /** How many beginnings are refused for want of room. */
   int refusals;
 
+  /**
+   * Whether they are told by the handler, as where a device's memory is taken behind the caller.
+   */
+  boolean refusesLater;
+
   @Override
   public synchronized Ticket submit(InferenceRequest request, ResultHandler handler) {
     SequenceStep step = request.sequence().orElseThrow();
     if (step.start() && refusals-- > 0) {
-      throw new StatusException(Status.INSUFFICIENT_MEMORY, "no room for the state");
+      StatusException refusal =
+          new StatusException(Status.INSUFFICIENT_MEMORY, "no room for the state");
+      if (!refusesLater) {
+        throw refusal;
+      }
+      handler.failed(refusal);
+      return Ticket.ENDED;
     }
     if (++steps == forgetAfter) {
       sums.clear();

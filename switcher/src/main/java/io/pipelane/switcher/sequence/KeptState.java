@@ -10,6 +10,7 @@ import io.pipelane.runtime.TensorSpec;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -54,17 +55,13 @@ final class KeptState {
     }
   }
 
-  /**
-   * Begins with what is given instead of zeros, before the first step.
-   *
-   * @return false when there is no tensor of the name
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} when it does not fit
-   */
-  boolean begin(InputTensor given) {
-    Optional<StateTensor> found =
-        tensors.values().stream().filter(each -> each.name().equals(given.name())).findFirst();
-    found.ifPresent(tensor -> tensor.begin(given));
-    return found.isPresent();
+  /** Begins with what is given, which fits, instead of zeros; before the first step. */
+  void begin(InputTensor given) {
+    for (StateTensor tensor : tensors.values()) {
+      if (tensor.name().equals(given.name())) {
+        tensor.begin(given);
+      }
+    }
   }
 
   /** The outputs that become it. */
@@ -146,13 +143,18 @@ final class KeptState {
   /**
    * Has working memory again, for a step.
    *
-   * @throws StatusException {@link Status#UNAVAILABLE} or {@link Status#INSUFFICIENT_MEMORY} when
-   *     there is no room; nothing is lost then
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is lost then
    */
   void bringBack() {
-    tensors.values().forEach(StateTensor::bringBack);
-    if (number == null && memory.isOnDevice()) {
-      number = newNumber();
+    try {
+      tensors.values().forEach(StateTensor::bringBack);
+      if (number == null && memory.isOnDevice()) {
+        number = newNumber();
+      }
+    } catch (StatusException e) {
+      throw e.status() == Status.INSUFFICIENT_MEMORY
+          ? StatusException.unavailable(String.valueOf(e.getMessage()), Duration.ofSeconds(1))
+          : e;
     }
   }
 

@@ -239,32 +239,35 @@ final class Sequence {
         mover.execute(() -> beginOrFail(following));
         return;
       }
-      if (begins(following)) {
+      @Nullable StatusException failure = begin(following);
+      if (failure == null) {
         return;
       }
+      following.handler.failed(failure);
     }
   }
 
+  /** A sequence that did not begin is gone before anybody hears of it. */
   private void beginOrFail(Step step) {
-    if (!begins(step)) {
+    @Nullable StatusException failure = begin(step);
+    if (failure != null) {
       next(false);
+      step.handler.failed(failure);
     }
   }
 
-  /** Begins a step that nobody waits for here; one that cannot be begun fails. */
-  private boolean begins(Step step) {
+  /** Begins a step that nobody waits for here; answers why it could not be begun. */
+  private @Nullable StatusException begin(Step step) {
     try {
       step.begin();
-      return true;
+      return null;
     } catch (RuntimeException | Error e) {
       if (step.of.start()) {
         free();
       }
-      step.handler.failed(
-          e instanceof StatusException known
-              ? known
-              : new StatusException(Status.INTERNAL, "a step could not begin: " + e, e));
-      return false;
+      return e instanceof StatusException known
+          ? known
+          : new StatusException(Status.INTERNAL, "a step could not begin: " + e, e);
     }
   }
 
@@ -289,13 +292,7 @@ final class Sequence {
         free();
         kept = new KeptState(memory, pairs, pairs.rows(request.inputs()));
         state = kept;
-        for (InputTensor given : of.initial()) {
-          if (!kept.begin(given)) {
-            throw new StatusException(
-                Status.INVALID_ARGUMENT,
-                "\"%s\" is no state of model %s".formatted(given.name(), request.model()));
-          }
-        }
+        of.initial().forEach(kept::begin);
       } else if (kept == null) {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
@@ -316,12 +313,7 @@ final class Sequence {
       kept.inputs().forEach(input -> all.put(input.name(), input));
       List<InputTensor> inputs = new ArrayList<>(all.size());
       for (TensorSpec declared : pairs.declared()) {
-        @Nullable InputTensor input = all.get(declared.name());
-        if (input == null) {
-          throw new StatusException(
-              Status.INVALID_ARGUMENT, "input \"" + declared.name() + "\" is missing");
-        }
-        inputs.add(input);
+        inputs.add(Objects.requireNonNull(all.get(declared.name()), declared.name()));
       }
       List<String> outputs = new ArrayList<>(request.outputs());
       outputs.addAll(kept.outputs());

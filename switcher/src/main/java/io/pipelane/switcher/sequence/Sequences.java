@@ -134,6 +134,7 @@ public final class Sequences implements AutoCloseable {
       throw new StatusException(
           Status.NOT_FOUND, "model " + request.model() + " is not in service");
     }
+    pairs.check(request, step);
     return find(request, step, pairs).submit(request, step, handler);
   }
 

@@ -7,6 +7,8 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.SequenceStep;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -61,5 +63,40 @@ record StatePairs(List<TensorSpec> declared, Map<String, TensorSpec> inputs) {
   long rows(List<InputTensor> given) {
     Shape shape = given.getFirst().shape();
     return shape.rank() == 0 ? 1 : shape.dimension(0);
+  }
+
+  /**
+   * Checks that a step has all that it needs, and begins with what fits.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} naming what it has not
+   */
+  void check(InferenceRequest request, SequenceStep step) {
+    for (InputTensor given : step.initial()) {
+      TensorSpec spec =
+          inputs.values().stream()
+              .filter(each -> each.name().equals(given.name()))
+              .findFirst()
+              .orElseThrow(
+                  () ->
+                      new StatusException(
+                          Status.INVALID_ARGUMENT,
+                          "\"%s\" is no state of model %s"
+                              .formatted(given.name(), request.model())));
+      if (given.type() != spec.type() || !spec.shape().admits(given.shape())) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "state \"%s\" was %s%s, and the model declares %s%s"
+                .formatted(given.name(), given.type(), given.shape(), spec.type(), spec.shape()));
+      }
+    }
+    for (TensorSpec spec : declared) {
+      boolean isThere =
+          inputs.containsValue(spec)
+              || request.inputs().stream().anyMatch(input -> input.name().equals(spec.name()));
+      if (!isThere) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT, "input \"" + spec.name() + "\" is missing");
+      }
+    }
   }
 }

@@ -21,7 +21,6 @@ final class StateTensor {
   private final StateMemory memory;
   private final String name;
   private final TensorType type;
-  private final Shape declared;
   private Shape shape;
   private Shape nextShape;
 
@@ -44,7 +43,6 @@ final class StateTensor {
     this.memory = memory;
     this.name = spec.name();
     this.type = spec.type();
-    this.declared = spec.shape();
     long[] dimensions = spec.shape().toArray();
     for (int i = 0; i < dimensions.length; i++) {
       dimensions[i] = dimensions[i] < 0 ? rows : dimensions[i];
@@ -65,18 +63,8 @@ final class StateTensor {
     return Math.multiplyExact(shape.elements(), (long) type.byteWidth());
   }
 
-  /**
-   * Begins with what is given instead of zeros.
-   *
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} when that does not fit
-   */
+  /** Begins with what is given, which fits, instead of zeros. */
   void begin(InputTensor given) {
-    if (given.type() != type || !declared.admits(given.shape())) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT,
-          "state \"%s\" was %s%s, and the model declares %s%s"
-              .formatted(name, given.type(), given.shape(), type, declared));
-    }
     nextOf(given.shape(), given.data().byteSize()).write(given.data());
     advance();
   }

@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda.execution;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.execution.InputTensor;
@@ -10,7 +11,10 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -19,12 +23,13 @@ import org.junit.jupiter.api.Test;
 class InputCopierTest {
   private static final int PINNED_BYTES = 16 << 20;
 
-  /** Small and large inputs, pinned or not, aligned or not, in any order. */
+  /** Small and large inputs, pinned or not or on the device, aligned or not, in any order. */
   @Test
   void enqueue_inputsOfAnyKind_bringsTheirBytesToTheirPlaces() {
     try (GpuSessions gpu = new GpuSessions(GpuTests.driverOrSkip(), CaptureSettings.NEVER);
         PinnedHostMemory pinned = PinnedHostMemory.allocate(gpu.device.context(), PINNED_BYTES);
         PinnedHostMemory back = PinnedHostMemory.allocate(gpu.device.context(), PINNED_BYTES);
+        State state = gpu.device.states().take(PINNED_BYTES);
         StagingBuffer staging = new StagingBuffer(gpu.device.context());
         InputCopier copier = new InputCopier(gpu.device, gpu.region.stream(), staging);
         Arena arena = Arena.ofConfined()) {
@@ -35,15 +40,24 @@ class InputCopierTest {
       pinned.segment().copyFrom(MemorySegment.ofArray(noise));
       MemorySegment ordinary = arena.allocate(PINNED_BYTES, 64);
       ordinary.copyFrom(MemorySegment.ofArray(noise));
+      state.write(pinned.segment());
+      List<MemorySegment> sources = List.of(pinned.segment(), ordinary, state.memory());
       for (int round = 0; round < 200; round++) {
         List<InputTensor> inputs = new ArrayList<>();
+        Map<String, MemorySegment> expected = new HashMap<>();
         for (int i = random.nextInt(5); i >= 0; i--) {
-          MemorySegment source = random.nextBoolean() ? pinned.segment() : ordinary;
+          String name = "x" + i;
+          MemorySegment source = sources.get(random.nextInt(sources.size()));
           long bytes = random.nextInt(random.nextBoolean() ? 1000 : 2_500_000);
           long begin = random.nextInt(1000) * (random.nextBoolean() ? 64L : 1L);
+          expected.put(name, ordinary.asSlice(begin, bytes));
           inputs.add(
               new InputTensor(
-                  "x" + i, TensorType.INT8, Shape.of(bytes), source.asSlice(begin, bytes)));
+                  name,
+                  TensorType.INT8,
+                  Shape.of(bytes),
+                  source.asSlice(begin, bytes),
+                  source.equals(state.memory())));
         }
         InputLayout layout = InputLayout.of(inputs);
         long block = gpu.region.allocate(layout.byteSize());
@@ -52,7 +66,7 @@ class InputCopierTest {
         gpu.region.stream().synchronize();
         gpu.region.free(block);
         for (InputLayout.Slot slot : layout.slots()) {
-          MemorySegment data = slot.tensor().data();
+          MemorySegment data = Objects.requireNonNull(expected.get(slot.tensor().name()));
           MemorySegment arrived = back.segment().asSlice(slot.offset(), data.byteSize());
           assertEquals(-1, data.mismatch(arrived), "seed " + seed + ", round " + round);
         }

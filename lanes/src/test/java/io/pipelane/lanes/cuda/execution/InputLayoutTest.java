@@ -45,6 +45,18 @@ class InputLayoutTest {
   }
 
   @Test
+  void hostBytes_countThoseOfTheHostAlone() {
+    InputTensor a = input("a", TensorType.FP32, 100);
+    InputTensor b = input("b", TensorType.FP32, 1 << 20);
+    InputTensor state = new InputTensor(b.name(), b.type(), b.shape(), b.data(), true);
+    InputTensor c = input("c", TensorType.INT8, 1);
+    assertEquals(512 + 256, InputLayout.of(List.of(a, state, c)).hostBytes());
+    assertEquals(
+        InputLayout.of(List.of(a, b, c)).byteSize(),
+        InputLayout.of(List.of(a, state, c)).byteSize());
+  }
+
+  @Test
   void of_dataOfAnotherSize_isRefused() {
     InputTensor wrong =
         new InputTensor("x", TensorType.FP32, Shape.of(4), Arena.ofAuto().allocate(12));
