@@ -17,6 +17,8 @@ import java.util.OptionalLong;
  * @param priority the class that it waits in: offline ones take what online ones leave, and give
  *     way to those
  * @param sequence what it is a step of; heeded by models that keep state
+ * @param device where it is to run, by name; another one answers where that is lost or does not
+ *     know the model, and the one that is predicted to be first where none is named
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -24,10 +26,22 @@ public record InferenceRequest(
     List<String> outputs,
     OptionalLong deadlineNanos,
     Priority priority,
-    Optional<SequenceStep> sequence) {
+    Optional<SequenceStep> sequence,
+    Optional<String> device) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
+  }
+
+  /** A request for whichever device is best. */
+  public InferenceRequest(
+      ModelVersion model,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      OptionalLong deadlineNanos,
+      Priority priority,
+      Optional<SequenceStep> sequence) {
+    this(model, inputs, outputs, deadlineNanos, priority, sequence, Optional.empty());
   }
 
   /** A request of no sequence. */
@@ -56,7 +70,8 @@ public record InferenceRequest(
 
   /** The same as offline work. */
   public InferenceRequest offline() {
-    return new InferenceRequest(model, inputs, outputs, deadlineNanos, Priority.OFFLINE, sequence);
+    return new InferenceRequest(
+        model, inputs, outputs, deadlineNanos, Priority.OFFLINE, sequence, device);
   }
 
   /** Whether its deadline has passed. */

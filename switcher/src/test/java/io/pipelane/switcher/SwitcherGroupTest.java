@@ -96,7 +96,9 @@ class SwitcherGroupTest {
   private SwitcherGroup group(Routing routing, Duration halfLife) {
     SwitcherGroup group =
         new SwitcherGroup(
-            switchers, new PlacementConfig(routing, true, halfLife, true), System::nanoTime);
+            switchers,
+            new PlacementConfig(routing, true, halfLife, true, Duration.ZERO),
+            System::nanoTime);
     groups.add(group);
     return group;
   }

@@ -132,7 +132,8 @@ final class EnsembleRun implements InferenceService.Ticket {
         outputs,
         request.deadlineNanos(),
         request.priority(),
-        request.sequence());
+        request.sequence(),
+        request.device());
   }
 
   private boolean isNeeded(@Nullable String tensor) {

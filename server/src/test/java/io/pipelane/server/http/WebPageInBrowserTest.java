@@ -18,6 +18,7 @@ import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
@@ -105,7 +106,8 @@ class WebPageInBrowserTest {
             DeviceSample.UNKNOWN,
             new OfflineGate.Counts(31, 2.5, 1, 33, 34),
             Map.of()),
-        new MemberOverview(usable, 5, 2, 40, 41));
+        new MemberOverview(
+            usable, 5, 2, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }
 
   private static List<Long> groups(long... mebibytes) {
@@ -132,6 +134,7 @@ class WebPageInBrowserTest {
             WebPageInBrowserTest::workers,
             version ->
                 version.model().equals("echo") ? List.of("cpu:1", "cpu:0") : List.of("cpu:0"),
+            List::of,
             InstantSource.system());
     Metrics metrics =
         new Metrics(
@@ -139,6 +142,7 @@ class WebPageInBrowserTest {
             Map::of,
             () -> WorkersOverview.NONE,
             () -> JobCounts.NONE,
+            () -> PlacementCounts.NONE,
             () -> HostCounts.ALONE);
     Backend backend =
         new Backend(

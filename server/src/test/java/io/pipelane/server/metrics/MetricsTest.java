@@ -28,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
@@ -93,7 +94,7 @@ class MetricsTest {
             BUSY,
             new OfflineGate.Counts(31, 2.5, 1, 33, 34),
             Map.of(new ModelVersion("tight", 2), 1.04)),
-        new MemberOverview(true, 5, 2, 40, 41));
+        new MemberOverview(true, 5, 2, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }
 
   private List<String> scrape() throws IOException {
@@ -103,6 +104,13 @@ class MetricsTest {
             () -> Map.of("cpu", device()),
             () -> new WorkersOverview(List.of(), 4, 2, "", 0),
             () -> new JobCounts(Map.of("done", 2), 30, 1),
+            () ->
+                new PlacementCounts(
+                    Map.of("cpu", new PlacementCounts.Device(0.25, Optional.of(0.7))),
+                    4,
+                    3,
+                    60,
+                    OptionalDouble.of(0.08)),
             () -> new HostCounts(true, true, 2, 1, Map.of("b:8000", Map.of("answered", 7L))))
         .write(text);
     return text.toString(StandardCharsets.UTF_8).lines().toList();
@@ -127,6 +135,17 @@ class MetricsTest {
       assertTrue(exported.contains("\n" + name), name + " is not exported");
     }
     assertTrue(found > 30, "the dashboard asks for " + found);
+  }
+
+  @Test
+  void placement_tellsWhereOfflineJobsAre() throws IOException {
+    List<String> lines = scrape();
+    assertLine(lines, "pipelane_online_utilization{device=\"cpu\"} 0.25");
+    assertLine(lines, "pipelane_placed_jobs{device=\"cpu\"} 1.0");
+    assertLine(lines, "pipelane_predicted_job_throughput{device=\"cpu\"} 0.7");
+    assertLine(lines, "pipelane_job_matchings_total 4.0");
+    assertLine(lines, "pipelane_job_moves_total 3.0");
+    assertLine(lines, "pipelane_speed_error 0.08");
   }
 
   @Test

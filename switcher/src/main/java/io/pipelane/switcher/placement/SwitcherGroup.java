@@ -279,7 +279,19 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
 
   @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
-    return ofHome(model, switcher -> switcher.sequence(model, id), Optional.empty());
+    @Nullable Route route = routes.get(model);
+    if (route == null) {
+      return Optional.empty();
+    }
+    // A step that named its device has its state there.
+    return Stream.concat(
+            Stream.of(home(route)),
+            route.registered.stream()
+                .map(members::get)
+                .filter(Member::isUsable)
+                .map(member -> member.switcher))
+        .flatMap(switcher -> switcher.sequence(model, id).stream())
+        .findFirst();
   }
 
   /** Brings a model's weights onto its home; see {@link Switcher#warmUp}. */
@@ -333,7 +345,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
               here.size(),
               (int) here.stream().filter(route -> usableDevices(route) > 1).count(),
               member.routed.sum(),
-              member.lostRuns.sum()));
+              member.lostRuns.sum(),
+              member.online.overview(),
+              member.offline.overview()));
     }
     return overviews;
   }
