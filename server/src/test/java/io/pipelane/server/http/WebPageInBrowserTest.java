@@ -107,7 +107,7 @@ class WebPageInBrowserTest {
             new OfflineGate.Counts(31, 2.5, 1, 33, 34),
             Map.of()),
         new MemberOverview(
-            usable, 5, 2, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
+            usable, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }
 
   private static List<Long> groups(long... mebibytes) {

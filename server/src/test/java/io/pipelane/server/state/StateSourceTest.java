@@ -90,7 +90,8 @@ class StateSourceTest {
             DeviceSample.UNKNOWN,
             new OfflineGate.Counts(31, 2.5, 1, 33, 34),
             Map.of()),
-        new MemberOverview(true, 5, 2, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
+        new MemberOverview(
+            true, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }
 
   private static OfflineJob offlineJob(String id, String model) {

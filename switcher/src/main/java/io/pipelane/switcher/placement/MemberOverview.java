@@ -6,6 +6,7 @@ package io.pipelane.switcher.placement;
  * @param usable false once it is lost
  * @param models that have it as their device, or as one of them
  * @param replicas of those, models that others have as well
+ * @param lodgers models that it holds for others
  * @param routed requests that were given to it, since the start
  * @param rerouted of those, requests that others answered because it was lost
  * @param online what it has answered of online requests, where there are several devices
@@ -15,6 +16,7 @@ public record MemberOverview(
     boolean usable,
     int models,
     int replicas,
+    int lodgers,
     long routed,
     long rerouted,
     Work online,

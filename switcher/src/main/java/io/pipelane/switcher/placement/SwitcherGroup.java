@@ -344,6 +344,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
               usable,
               here.size(),
               (int) here.stream().filter(route -> usableDevices(route) > 1).count(),
+              usable ? member.switcher.peers().lodgers().size() : 0,
               member.routed.sum(),
               member.lostRuns.sum(),
               member.online.overview(),
