@@ -1,11 +1,13 @@
 package io.pipelane.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.net.URI;
@@ -18,7 +20,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -183,6 +187,50 @@ class JobsOnSeveralDevicesTest {
     }
     String profile = Files.readString(profiles);
     assertTrue(profile.startsWith("m0/1\t"), profile);
+  }
+
+  /** The model whose home a device is. */
+  private static int modelOn(PipelaneServer server, String device) {
+    return IntStream.range(0, MODELS)
+        .filter(
+            model ->
+                server
+                    .devices()
+                    .devices(new ModelVersion("m" + model, 1))
+                    .getFirst()
+                    .equals(device))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void onlineWorkThatComes_hasTheJobGoElsewhereAtTheNextMatching() throws Exception {
+    List<String> once = undisturbed(1).lines().toList();
+    String id;
+    long rows;
+    try (PipelaneServer server = start(Map.of("placement.offline-interval", "2s"))) {
+      id = submit(server, "long", 1_000_000);
+      String first = device(rowsAfter(server, id, 0));
+      String infer = "/v2/models/m" + modelOn(server, first) + "/infer";
+      JsonNode job = job(server, id);
+      while (job.path("place").path("moves").asInt() == 0) {
+        for (int request = 0; request < 100; request++) {
+          post(server, infer, body(request));
+        }
+        job = job(server, id);
+      }
+      assertNotEquals(first, device(job));
+      rows =
+          rowsAfter(server, id, job.path("items_done").asLong() + ITEMS)
+              .path("items_done")
+              .asLong();
+    }
+    List<String> written = Files.readAllLines(folder.resolve("jobs/long." + id + ".partial"));
+    assertTrue(written.size() >= rows, written.size() + " of " + rows);
+    for (int row = 0; row < written.size(); row++) {
+      String expected = once.get(row % ITEMS).replaceFirst("\"item\":\\d+", "\"item\":" + row);
+      assertEquals(expected, written.get(row));
+    }
   }
 
   private String metrics(PipelaneServer server) throws IOException, InterruptedException {
