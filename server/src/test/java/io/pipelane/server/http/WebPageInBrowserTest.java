@@ -22,7 +22,9 @@ import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.placement.JobPlace;
 import io.pipelane.server.shared.SharedMemory;
+import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.MemoryOverview;
@@ -134,7 +136,12 @@ class WebPageInBrowserTest {
             WebPageInBrowserTest::workers,
             version ->
                 version.model().equals("echo") ? List.of("cpu:1", "cpu:0") : List.of("cpu:0"),
-            List::of,
+            () ->
+                List.of(
+                    new OfflineJob(
+                        "1f",
+                        new ModelVersion("echo", 2),
+                        new JobPlace("cpu:0", JobPlace.By.RULE, 0.75, 1))),
             InstantSource.system());
     Metrics metrics =
         new Metrics(
@@ -196,6 +203,10 @@ class WebPageInBrowserTest {
       assertEquals(
           "lost; others answered 41 of its requests, libraries take 1 MiB beside both budgets",
           browser.evaluate("document.querySelector('.device:nth-child(2) .quiet').textContent"));
+      assertEquals(
+          "libraries take 1 MiB beside both budgets,"
+              + " offline job 1f of echo, at 75 % of its speed by the rule",
+          browser.evaluate("document.querySelector('.device:nth-child(1) .quiet').textContent"));
       assertEquals(
           "1, process 4711",
           browser.evaluate("document.querySelector('#workers tbody td').textContent"));
