@@ -1,6 +1,7 @@
 package io.pipelane.server.jobs;
 
 import io.pipelane.server.placement.JobPlace;
+import io.pipelane.server.state.ServerState.OfflineJob;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -23,6 +24,11 @@ public record JobStatus(
     OptionalLong items,
     Optional<JobPlace> place,
     String reason) {
+
+  /** The job and its device, where it has one. */
+  Optional<OfflineJob> placed() {
+    return place.map(at -> new OfflineJob(spec.id(), spec.model(), at));
+  }
 
   /** How much of the input lies behind, from 0 to 1. */
   public double progress() {

@@ -359,12 +359,7 @@ public final class Jobs implements AutoCloseable {
 
   /** The jobs that have a device of their own. */
   public List<OfflineJob> placed() {
-    return list().stream()
-        .flatMap(
-            job ->
-                job.place().stream()
-                    .map(at -> new OfflineJob(job.spec().id(), job.spec().model(), at)))
-        .toList();
+    return list().stream().flatMap(job -> job.placed().stream()).toList();
   }
 
   /** How many jobs are in each state, and items they have done. */

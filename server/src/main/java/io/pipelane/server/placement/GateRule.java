@@ -1,23 +1,18 @@
 package io.pipelane.server.placement;
 
 import io.pipelane.cluster.profile.WorkloadProfile;
-import io.pipelane.cluster.speed.SpeedPredictor;
 
 /**
- * What gates leave to offline work: the time in which nothing online runs, but for a little. It
+ * What gates leave to an offline job: the time in which nothing online runs, but for a little. It
  * needs no profile of the job and no measured pairs.
  */
-record GateRule() implements SpeedPredictor {
+final class GateRule {
   /** Of the idle time, as measured (docs/results/sharing.md). */
   private static final double LEFT = 0.96;
 
-  @Override
-  public double normalizedThroughput(
-      WorkloadProfile online, WorkloadProfile offline, double share) {
-    return throughput(online);
-  }
+  private GateRule() {}
 
-  /** The same for any job. */
+  /** A job's throughput beside online work, over that of its own alone; the same for any job. */
   static double throughput(WorkloadProfile online) {
     return LEFT * (1 - online.utilization());
   }
