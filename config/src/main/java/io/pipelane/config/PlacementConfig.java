@@ -30,7 +30,16 @@ public record PlacementConfig(
                     + " and memory that one device does not need holds what others have no room"
                     + " for; where devices can read each other's memory",
             standard = "true")
-        boolean peerMemory) {
+        boolean peerMemory,
+    @Key(
+            about =
+                "How often offline jobs are matched anew to the devices where they get most done"
+                    + " beside online work, one job at most on each; with 0 their requests go where"
+                    + " all others go. Where there are several devices",
+            standard = "15m",
+            min = "0ms",
+            max = "24h")
+        Duration offlineInterval) {
 
   /** What decides where a request goes. */
   public enum Routing {

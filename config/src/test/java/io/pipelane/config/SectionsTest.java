@@ -415,7 +415,12 @@ class SectionsTest {
   @Test
   void placement_defaults() {
     assertEquals(
-        new PlacementConfig(PlacementConfig.Routing.PREDICTED, false, Duration.ofSeconds(30), true),
+        new PlacementConfig(
+            PlacementConfig.Routing.PREDICTED,
+            false,
+            Duration.ofSeconds(30),
+            true,
+            Duration.ofMinutes(15)),
         DEFAULTS.placement());
   }
 
@@ -423,13 +428,14 @@ class SectionsTest {
   void placement_everyValueChanged() {
     assertEquals(
         new PlacementConfig(
-            PlacementConfig.Routing.ROUND_ROBIN, true, Duration.ofSeconds(2), false),
+            PlacementConfig.Routing.ROUND_ROBIN, true, Duration.ofSeconds(2), false, Duration.ZERO),
         changed(
                 Map.of(
                     "placement.routing", "round-robin",
                     "placement.replicas", "true",
                     "placement.replica-half-life", "2s",
-                    "placement.peer-memory", "false"))
+                    "placement.peer-memory", "false",
+                    "placement.offline-interval", "0ms"))
             .placement());
   }
 

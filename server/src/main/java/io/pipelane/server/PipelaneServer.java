@@ -33,6 +33,7 @@ import io.pipelane.server.jobs.JobsSettings;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.TransferBuffers;
@@ -41,6 +42,8 @@ import io.pipelane.server.observability.ObservationSettings;
 import io.pipelane.server.observability.RequestTracing;
 import io.pipelane.server.observability.TraceSetting;
 import io.pipelane.server.observability.TraceSettings;
+import io.pipelane.server.placement.JobPlacement;
+import io.pipelane.server.placement.PlacementSettings;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -57,11 +60,13 @@ import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A server from its start to its end: devices, catalogue and front ends. */
@@ -79,6 +84,7 @@ public final class PipelaneServer implements AutoCloseable {
   private final EnsembleCatalog models;
   private final HttpServer http;
   private final @Nullable GrpcServer grpc;
+  private final Optional<JobPlacement> placement;
   private final @Nullable Jobs jobs;
   private final Optional<Hosts> hosts;
   private final CompletableFuture<Void> imports;
@@ -119,6 +125,7 @@ public final class PipelaneServer implements AutoCloseable {
               hosts.isPresent() ? load : devices,
               statistics,
               new TransferBuffers(open.transferMemory()));
+      placement = openPlacement(config, open.target());
       jobs = openJobs(config, service, statistics);
       Metrics metrics =
           new Metrics(
@@ -126,6 +133,7 @@ public final class PipelaneServer implements AutoCloseable {
               devices::states,
               devices::workers,
               () -> jobs == null ? JobCounts.NONE : jobs.counts(),
+              () -> placement.map(JobPlacement::counts).orElse(PlacementCounts.NONE),
               () -> hosts.map(Hosts::counts).orElse(HostCounts.ALONE));
       StateSource state =
           new StateSource(
@@ -134,6 +142,7 @@ public final class PipelaneServer implements AutoCloseable {
               devices::states,
               devices::workers,
               devices::devices,
+              () -> jobs == null ? List.of() : jobs.placed(),
               InstantSource.system());
       Backend backend =
           new Backend(
@@ -193,6 +202,29 @@ public final class PipelaneServer implements AutoCloseable {
         : SharedMemory.off();
   }
 
+  /** Jobs are placed where there are several devices to choose from. */
+  private Optional<JobPlacement> openPlacement(PipelaneConfig config, ImportTarget target)
+      throws IOException {
+    Optional<Path> folder = config.jobs().folder().filter(Files::isDirectory);
+    Duration interval = config.placement().offlineInterval();
+    if (folder.isEmpty() || devices.count() == 1 || interval.isZero()) {
+      return Optional.empty();
+    }
+    String gpuType =
+        switch (target.graph()) {
+          case PROCESSOR -> "cpu";
+          case GPU -> target.deviceIdentity().lines().collect(Collectors.joining(" "));
+        };
+    JobPlacement opening =
+        opened.add(
+            JobPlacement.open(
+                new PlacementSettings(folder.get().resolve(".placement"), gpuType, interval),
+                devices::readings,
+                System::nanoTime));
+    opening.start();
+    return Optional.of(opening);
+  }
+
   private @Nullable Jobs openJobs(
       PipelaneConfig config, InferenceService service, InferenceStatistics statistics)
       throws IOException {
@@ -216,7 +248,14 @@ public final class PipelaneServer implements AutoCloseable {
             config.sharing().offlineNice(),
             config.sharing().offlineProcessors());
     return opened.add(
-        Jobs.open(settings, models, service, statistics, new SecureRandom(), Clock.systemUTC()));
+        Jobs.open(
+            settings,
+            models,
+            service,
+            statistics,
+            new SecureRandom(),
+            Clock.systemUTC(),
+            placement));
   }
 
   /**

@@ -20,6 +20,8 @@ import java.util.OptionalLong;
  * @param sequence what it is a step of; heeded by models that keep state
  * @param stateNumber what the run writes behind its outputs, where they become a state on the
  *     device
+ * @param device where it is to run, by name; another one answers where that is lost or does not
+ *     know the model, and the one that is predicted to be first where none is named
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -28,13 +30,14 @@ public record InferenceRequest(
     OptionalLong deadlineNanos,
     Priority priority,
     Optional<SequenceStep> sequence,
-    Optional<StateNumber> stateNumber) {
+    Optional<StateNumber> stateNumber,
+    Optional<String> device) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
   }
 
-  /** A request as a caller makes it. */
+  /** A request as a caller makes it, for whichever device is best. */
   public InferenceRequest(
       ModelVersion model,
       List<InputTensor> inputs,
@@ -42,7 +45,15 @@ public record InferenceRequest(
       OptionalLong deadlineNanos,
       Priority priority,
       Optional<SequenceStep> sequence) {
-    this(model, inputs, outputs, deadlineNanos, priority, sequence, Optional.empty());
+    this(
+        model,
+        inputs,
+        outputs,
+        deadlineNanos,
+        priority,
+        sequence,
+        Optional.empty(),
+        Optional.empty());
   }
 
   /** A request of no sequence. */
@@ -72,7 +83,7 @@ public record InferenceRequest(
   /** The same as offline work. */
   public InferenceRequest offline() {
     return new InferenceRequest(
-        model, inputs, outputs, deadlineNanos, Priority.OFFLINE, sequence, stateNumber);
+        model, inputs, outputs, deadlineNanos, Priority.OFFLINE, sequence, stateNumber, device);
   }
 
   /** Whether its deadline has passed. */

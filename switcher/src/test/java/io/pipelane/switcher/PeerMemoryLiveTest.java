@@ -78,7 +78,8 @@ class PeerMemoryLiveTest {
     try (SwitcherGroup group =
         new SwitcherGroup(
             switchers,
-            new PlacementConfig(Routing.PREDICTED, false, Duration.ofSeconds(30), true),
+            new PlacementConfig(
+                Routing.PREDICTED, false, Duration.ofSeconds(30), true, Duration.ZERO),
             System::nanoTime)) {
       for (int i = 0; i < 4; i++) {
         ImportedModel model = TestImports.of(TestModels.chain(LAYERS, WIDTH, i), "m" + i, folder);

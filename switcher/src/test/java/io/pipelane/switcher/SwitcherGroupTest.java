@@ -19,6 +19,7 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.placement.LosableSessions;
@@ -32,6 +33,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -96,7 +98,9 @@ class SwitcherGroupTest {
   private SwitcherGroup group(Routing routing, Duration halfLife) {
     SwitcherGroup group =
         new SwitcherGroup(
-            switchers, new PlacementConfig(routing, true, halfLife, true), System::nanoTime);
+            switchers,
+            new PlacementConfig(routing, true, halfLife, true, Duration.ZERO),
+            System::nanoTime);
     groups.add(group);
     return group;
   }
@@ -233,6 +237,42 @@ class SwitcherGroupTest {
     }
     assertEquals(5, overview(group, "cpu:0").routed());
     assertEquals(5, overview(group, "cpu:1").routed());
+  }
+
+  private static float[] inferOn(SwitcherGroup group, ImportedModel model, String device) {
+    InferenceRequest any = Call.request(model.version(), input(0));
+    Call call = new Call();
+    group.submit(
+        new InferenceRequest(
+            any.model(),
+            any.inputs(),
+            any.outputs(),
+            any.deadlineNanos(),
+            Priority.OFFLINE,
+            any.sequence(),
+            any.stateNumber(),
+            Optional.of(device)),
+        call);
+    return call.await();
+  }
+
+  @Test
+  void requestThatNamesItsDevice_isAnsweredThereUntilThatIsLost() throws Exception {
+    SwitcherGroup group = group(Routing.STATIC);
+    ImportedModel model = register(group, 1).getFirst();
+    float[] expected = infer(group, model, input(0));
+    for (int i = 0; i < 5; i++) {
+      assertArrayEquals(expected, inferOn(group, model, "cpu:1"));
+    }
+    assertEquals(5, overview(group, "cpu:1").offline().requests());
+    assertTrue(overview(group, "cpu:1").offline().runNanos() > 0);
+    assertEquals(0, overview(group, "cpu:1").online().requests());
+    assertEquals(1, overview(group, "cpu:0").online().requests());
+    assertEquals(List.of("cpu:0"), group.devices(model.version()));
+    assertArrayEquals(expected, inferOn(group, model, "cpu:7"));
+    lose("cpu:1");
+    assertArrayEquals(expected, inferOn(group, model, "cpu:1"));
+    assertEquals(2, overview(group, "cpu:0").offline().requests());
   }
 
   @Test

@@ -51,7 +51,8 @@ class ArchitectureTest {
           .whereLayer("cluster")
           .mayOnlyAccessLayers("config", "lanes", "switcher")
           .whereLayer("server")
-          .mayOnlyAccessLayers("config", "protocol", "runtime", "model-store", "lanes", "switcher")
+          .mayOnlyAccessLayers(
+              "config", "protocol", "runtime", "model-store", "lanes", "switcher", "cluster")
           .whereLayer("loadgen")
           .mayOnlyAccessLayers("config", "protocol")
           .whereLayer("config")

@@ -8,7 +8,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
  * The profiles of workloads by GPU type, kept in a file: a line each, with tabs. Replaced as a
@@ -19,7 +20,8 @@ public final class ProfileStore {
   private static final int CELLS = 6;
 
   private final Path file;
-  private final TreeMap<Key, WorkloadProfile> profiles = new TreeMap<>();
+  private final ConcurrentNavigableMap<Key, WorkloadProfile> profiles =
+      new ConcurrentSkipListMap<>();
 
   private record Key(String workload, String gpuType) implements Comparable<Key> {
     @Override
@@ -74,8 +76,8 @@ public final class ProfileStore {
     }
   }
 
-  /** What is known of a workload on a type of GPU. */
-  public synchronized Optional<WorkloadProfile> find(String workload, String gpuType) {
+  /** What is known of a workload on a type of GPU; at once. */
+  public Optional<WorkloadProfile> find(String workload, String gpuType) {
     return Optional.ofNullable(profiles.get(new Key(workload, gpuType)));
   }
 

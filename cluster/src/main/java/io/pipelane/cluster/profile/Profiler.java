@@ -24,8 +24,13 @@ public final class Profiler {
     private long count;
 
     void add(double value) {
-      sum += value;
-      count++;
+      add(value, 1);
+    }
+
+    /** So many values that come to this together. */
+    void add(double values, long number) {
+      sum += values;
+      count += number;
     }
 
     OptionalDouble value() {
@@ -41,6 +46,17 @@ public final class Profiler {
     busy.ifPresent(activity::add);
   }
 
+  /**
+   * The device was looked at by somebody who can tell the workload from others.
+   *
+   * @param busyTime of the time, that in which the workload ran
+   * @param busy of the multiprocessors, those that it kept busy, over the same time
+   */
+  public void looked(double busyTime, double busy) {
+    utilization.add(busyTime);
+    activity.add(busy);
+  }
+
   /** Occupancy was measured; the server's samples do not have it. */
   public void occupied(double share) {
     occupancy.add(share);
@@ -48,7 +64,22 @@ public final class Profiler {
 
   /** A request was answered, or an iteration ended, after so long. */
   public void ran(Duration took) {
-    millis.add(took.toNanos() / NANOS_PER_MILLI);
+    ran(took, 1);
+  }
+
+  /** So many were, in so long together. */
+  public void ran(Duration took, long runs) {
+    millis.add(took.toNanos() / NANOS_PER_MILLI, runs);
+  }
+
+  /** How often the device was looked at. */
+  public long looks() {
+    return utilization.count;
+  }
+
+  /** How many requests were answered, or iterations ended. */
+  public long runs() {
+    return millis.count;
   }
 
   /**
@@ -56,7 +87,7 @@ public final class Profiler {
    * the multiprocessors do while the device is busy.
    */
   public Optional<WorkloadProfile> profile() {
-    if (utilization.value().isEmpty() || millis.value().isEmpty()) {
+    if (utilization.value().isEmpty() || millis.value().orElse(0) <= 0) {
       return Optional.empty();
     }
     double busyTime = utilization.value().getAsDouble();

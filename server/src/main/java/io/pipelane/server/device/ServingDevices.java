@@ -10,6 +10,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.placement.DeviceReading;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
@@ -230,6 +231,24 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
               Objects.requireNonNull(members.get(place.name))));
     }
     return states;
+  }
+
+  /** What placement of offline jobs looks at, of every device. */
+  public List<DeviceReading> readings() {
+    Map<String, MemberOverview> members = group.overview();
+    return places.stream()
+        .map(
+            place ->
+                DeviceReading.of(
+                    place.name,
+                    Objects.requireNonNull(members.get(place.name)),
+                    place.switcher.sharing().overview()))
+        .toList();
+  }
+
+  /** How many devices there are, lost ones included. */
+  public int count() {
+    return places.size();
   }
 
   /** Has each device's state be judged by counts of online requests, too. */

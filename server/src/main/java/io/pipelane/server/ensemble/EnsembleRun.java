@@ -132,7 +132,9 @@ final class EnsembleRun implements InferenceService.Ticket {
         outputs,
         request.deadlineNanos(),
         request.priority(),
-        request.sequence());
+        request.sequence(),
+        request.stateNumber(),
+        request.device());
   }
 
   private boolean isNeeded(@Nullable String tensor) {

@@ -1,6 +1,8 @@
 package io.pipelane.server.jobs;
 
+import io.pipelane.server.placement.PlacedJob;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -15,6 +17,7 @@ final class Job {
   private String reason = "";
   private boolean cancelled;
   private boolean paused;
+  private Optional<PlacedJob> place = Optional.empty();
 
   Job(JobSpec spec, JobState state, Progress progress) {
     this.spec = spec;
@@ -32,7 +35,14 @@ final class Job {
       OptionalLong items =
           state == JobState.DONE ? OptionalLong.of(progress.rows()) : OptionalLong.empty();
       return new JobStatus(
-          spec, state, progress.rows(), progress.failed(), progress.inputBytes(), items, reason);
+          spec,
+          state,
+          progress.rows(),
+          progress.failed(),
+          progress.inputBytes(),
+          items,
+          place.map(PlacedJob::place),
+          reason);
     } finally {
       lock.unlock();
     }
@@ -45,6 +55,38 @@ final class Job {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** It has a device of its own from now on. */
+  void placed(PlacedJob at) {
+    lock.lock();
+    try {
+      place = Optional.of(at);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Its device; empty where jobs are not placed, for one that waits and for one that has ended. */
+  Optional<PlacedJob> place() {
+    lock.lock();
+    try {
+      return place;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** It gives its device back, if it has one. */
+  void leavePlace() {
+    Optional<PlacedJob> left = place();
+    lock.lock();
+    try {
+      place = Optional.empty();
+    } finally {
+      lock.unlock();
+    }
+    left.ifPresent(PlacedJob::leave);
   }
 
   /** It runs, or waits for what the reason names. */

@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pipelane.server.placement.JobPlace;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -53,6 +54,16 @@ public final class JobAnswers {
     spec.sizeHint().ifPresent(items -> node.put("size_hint", items));
     node.put("repeat", spec.repeat());
     node.put("progress", job.progress());
+    job.place().ifPresent(place -> node.set("place", node(place)));
+    return node;
+  }
+
+  private static ObjectNode node(JobPlace place) {
+    ObjectNode node = JobJson.object();
+    node.put("device", place.device());
+    node.put("by", place.by().name().toLowerCase(Locale.ROOT));
+    node.put("predicted_throughput", place.predicted());
+    node.put("moves", place.moves());
     return node;
   }
 

@@ -6,6 +6,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.placement.PlacedJob;
 import io.pipelane.server.protocol.JsonInference;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -51,6 +52,7 @@ final class JobItem {
    * Asks for the inference; what is wrong is told by {@link #await}.
    *
    * @param step of which sequence, for a model that keeps state
+   * @param place the device that it is to run on; empty for any
    * @return whether it was taken
    */
   boolean start(
@@ -58,8 +60,9 @@ final class JobItem {
       InferenceService service,
       InferenceStatistics statistics,
       Priority priority,
-      Optional<SequenceStep> step) {
-    Attempt begun = new Attempt();
+      Optional<SequenceStep> step,
+      Optional<PlacedJob> place) {
+    Attempt begun = new Attempt(place);
     attempt = begun;
     return begun.start(item, model, service, statistics, priority, step);
   }
@@ -137,12 +140,17 @@ final class JobItem {
   /** One request for the item. */
   private static final class Attempt implements ResultHandler, AutoCloseable {
     final Ending end = new Ending();
+    private final Optional<PlacedJob> place;
     private @Nullable JsonInference inference;
     private @Nullable RequestAccount account;
     private InferenceService.@Nullable Ticket ticket;
 
     /** There was no room for the state that it was to begin: other sequences may end. */
     private boolean hasNoRoom;
+
+    Attempt(Optional<PlacedJob> place) {
+      this.place = place;
+    }
 
     boolean start(
         ItemFile.Item item,
@@ -173,7 +181,9 @@ final class JobItem {
                     request.outputs(),
                     OptionalLong.empty(),
                     priority,
-                    step),
+                    step,
+                    Optional.empty(),
+                    place.map(at -> at.place().device())),
                 this);
         return true;
       } catch (StatusException e) {
@@ -213,6 +223,7 @@ final class JobItem {
       if (account != null) {
         account.ran(timings);
       }
+      place.ifPresent(at -> at.ran(timings));
       end.complete(null);
     }
 

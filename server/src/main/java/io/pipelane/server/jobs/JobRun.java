@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.placement.PlacedJob;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.SequenceStep;
@@ -28,6 +29,9 @@ final class JobRun {
    * order. Rows count from a commit on, which comes after so many rows or so much time, whenever
    * nothing is to be waited for before the next row, and at the end.
    *
+   * A job that is to move to another device lets the items under way end, has all rows count, and
+   * goes on from there as after a restart: the state, if there is one, begins anew where it comes to.
+   *
    * The items of a model that keeps state are asked for one by one, and their rows count together
    * with a checkpoint of the state. Where the state is lost (its model was unloaded meanwhile, for
    * instance), the job goes back to the last checkpoint, as it does after a restart.
@@ -36,7 +40,11 @@ final class JobRun {
   private static final int MOST_UNCOMMITTED = 256;
   private static final long LONGEST_UNCOMMITTED_NANOS = Duration.ofSeconds(1).toNanos();
 
+  /** Until a job asks again whether the device is free that it comes to. */
+  private static final Duration SETTLING_PAUSE = Duration.ofMillis(10);
+
   private final Job job;
+  private final Optional<PlacedJob> place;
   private final JobSpec spec;
   private final JobFiles files;
   private final JobsSettings settings;
@@ -57,6 +65,7 @@ final class JobRun {
   private enum Stop {
     COMPLETE,
     LEFT,
+    MOVES,
     STATE_LOST
   }
 
@@ -71,6 +80,7 @@ final class JobRun {
       JobStep.Hook hook,
       LongSupplier nanoClock) {
     this.job = job;
+    this.place = job.place();
     this.spec = job.spec();
     this.files = files;
     this.settings = settings;
@@ -88,8 +98,8 @@ final class JobRun {
       Path input = input();
       Stop stop;
       do {
-        stop = workFromCheckpoint(input);
-      } while (stop == Stop.STATE_LOST);
+        stop = isSettled() ? workFromCheckpoint(input) : Stop.LEFT;
+      } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
         files.newOutput(spec.outputFile());
         end(JobState.DONE, "");
@@ -106,6 +116,22 @@ final class JobRun {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }
+  }
+
+  private boolean mustMove() {
+    return place.map(PlacedJob::mustMove).orElse(false);
+  }
+
+  /** Waits for the device that the job is to have; false when the job has to be left instead. */
+  private boolean isSettled() {
+    while (!job.isStopped()) {
+      if (place.isEmpty() || place.get().settle()) {
+        return true;
+      }
+      job.running(JobState.QUEUED, Jobs.NO_DEVICE);
+      job.rest(SETTLING_PAUSE);
+    }
+    return false;
   }
 
   private Path input() throws IOException {
@@ -144,10 +170,14 @@ final class JobRun {
         new ItemFile(input, begin.inputBytes(), settings.maxItemBytes(), spec.repeat())) {
       nextNumber = begin.rows();
       while (!job.isStopped()) {
-        fill(items, begin);
+        boolean moves = mustMove();
+        if (!moves) {
+          fill(items, begin);
+        }
         @Nullable JobItem first = window.peek();
         if (first == null) {
-          return commit(journal) ? Stop.COMPLETE : Stop.STATE_LOST;
+          Stop stop = moves ? Stop.MOVES : Stop.COMPLETE;
+          return commit(journal) ? stop : Stop.STATE_LOST;
         }
         if (first.isStarted() && !finish(first, journal, begin)) {
           job.rest(settings.retryPause());
@@ -197,7 +227,7 @@ final class JobRun {
     }
     Optional<SequenceStep> step =
         sequence == null ? Optional.empty() : Optional.of(sequence.next());
-    boolean isTaken = item.start(model.get(), service, statistics, spec.priority(), step);
+    boolean isTaken = item.start(model.get(), service, statistics, spec.priority(), step, place);
     if (isTaken && sequence != null) {
       sequence.begun();
     }

@@ -4,8 +4,12 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.JobCounts;
+import io.pipelane.server.placement.JobPlacement;
+import io.pipelane.server.placement.PlacedJob;
+import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
@@ -24,6 +28,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.random.RandomGenerator;
@@ -45,6 +50,9 @@ public final class Jobs implements AutoCloseable {
    */
   static final String ITEMS = "items.jsonl";
 
+  /** What a job waits for that has no device. */
+  static final String NO_DEVICE = "no device is healthy and without another offline job";
+
   private static final String SPEC = "job.json";
   private static final String PROGRESS = "progress";
   private static final System.Logger LOG = System.getLogger(Jobs.class.getName());
@@ -60,6 +68,7 @@ public final class Jobs implements AutoCloseable {
   private final InferenceStatistics statistics;
   private final RandomGenerator random;
   private final Clock clock;
+  private final Optional<JobPlacement> placement;
   private final JobStep.Hook hook;
   private final List<Thread> threads;
   private boolean closed;
@@ -72,6 +81,7 @@ public final class Jobs implements AutoCloseable {
       InferenceStatistics statistics,
       RandomGenerator random,
       Clock clock,
+      Optional<JobPlacement> placement,
       JobStep.Hook hook)
       throws IOException {
     this.files = files;
@@ -81,12 +91,14 @@ public final class Jobs implements AutoCloseable {
     this.statistics = statistics;
     this.random = random;
     this.clock = clock;
+    this.placement = placement;
     this.hook = hook;
     recover();
     threads =
         IntStream.range(0, settings.concurrency())
             .mapToObj(i -> Thread.ofPlatform().name("job-" + i).daemon().unstarted(this::work))
             .toList();
+    placement.ifPresent(devices -> devices.onChange(this::devicesChanged));
     threads.forEach(Thread::start);
   }
 
@@ -94,6 +106,7 @@ public final class Jobs implements AutoCloseable {
    * Opens the jobs' folder, and goes on with the jobs that are there.
    *
    * @param random for the jobs' names
+   * @param placement gives each offline job a device; without it their requests go anywhere
    * @throws StatusException {@link Status#UNAVAILABLE} when another server has the folder
    */
   public static Jobs open(
@@ -102,9 +115,11 @@ public final class Jobs implements AutoCloseable {
       InferenceService service,
       InferenceStatistics statistics,
       RandomGenerator random,
-      Clock clock)
+      Clock clock,
+      Optional<JobPlacement> placement)
       throws IOException {
-    return open(settings, catalog, service, statistics, random, clock, JobStep.Hook.NONE);
+    return open(
+        settings, catalog, service, statistics, random, clock, placement, JobStep.Hook.NONE);
   }
 
   static Jobs open(
@@ -114,12 +129,14 @@ public final class Jobs implements AutoCloseable {
       InferenceStatistics statistics,
       RandomGenerator random,
       Clock clock,
+      Optional<JobPlacement> placement,
       JobStep.Hook hook)
       throws IOException {
     JobFiles files = JobFiles.open(settings.folder());
     boolean opened = false;
     try {
-      Jobs jobs = new Jobs(files, settings, catalog, service, statistics, random, clock, hook);
+      Jobs jobs =
+          new Jobs(files, settings, catalog, service, statistics, random, clock, placement, hook);
       opened = true;
       return jobs;
     } finally {
@@ -340,6 +357,11 @@ public final class Jobs implements AutoCloseable {
     }
   }
 
+  /** The jobs that have a device of their own. */
+  public List<OfflineJob> placed() {
+    return list().stream().flatMap(job -> job.placed().stream()).toList();
+  }
+
   /** How many jobs are in each state, and items they have done. */
   public JobCounts counts() {
     Map<String, Integer> states = new HashMap<>();
@@ -375,23 +397,67 @@ public final class Jobs implements AutoCloseable {
     }
     @Nullable Job next = next();
     while (next != null) {
-      new JobRun(
-              next, files, settings, catalog, service, statistics, random, hook, System::nanoTime)
-          .run();
+      try {
+        new JobRun(
+                next, files, settings, catalog, service, statistics, random, hook, System::nanoTime)
+            .run();
+      } finally {
+        next.leavePlace();
+        devicesChanged();
+      }
       next = next();
+    }
+  }
+
+  /** A job that waits for a device may have one now. */
+  private void devicesChanged() {
+    lock.lock();
+    try {
+      changed.signalAll();
+    } finally {
+      lock.unlock();
     }
   }
 
   private @Nullable Job next() {
     lock.lock();
     try {
-      while (!closed && waiting.isEmpty()) {
+      @Nullable Job ready = ready();
+      while (!closed && ready == null) {
         changed.awaitUninterruptibly();
+        ready = ready();
       }
-      return closed ? null : waiting.removeFirst();
+      return ready;
     } finally {
       lock.unlock();
     }
+  }
+
+  /** The first job that waits for nothing but a thread; with the lock. */
+  private @Nullable Job ready() {
+    if (closed) {
+      return null;
+    }
+    for (Job job : waiting) {
+      if (hasPlace(job)) {
+        waiting.remove(job);
+        return job;
+      }
+    }
+    return null;
+  }
+
+  private boolean hasPlace(Job job) {
+    if (placement.isEmpty() || job.spec().priority() == Priority.ONLINE) {
+      return true;
+    }
+    Optional<PlacedJob> place = placement.get().admit(job.spec().model());
+    if (place.isPresent()) {
+      job.placed(place.get());
+    } else {
+      job.running(JobState.QUEUED, NO_DEVICE);
+    }
+    return place.isPresent();
   }
 
   /**

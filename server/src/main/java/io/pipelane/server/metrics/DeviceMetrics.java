@@ -44,6 +44,10 @@ final class DeviceMetrics {
         "pipelane_replicas",
         "Of those, models that other devices have as well",
         state -> state.member().replicas());
+    gauge(
+        "pipelane_lodgers",
+        "Models that the device holds for others in memory that it does not need",
+        state -> state.member().lodgers());
     counter(
         "pipelane_routed_requests",
         "Requests that were given to the device, where there are several",

@@ -21,6 +21,7 @@ public final class Metrics {
   private final Supplier<Map<String, DeviceState>> devices;
   private final Supplier<WorkersOverview> workers;
   private final Supplier<JobCounts> jobs;
+  private final Supplier<PlacementCounts> placement;
   private final Supplier<HostCounts> hosts;
 
   /**
@@ -31,11 +32,13 @@ public final class Metrics {
       Supplier<Map<String, DeviceState>> devices,
       Supplier<WorkersOverview> workers,
       Supplier<JobCounts> jobs,
+      Supplier<PlacementCounts> placement,
       Supplier<HostCounts> hosts) {
     this.statistics = statistics;
     this.devices = devices;
     this.workers = workers;
     this.jobs = jobs;
+    this.placement = placement;
     this.hosts = hosts;
   }
 
@@ -47,6 +50,7 @@ public final class Metrics {
                 DeviceMetrics.of(devices.get()),
                 DeviceMetrics.workers(workers.get()),
                 JobMetrics.of(jobs.get()),
+                PlacementMetrics.of(placement.get()),
                 HostMetrics.of(hosts.get()))
             .flatMap(families -> families.stream())
             .map(MetricFamily::snapshot)

@@ -6,6 +6,7 @@ import io.pipelane.server.ProductVersion;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.state.ServerState;
 import io.pipelane.server.state.ServerState.Model;
+import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.state.ServerState.Weights;
 import io.pipelane.server.statistics.DurationBuckets;
 import io.pipelane.server.statistics.ModelCounters;
@@ -13,6 +14,8 @@ import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import java.io.IOException;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** Writes what {@code GET /v2/pipelane/state} answers and its events bring. */
@@ -38,7 +41,7 @@ public final class StateAnswer {
           json.writeEndArray();
           json.writeArrayFieldStart("devices");
           for (Map.Entry<String, DeviceState> device : state.devices().entrySet()) {
-            writeDevice(json, device.getKey(), device.getValue());
+            writeDevice(json, device.getKey(), device.getValue(), state.offlineJobs());
           }
           json.writeEndArray();
           json.writeFieldName("workers");
@@ -112,7 +115,17 @@ public final class StateAnswer {
     json.writeEndObject();
   }
 
-  private static void writeDevice(JsonGenerator json, String name, DeviceState device)
+  private static void writeOfflineJob(JsonGenerator json, OfflineJob job) throws IOException {
+    json.writeObjectFieldStart("offline_job");
+    json.writeStringField("id", job.id());
+    json.writeStringField("model", job.model().model());
+    json.writeStringField("by", job.place().by().name().toLowerCase(Locale.ROOT));
+    json.writeNumberField("predicted_throughput", job.place().predicted());
+    json.writeEndObject();
+  }
+
+  private static void writeDevice(
+      JsonGenerator json, String name, DeviceState device, List<OfflineJob> jobs)
       throws IOException {
     MemoryOverview memory = device.memory();
     TransferCounters transfers = device.transfers();
@@ -142,6 +155,12 @@ public final class StateAnswer {
     json.writeNumberField("remaps", transfers.remaps());
     json.writeFieldName("sharing");
     SharingAnswer.write(json, device.sharing(), transfers.offline());
+    for (OfflineJob job : jobs) {
+      if (job.place().device().equals(name)) {
+        writeOfflineJob(json, job);
+        break; // A second one is about to move.
+      }
+    }
     json.writeEndObject();
   }
 }

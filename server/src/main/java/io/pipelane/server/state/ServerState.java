@@ -1,8 +1,10 @@
 package io.pipelane.server.state;
 
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.placement.JobPlace;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.memory.Ledger;
 import java.util.List;
@@ -15,6 +17,7 @@ import java.util.Optional;
  * @param startedMillis when it began to count, since the epoch
  * @param timeMillis the moment, since the epoch
  * @param devices by name
+ * @param offlineJobs those that have a device
  */
 public record ServerState(
     long startedMillis,
@@ -22,9 +25,11 @@ public record ServerState(
     boolean ready,
     List<Model> models,
     Map<String, DeviceState> devices,
+    List<OfflineJob> offlineJobs,
     WorkersOverview workers) {
   public ServerState {
     models = List.copyOf(models);
+    offlineJobs = List.copyOf(offlineJobs);
   }
 
   /**
@@ -38,6 +43,9 @@ public record ServerState(
       weights = List.copyOf(weights);
     }
   }
+
+  /** A job and the device that it has. */
+  public record OfflineJob(String id, ModelVersion model, JobPlace place) {}
 
   /** What a device has of a model's weights. */
   public record Weights(String device, Ledger.Entry ledger) {}

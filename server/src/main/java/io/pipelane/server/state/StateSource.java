@@ -5,6 +5,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.state.ServerState.Model;
+import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.state.ServerState.Weights;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
@@ -30,12 +31,14 @@ public final class StateSource {
   private final Supplier<Map<String, DeviceState>> devices;
   private final Supplier<WorkersOverview> workers;
   private final Function<ModelVersion, List<String>> devicesOf;
+  private final Supplier<List<OfflineJob>> offlineJobs;
   private final InstantSource clock;
   private final long startedMillis;
 
   /**
    * @param devices by name
    * @param devicesOf the devices that a model has, by name; the one that it had first first
+   * @param offlineJobs those that have a device
    */
   public StateSource(
       ModelCatalog catalog,
@@ -43,12 +46,14 @@ public final class StateSource {
       Supplier<Map<String, DeviceState>> devices,
       Supplier<WorkersOverview> workers,
       Function<ModelVersion, List<String>> devicesOf,
+      Supplier<List<OfflineJob>> offlineJobs,
       InstantSource clock) {
     this.catalog = catalog;
     this.statistics = statistics;
     this.devices = devices;
     this.workers = workers;
     this.devicesOf = devicesOf;
+    this.offlineJobs = offlineJobs;
     this.clock = clock;
     this.startedMillis = clock.millis();
   }
@@ -84,8 +89,10 @@ public final class StateSource {
                       version.map(weights::get).orElse(List.of()));
                 })
             .toList();
+    List<OfflineJob> jobs =
+        offlineJobs.get().stream().filter(job -> visible.test(job.model().model())).toList();
     return new ServerState(
-        startedMillis, clock.millis(), catalog.isReady(), models, states, workers.get());
+        startedMillis, clock.millis(), catalog.isReady(), models, states, jobs, workers.get());
   }
 
   /** Of devices that know a model: first those that it has, then those that hold some of it. */

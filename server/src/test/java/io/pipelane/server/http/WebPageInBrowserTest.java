@@ -18,10 +18,13 @@ import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.placement.JobPlace;
 import io.pipelane.server.shared.SharedMemory;
+import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.MemoryOverview;
@@ -112,7 +115,8 @@ class WebPageInBrowserTest {
                 OptionalDouble.of(0.3),
                 OptionalDouble.of(0.45),
                 OptionalDouble.of(1.02))),
-        new MemberOverview(usable, 5, 2, 40, 41));
+        new MemberOverview(
+            usable, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }
 
   private static List<Long> groups(long... mebibytes) {
@@ -139,6 +143,12 @@ class WebPageInBrowserTest {
             WebPageInBrowserTest::workers,
             version ->
                 version.model().equals("echo") ? List.of("cpu:1", "cpu:0") : List.of("cpu:0"),
+            () ->
+                List.of(
+                    new OfflineJob(
+                        "1f",
+                        new ModelVersion("echo", 2),
+                        new JobPlace("cpu:0", JobPlace.By.RULE, 0.75, 1))),
             InstantSource.system());
     Metrics metrics =
         new Metrics(
@@ -146,6 +156,7 @@ class WebPageInBrowserTest {
             Map::of,
             () -> WorkersOverview.NONE,
             () -> JobCounts.NONE,
+            () -> PlacementCounts.NONE,
             () -> HostCounts.ALONE);
     Backend backend =
         new Backend(
@@ -205,6 +216,10 @@ class WebPageInBrowserTest {
               "[...document.querySelectorAll('.device:nth-child(1) dt')]"
                   + ".find(name => name.textContent === 'Multiprocessors of its own')"
                   + ".nextSibling.textContent"));
+      assertEquals(
+          "libraries take 1 MiB beside both budgets,"
+              + " offline job 1f of echo, at 75 % of its speed by the rule",
+          browser.evaluate("document.querySelector('.device:nth-child(1) .quiet').textContent"));
       assertEquals(
           "1, process 4711",
           browser.evaluate("document.querySelector('#workers tbody td').textContent"));

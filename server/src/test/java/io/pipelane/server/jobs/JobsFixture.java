@@ -1,6 +1,7 @@
 package io.pipelane.server.jobs;
 
 import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
@@ -29,10 +30,21 @@ final class JobsFixture {
   }
 
   Jobs open(InferenceService service, JobStep.Hook hook) throws IOException {
+    return open(service, hook, Optional.empty(), 1);
+  }
+
+  /** Jobs that are given devices, as many at once as there are threads. */
+  Jobs open(InferenceService service, JobPlacement placement, int threads) throws IOException {
+    return open(service, JobStep.Hook.NONE, Optional.of(placement), threads);
+  }
+
+  private Jobs open(
+      InferenceService service, JobStep.Hook hook, Optional<JobPlacement> placement, int threads)
+      throws IOException {
     JobsSettings settings =
         new JobsSettings(
             folder,
-            1,
+            threads,
             3,
             CHECKPOINT,
             3,
@@ -47,6 +59,7 @@ final class JobsFixture {
         new InferenceStatistics(),
         new Random(),
         Clock.systemUTC(),
+        placement,
         hook);
   }
 

@@ -29,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
@@ -99,7 +100,8 @@ class MetricsTest {
                 OptionalDouble.of(0.3),
                 OptionalDouble.of(0.45),
                 OptionalDouble.of(1.02))),
-        new MemberOverview(true, 5, 2, 40, 41));
+        new MemberOverview(
+            true, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }
 
   private List<String> scrape() throws IOException {
@@ -109,6 +111,13 @@ class MetricsTest {
             () -> Map.of("cpu", device()),
             () -> new WorkersOverview(List.of(), 4, 2, "", 0),
             () -> new JobCounts(Map.of("done", 2), 30, 1),
+            () ->
+                new PlacementCounts(
+                    Map.of("cpu", new PlacementCounts.Device(0.25, Optional.of(0.7))),
+                    4,
+                    3,
+                    60,
+                    OptionalDouble.of(0.08)),
             () -> new HostCounts(true, true, 2, 1, Map.of("b:8000", Map.of("answered", 7L))))
         .write(text);
     return text.toString(StandardCharsets.UTF_8).lines().toList();
@@ -130,9 +139,22 @@ class MetricsTest {
     int found = 0;
     for (; names.find(); found++) {
       String name = names.group();
-      assertTrue(exported.contains("\n" + name), name + " is not exported");
+      assertTrue(
+          exported.contains("\n" + name + "{") || exported.contains("\n" + name + " "),
+          name + " is not exported");
     }
-    assertTrue(found > 30, "the dashboard asks for " + found);
+    assertTrue(found > 50, "the dashboard asks for " + found);
+  }
+
+  @Test
+  void placement_tellsWhereOfflineJobsAre() throws IOException {
+    List<String> lines = scrape();
+    assertLine(lines, "pipelane_online_utilization{device=\"cpu\"} 0.25");
+    assertLine(lines, "pipelane_placed_jobs{device=\"cpu\"} 1.0");
+    assertLine(lines, "pipelane_predicted_job_throughput{device=\"cpu\"} 0.7");
+    assertLine(lines, "pipelane_job_matchings_total 4.0");
+    assertLine(lines, "pipelane_job_moves_total 3.0");
+    assertLine(lines, "pipelane_speed_error 0.08");
   }
 
   @Test

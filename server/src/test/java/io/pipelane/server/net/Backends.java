@@ -7,6 +7,7 @@ import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.observability.LogSettings;
 import io.pipelane.server.observability.ObservationSettings;
 import io.pipelane.server.observability.TraceSetting;
@@ -70,7 +71,12 @@ public final class Backends {
       Supplier<JobCounts> jobCounts) {
     Metrics metrics =
         new Metrics(
-            statistics, Map::of, () -> WorkersOverview.NONE, jobCounts, () -> HostCounts.ALONE);
+            statistics,
+            Map::of,
+            () -> WorkersOverview.NONE,
+            jobCounts,
+            () -> PlacementCounts.NONE,
+            () -> HostCounts.ALONE);
     StateSource state =
         new StateSource(
             catalog,
@@ -78,6 +84,7 @@ public final class Backends {
             Map::of,
             () -> WorkersOverview.NONE,
             _ -> List.of(),
+            List::of,
             InstantSource.system());
     return new Backend(
         catalog,

@@ -10,7 +10,9 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.placement.JobPlace;
 import io.pipelane.server.protocol.StateAnswer;
+import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceTimings;
@@ -46,6 +48,7 @@ class StateSourceTest {
           () -> Map.of("cpu", device()),
           () -> WorkersOverview.NONE,
           _ -> List.of("cpu"),
+          () -> List.of(offlineJob("seen", "echo"), offlineJob("hidden", "other")),
           InstantSource.fixed(Instant.ofEpochMilli(1234)));
 
   private static DeviceState device() {
@@ -94,7 +97,13 @@ class StateSourceTest {
                 OptionalDouble.of(0.3),
                 OptionalDouble.of(0.45),
                 OptionalDouble.of(1.02))),
-        new MemberOverview(true, 5, 2, 40, 41));
+        new MemberOverview(
+            true, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
+  }
+
+  private static OfflineJob offlineJob(String id, String model) {
+    return new OfflineJob(
+        id, new ModelVersion(model, 2), new JobPlace("cpu", JobPlace.By.RULE, 0.75, 0));
   }
 
   private static String written(ServerState state) {
@@ -125,6 +134,11 @@ class StateSourceTest {
         text);
     assertTrue(text.contains("\"requests\":{\"pending\":0,\"success\":1,\"failure\":0,"), text);
     assertTrue(text.contains("\"stalled\":1,\"stall_ns\":2000"), text);
+    assertTrue(
+        text.contains(
+            "\"offline_job\":{\"id\":\"seen\",\"model\":\"echo\",\"by\":\"rule\","
+                + "\"predicted_throughput\":0.75}"),
+        text);
     assertTrue(text.contains("\"waiting\":9,\"estimate_error\":0.25,\"switches\":11,"), text);
   }
 

@@ -133,7 +133,7 @@ final class RoutedRequest implements ResultHandler, Ticket {
 
   @Override
   public void completed(InferenceTimings timings) {
-    ended();
+    ended().member().answered(request.priority(), timings);
     handler.completed(timings);
   }
 

@@ -17,6 +17,9 @@ final class Router {
    * now, and its run. Runs take the same everywhere, since the devices are of one kind, so what one
    * of them knows of a run counts for all.
    *
+   * A request that names its device goes there, and its model's weights with it, as long as that is
+   * not lost: somebody has weighed that who knows more than what is asked now.
+   *
    * Of requests for one model that is on its way, the first alone adds its stall to what the device
    * has to do: one transfer serves them all.
    */
@@ -46,17 +49,33 @@ final class Router {
    */
   Choice choose(Route route, InferenceRequest request) {
     long execution = executionNanos(route, request);
-    Member chosen =
-        route.keepsState
-            ? first(route.devices())
-            : switch (routing) {
-              case STATIC -> first(route.devices());
-              case ROUND_ROBIN -> inTurn(route.registered);
-              case PREDICTED -> soonest(route, request.priority());
-            };
+    @Nullable Member chosen = request.device().map(name -> named(route, name)).orElse(null);
+    if (chosen == null) {
+      chosen = unnamed(route, request.priority());
+    }
     Member member = chosen == null ? instead(route, request.priority()) : chosen;
     long stall = route.underWay(member.index) == 0 ? stallNanos(route, member) : 0;
     return new Choice(member, stall + execution);
+  }
+
+  private @Nullable Member named(Route route, String device) {
+    for (int index : route.registered) {
+      Member member = members.get(index);
+      if (member.name.equals(device) && member.isUsable()) {
+        return member;
+      }
+    }
+    return null;
+  }
+
+  private @Nullable Member unnamed(Route route, Priority priority) {
+    return route.keepsState
+        ? first(route.devices())
+        : switch (routing) {
+          case STATIC -> first(route.devices());
+          case ROUND_ROBIN -> inTurn(route.registered);
+          case PREDICTED -> soonest(route, priority);
+        };
   }
 
   private long executionNanos(Route route, InferenceRequest request) {

@@ -279,7 +279,19 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
 
   @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
-    return ofHome(model, switcher -> switcher.sequence(model, id), Optional.empty());
+    @Nullable Route route = routes.get(model);
+    if (route == null) {
+      return Optional.empty();
+    }
+    // A step that named its device has its state there.
+    return Stream.concat(
+            Stream.of(home(route)),
+            route.registered.stream()
+                .map(members::get)
+                .filter(Member::isUsable)
+                .map(member -> member.switcher))
+        .flatMap(switcher -> switcher.sequence(model, id).stream())
+        .findFirst();
   }
 
   /** Brings a model's weights onto its home; see {@link Switcher#warmUp}. */
@@ -332,8 +344,11 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
               usable,
               here.size(),
               (int) here.stream().filter(route -> usableDevices(route) > 1).count(),
+              usable ? member.switcher.peers().lodgers().size() : 0,
               member.routed.sum(),
-              member.lostRuns.sum()));
+              member.lostRuns.sum(),
+              member.online.overview(),
+              member.offline.overview()));
     }
     return overviews;
   }

@@ -324,7 +324,8 @@ final class Sequence {
           request.deadlineNanos(),
           request.priority(),
           Optional.of(of),
-          kept.nextNumber());
+          kept.nextNumber(),
+          request.device());
     }
 
     private KeptState kept() {

@@ -110,6 +110,11 @@ function about(device) {
   if (device.framework_bytes > 0) {
     parts.push(`libraries take ${bytes(device.framework_bytes)} beside both budgets`);
   }
+  if (device.offline_job) {
+    const job = device.offline_job;
+    const speed = Math.round(100 * job.predicted_throughput);
+    parts.push(`offline job ${job.id} of ${job.model}, at ${speed} % of its speed by the ${job.by}`);
+  }
   return parts.join(", ");
 }
 

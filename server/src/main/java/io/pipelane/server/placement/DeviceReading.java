@@ -1,0 +1,46 @@
+package io.pipelane.server.placement;
+
+import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.switcher.placement.MemberOverview;
+import io.pipelane.switcher.placement.MemberOverview.Work;
+import io.pipelane.switcher.sharing.SharingOverview;
+import io.pipelane.switcher.sharing.SharingState;
+
+/**
+ * A device as placement looks at it.
+ *
+ * @param usable false once it is lost
+ * @param online what it has answered of online requests, since the start
+ * @param offline the same of offline ones
+ * @param sample what it shows of itself, all work together
+ */
+public record DeviceReading(
+    String name,
+    boolean usable,
+    SharingState state,
+    Work online,
+    Work offline,
+    DeviceSample sample) {
+
+  /** What is told of a device as one of several, and as one that work shares. */
+  public static DeviceReading of(String name, MemberOverview member, SharingOverview sharing) {
+    return new DeviceReading(
+        name,
+        member.usable(),
+        sharing.state(),
+        member.online(),
+        member.offline(),
+        sharing.sample());
+  }
+
+  /** Of the multiprocessors, those that are busy while any is; all where that is not measured. */
+  double whileBusy() {
+    double busyTime = sample.utilization().orElse(0);
+    return busyTime > 0 ? Math.min(1, sample.activity().orElse(busyTime) / busyTime) : 1;
+  }
+
+  /** Whether an offline job may begin here. */
+  boolean takesJobs() {
+    return usable && state == SharingState.HEALTHY;
+  }
+}

@@ -1,0 +1,19 @@
+package io.pipelane.server.placement;
+
+import io.pipelane.cluster.profile.WorkloadProfile;
+
+/**
+ * What gates leave to an offline job: the time in which nothing online runs, but for a little. It
+ * needs no profile of the job and no measured pairs.
+ */
+final class GateRule {
+  /** Of the idle time, as measured (docs/results/sharing.md). */
+  private static final double LEFT = 0.96;
+
+  private GateRule() {}
+
+  /** A job's throughput beside online work, over that of its own alone; the same for any job. */
+  static double throughput(WorkloadProfile online) {
+    return LEFT * (1 - online.utilization());
+  }
+}

@@ -1,0 +1,20 @@
+package io.pipelane.server.placement;
+
+/**
+ * Where an offline job runs, and why there.
+ *
+ * @param device by name
+ * @param by what chose it
+ * @param predicted the job's throughput there over that of its own alone, as it was predicted then
+ * @param moves how often it has changed its device since it began in this server
+ */
+public record JobPlace(String device, By by, double predicted, long moves) {
+
+  /** What a device is chosen by. */
+  public enum By {
+    /** What gates leave of each device beside its online work. */
+    RULE,
+    /** What a perceptron has learnt that jobs like it reach beside such online work. */
+    PREDICTOR
+  }
+}

@@ -1,0 +1,425 @@
+package io.pipelane.server.placement;
+
+import io.pipelane.cluster.placement.OfflineJob;
+import io.pipelane.cluster.placement.OfflinePlacement;
+import io.pipelane.cluster.placement.OnlineDevice;
+import io.pipelane.cluster.placement.Placement;
+import io.pipelane.cluster.profile.ProfileStore;
+import io.pipelane.cluster.profile.WorkloadProfile;
+import io.pipelane.cluster.speed.MeasuredPair;
+import io.pipelane.cluster.speed.MultiprocessorShare;
+import io.pipelane.cluster.speed.SpeedPredictor;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.metrics.PlacementCounts;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides on which device each offline job runs, one at most on each (MuxFlow §3, §5): on a healthy
+ * one when it begins, and by a matching now and then. {@link #look} belongs to one thread,
+ * everything else is for any.
+ */
+public final class JobPlacement implements AutoCloseable {
+  /*
+   * A job that is to move keeps its device until it has left it, and nobody else takes the one that
+   * it goes to. So two jobs can change places: each gives up its own before it waits for the
+   * other's.
+   *
+   * Whatever writes files or learns is done by the thread that looks, without the lock: jobs begin
+   * under it.
+   */
+  private static final System.Logger LOG = System.getLogger(JobPlacement.class.getName());
+
+  private static final Duration LOOK = Duration.ofSeconds(1);
+
+  /** What gates leave is the whole device, while they do. */
+  private static final double WHOLE = 1;
+
+  /** Of the interval: a gain below that is noise. */
+  private static final long LEAST_GAIN = 50;
+
+  /** Of a job that has not been profiled. */
+  private static final WorkloadProfile UNKNOWN = OnlineWatch.IDLE;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final PlacementSettings settings;
+  private final Supplier<List<DeviceReading>> readings;
+  private final LongSupplier nanoClock;
+  private final ProfileStore profiles;
+  private final SpeedLearning speeds;
+  private final Map<String, DeviceSlot> slots = new LinkedHashMap<>();
+  private final List<PlacedJob> jobs = new ArrayList<>(); // In the order in which they began.
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(
+          Thread.ofPlatform().daemon().name("placement").factory());
+  private volatile Runnable whenChanged = () -> {};
+  private long matchedNanos;
+  private long moveNanos;
+  private long matchings;
+  private long moves;
+
+  private JobPlacement(
+      PlacementSettings settings,
+      Supplier<List<DeviceReading>> readings,
+      LongSupplier nanoClock,
+      ProfileStore profiles,
+      SpeedLearning speeds) {
+    this.settings = settings;
+    this.readings = readings;
+    this.nanoClock = nanoClock;
+    this.profiles = profiles;
+    this.speeds = speeds;
+    this.matchedNanos = nanoClock.getAsLong();
+    for (DeviceReading reading : readings.get()) {
+      slots.put(reading.name(), new DeviceSlot(reading));
+    }
+  }
+
+  /**
+   * Opens what was learnt of workloads. Nothing is looked at before {@link #look} or {@link
+   * #start}.
+   *
+   * @param readings what is seen of all devices, always the same ones in the same order
+   */
+  public static JobPlacement open(
+      PlacementSettings settings, Supplier<List<DeviceReading>> readings, LongSupplier nanoClock)
+      throws IOException {
+    Files.createDirectories(settings.folder());
+    return new JobPlacement(
+        settings,
+        readings,
+        nanoClock,
+        profiles(settings.folder().resolve("profiles.tsv")),
+        new SpeedLearning(settings.folder().resolve("pairs.tsv")));
+  }
+
+  private static ProfileStore profiles(Path file) throws IOException {
+    try {
+      return ProfileStore.open(file);
+    } catch (StatusException e) { // A server is not kept from its work by what it can learn anew.
+      LOG.log(Level.WARNING, "{0}; all workloads are profiled anew", e.getMessage());
+      Files.delete(file);
+      return ProfileStore.open(file);
+    }
+  }
+
+  /** Has somebody told, by the thread that looks, that devices may have become free. */
+  public void onChange(Runnable listener) {
+    whenChanged = listener;
+  }
+
+  /** Looks every second from now on. */
+  public void start() {
+    var _ =
+        thread.scheduleWithFixedDelay(this::lookSafely, 0, LOOK.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  private void lookSafely() {
+    try {
+      look();
+    } catch (RuntimeException e) { // The next look is not to blame.
+      LOG.log(Level.ERROR, "placement of offline jobs failed; they stay where they are", e);
+    }
+  }
+
+  /** Looks at devices and jobs once, and matches them when it is time. */
+  public void look() {
+    List<DeviceReading> now = readings.get();
+    Map<String, WorkloadProfile> profiled = new HashMap<>();
+    List<MeasuredPair> pairs = List.of();
+    boolean isDue;
+    lock.lock();
+    try {
+      long nanos = nanoClock.getAsLong();
+      now.forEach(reading -> slot(reading.name()).look(reading, nanos));
+      jobs.forEach(job -> look(job, nanos, profiled));
+      isDue = nanos - matchedNanos >= settings.interval().toNanos();
+      if (isDue) {
+        pairs = pairs(Duration.ofNanos(nanos - matchedNanos));
+      }
+    } finally {
+      lock.unlock();
+    }
+    keep(profiled, pairs);
+    if (isDue) {
+      match();
+    }
+    whenChanged.run();
+  }
+
+  private DeviceSlot slot(String device) {
+    return Objects.requireNonNull(slots.get(device), device);
+  }
+
+  private void look(PlacedJob job, long nanos, Map<String, WorkloadProfile> profiled) {
+    @Nullable DeviceSlot slot = job.slot;
+    if (slot == null) {
+      return;
+    }
+    job.look(slot.online.busyTime(), slot.reading(), nanos)
+        .ifPresent(profile -> profiled.put(job.workload(), profile));
+    if (!slot.reading().usable() && !job.mustMove()) {
+      job.tell(null, nanos);
+    }
+  }
+
+  /** What was reached in the interval that ends. */
+  private List<MeasuredPair> pairs(Duration interval) {
+    List<MeasuredPair> pairs = new ArrayList<>();
+    for (PlacedJob job : jobs) {
+      @Nullable DeviceSlot slot = job.slot;
+      if (slot != null) {
+        job.throughput(interval)
+            .ifPresent(
+                reached ->
+                    pairs.add(
+                        new MeasuredPair(
+                            slot.online.profile(), job.profile.orElseThrow(), WHOLE, reached)));
+      }
+    }
+    return pairs;
+  }
+
+  private void keep(Map<String, WorkloadProfile> profiled, List<MeasuredPair> pairs) {
+    try {
+      for (Map.Entry<String, WorkloadProfile> each : profiled.entrySet()) {
+        profiles.put(each.getKey(), settings.gpuType(), each.getValue());
+      }
+      speeds.add(pairs);
+    } catch (IOException | StatusException e) {
+      LOG.log(Level.WARNING, "what was learnt of offline jobs was not kept: {0}", e.getMessage());
+    }
+  }
+
+  private void match() {
+    lock.lock();
+    try {
+      long nanos = nanoClock.getAsLong();
+      matchedNanos = nanos;
+      matchings++;
+      move(plan(), nanos);
+      slots.values().forEach(slot -> slot.online.begin());
+      jobs.forEach(PlacedJob::beginInterval);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** By the jobs' names, which are their places in the list. */
+  private List<Placement> plan() {
+    Duration move =
+        Duration.ofNanos(Math.max(moveNanos, settings.interval().toNanos() / LEAST_GAIN));
+    List<OnlineDevice> nodes = new ArrayList<>();
+    for (DeviceSlot slot : slots.values()) {
+      if (slot.next == null && slot.reading().takesJobs()) {
+        nodes.add(
+            new OnlineDevice(
+                slot.name, settings.gpuType(), slot.reading().state(), slot.online.profile()));
+      }
+    }
+    List<OfflineJob> movable = new ArrayList<>();
+    for (int i = 0; i < jobs.size(); i++) {
+      PlacedJob job = jobs.get(i);
+      @Nullable DeviceSlot slot = job.slot;
+      if (slot != null && !job.mustMove() && slot.next == null && slot.reading().takesJobs()) {
+        movable.add(
+            new OfflineJob(
+                Integer.toString(i), job.profile.orElse(UNKNOWN), Optional.of(slot.name), move));
+      }
+    }
+    return new OfflinePlacement(
+            Map.of(settings.gpuType(), predictor()),
+            new MultiprocessorShare.Fixed(WHOLE),
+            settings.interval())
+        .plan(nodes, movable);
+  }
+
+  /** A job goes to a device that is free, or whose own job goes, too. */
+  private void move(List<Placement> plan, long nanos) {
+    Map<DeviceSlot, PlacedJob> coming = new LinkedHashMap<>();
+    for (Placement placement : plan) {
+      PlacedJob job = jobs.get(Integer.parseInt(placement.job()));
+      DeviceSlot to = slot(placement.device());
+      if (to == job.slot) {
+        job.stays(by(job.profile), placement.predicted());
+      } else {
+        coming.put(to, job);
+      }
+    }
+    while (coming.keySet().removeIf(to -> to.job != null && !coming.containsValue(to.job))) {}
+    coming.forEach(
+        (to, job) -> {
+          job.tell(to, nanos);
+          LOG.log(
+              Level.INFO,
+              "an offline job of {0} moves from {1} to {2}",
+              job.workload(),
+              job.place().device(),
+              to.name);
+        });
+  }
+
+  private SpeedPredictor predictor() {
+    Optional<SpeedPredictor> learnt = speeds.learnt().predictor();
+    return (online, offline, share) ->
+        learnt.isEmpty() || offline.equals(UNKNOWN)
+            ? GateRule.throughput(online)
+            : learnt.get().normalizedThroughput(online, offline, share);
+  }
+
+  private JobPlace.By by(Optional<WorkloadProfile> profile) {
+    return profile.isPresent() && speeds.learnt().predictor().isPresent()
+        ? JobPlace.By.PREDICTOR
+        : JobPlace.By.RULE;
+  }
+
+  private double predicted(DeviceSlot slot, Optional<WorkloadProfile> profile) {
+    return predictor().normalizedThroughput(slot.online.profile(), profile.orElse(UNKNOWN), WHOLE);
+  }
+
+  /** Of the healthy devices without a job, where it would be fastest; the first of equals. */
+  private Optional<DeviceSlot> bestFree(Optional<WorkloadProfile> profile) {
+    @Nullable DeviceSlot best = null;
+    double most = -1;
+    for (DeviceSlot slot : slots.values()) {
+      if (slot.isFree()) {
+        double predicted = predicted(slot, profile);
+        if (predicted > most) {
+          most = predicted;
+          best = slot;
+        }
+      }
+    }
+    return Optional.ofNullable(best);
+  }
+
+  /**
+   * Gives a job a device; empty while none is healthy and without a job.
+   *
+   * @param model whose jobs share a profile
+   */
+  public Optional<PlacedJob> admit(ModelVersion model) {
+    String workload = model.toString();
+    Optional<WorkloadProfile> profile = profiles.find(workload, settings.gpuType());
+    lock.lock();
+    try {
+      Optional<DeviceSlot> free = bestFree(profile);
+      if (free.isEmpty()) {
+        return Optional.empty();
+      }
+      JobPlace place = place(free.get(), profile);
+      PlacedJob job = new PlacedJob(this, workload, profile, place, nanoClock.getAsLong());
+      jobs.add(job);
+      job.arrived(free.get(), place.by(), place.predicted());
+      return Optional.of(job);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private JobPlace place(DeviceSlot slot, Optional<WorkloadProfile> profile) {
+    return new JobPlace(slot.name, by(profile), predicted(slot, profile), 0);
+  }
+
+  boolean settle(PlacedJob job) {
+    lock.lock();
+    try {
+      vacate(job);
+      if (job.target != null && !job.target.reading().takesJobs()) {
+        job.target.next = null;
+        job.target = null;
+      }
+      if (job.target == null) {
+        Optional<DeviceSlot> free = bestFree(job.profile);
+        if (free.isEmpty()) {
+          return false;
+        }
+        job.target = free.get();
+      }
+      DeviceSlot to = job.target;
+      if (to.job != null) {
+        return false;
+      }
+      if (!to.name.equals(job.place().device())) {
+        moves++;
+      }
+      job.arrived(to, by(job.profile), predicted(to, job.profile));
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static void vacate(PlacedJob job) {
+    if (job.slot != null) {
+      job.slot.job = null;
+      job.slot = null;
+    }
+  }
+
+  void firstAnswered(PlacedJob job) {
+    lock.lock();
+    try {
+      moveNanos = nanoClock.getAsLong() - job.toldNanos;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void leave(PlacedJob job) {
+    lock.lock();
+    try {
+      vacate(job);
+      if (job.target != null) {
+        job.target.next = null;
+        job.target = null;
+      }
+      jobs.remove(job);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What the metrics say. */
+  public PlacementCounts counts() {
+    SpeedLearning.Learnt learnt = speeds.learnt();
+    Map<String, PlacementCounts.Device> devices = new LinkedHashMap<>();
+    lock.lock();
+    try {
+      for (DeviceSlot slot : slots.values()) {
+        devices.put(
+            slot.name,
+            new PlacementCounts.Device(
+                slot.online.profile().utilization(),
+                Optional.ofNullable(slot.job).map(job -> job.place().predicted())));
+      }
+      return new PlacementCounts(devices, matchings, moves, learnt.pairs(), learnt.error());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Looks no more. */
+  @Override
+  public void close() {
+    thread.close();
+  }
+}

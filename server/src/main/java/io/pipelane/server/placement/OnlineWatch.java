@@ -1,0 +1,62 @@
+package io.pipelane.server.placement;
+
+import io.pipelane.cluster.profile.Profiler;
+import io.pipelane.cluster.profile.WorkloadProfile;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The online workload of a device, as the server measures it beside whatever offline work there is.
+ * Not safe for several threads.
+ */
+final class OnlineWatch {
+  /*
+   * The time that online requests computed is known whatever runs beside them. How many of the
+   * multiprocessors they kept busy meanwhile is told by the device for all work together, so it is
+   * taken from looks between which no offline request ended, and is all of them until there was one.
+   */
+
+  /** A device that nobody asks online. */
+  static final WorkloadProfile IDLE = new WorkloadProfile(0, 0, 0, 1);
+
+  private Profiler profiler = new Profiler();
+  private @Nullable DeviceReading last;
+  private long lastNanos;
+  private double whileBusy = 1;
+  private double busyTime;
+  private WorkloadProfile before = IDLE;
+
+  /** Looks once more, now by the device's clock. */
+  void look(DeviceReading now, long nowNanos) {
+    @Nullable DeviceReading earlier = last;
+    long elapsed = nowNanos - lastNanos;
+    last = now;
+    lastNanos = nowNanos;
+    if (earlier == null || elapsed <= 0) {
+      return;
+    }
+    long ran = now.online().runNanos() - earlier.online().runNanos();
+    busyTime = Math.min(1, (double) ran / elapsed);
+    if (now.offline().requests() == earlier.offline().requests() && busyTime > 0) {
+      whileBusy = now.whileBusy();
+    }
+    profiler.looked(busyTime, busyTime * whileBusy);
+    profiler.ran(Duration.ofNanos(ran), now.online().requests() - earlier.online().requests());
+  }
+
+  /** Of the time between the latest looks, that in which online requests computed. */
+  double busyTime() {
+    return busyTime;
+  }
+
+  /** The workload since the last {@link #begin}; before the first look since then, before that. */
+  WorkloadProfile profile() {
+    return profiler.profile().orElseGet(() -> profiler.looks() > 0 ? IDLE : before);
+  }
+
+  /** Begins to look anew, as workloads change over the day. */
+  void begin() {
+    before = profile();
+    profiler = new Profiler();
+  }
+}

@@ -1,0 +1,174 @@
+package io.pipelane.server.placement;
+
+import io.pipelane.cluster.profile.Profiler;
+import io.pipelane.cluster.profile.WorkloadProfile;
+import io.pipelane.switcher.InferenceTimings;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/** An offline job that has a device. Methods that are public are for any thread, and at once. */
+public final class PlacedJob {
+  /*
+   * Profiled are the job's first iterations after the first, which brings weights and builds a
+   * session. The device is the job's own while nothing online computes, so the time left is what
+   * its iterations took, and the share of that in which they computed is its utilisation.
+   */
+
+  /** MuxFlow's "few iterations". */
+  static final int PROFILED_ITEMS = 16;
+
+  /** Of the time: with less left to it, a look tells nothing of the job. */
+  private static final double LEAST_LEFT = 0.1;
+
+  private final JobPlacement placement;
+  private final String workload;
+  private final LongAdder items = new LongAdder();
+  private final LongAdder runNanos = new LongAdder();
+  private final Profiler profiler = new Profiler();
+  private volatile JobPlace place;
+  private volatile boolean mustMove;
+  private volatile boolean isFirstAwaited;
+
+  // Guarded by the placement's lock.
+  @Nullable DeviceSlot slot;
+  @Nullable DeviceSlot target;
+  Optional<WorkloadProfile> profile;
+  long toldNanos;
+  private double whileBusy = 1;
+  private long lookedNanos;
+  private long lookedItems;
+  private long lookedRunNanos;
+  private long intervalItems;
+  private boolean isWholeInterval;
+
+  PlacedJob(
+      JobPlacement placement,
+      String workload,
+      Optional<WorkloadProfile> profile,
+      JobPlace place,
+      long nowNanos) {
+    this.placement = placement;
+    this.workload = workload;
+    this.profile = profile;
+    this.place = place;
+    this.lookedNanos = nowNanos;
+  }
+
+  /** Where it runs, or ran last while it moves. */
+  public JobPlace place() {
+    return place;
+  }
+
+  /** Whether it is to leave its device with all that it has done, and to {@link #settle}. */
+  public boolean mustMove() {
+    return mustMove;
+  }
+
+  /**
+   * Leaves the device that it is to leave, and takes the one that it is to have; nothing of it may
+   * be under way.
+   *
+   * @return whether it has a device; asked again otherwise
+   */
+  public boolean settle() {
+    return !mustMove || placement.settle(this);
+  }
+
+  /** One of its items was answered. */
+  public void ran(InferenceTimings timings) {
+    items.increment();
+    runNanos.add(Math.max(0, timings.executeNanos() - timings.stallNanos()) / timings.batch());
+    if (isFirstAwaited) {
+      isFirstAwaited = false;
+      placement.firstAnswered(this);
+    }
+  }
+
+  /** It has ended, or is left until the next start. */
+  public void leave() {
+    placement.leave(this);
+  }
+
+  String workload() {
+    return workload;
+  }
+
+  /** It is to go to a device, or to any that takes it. */
+  void tell(@Nullable DeviceSlot to, long nowNanos) {
+    target = to;
+    if (to != null) {
+      to.next = this;
+    }
+    toldNanos = nowNanos;
+    mustMove = true;
+  }
+
+  /** It stays where it is, and is predicted to do so well there. */
+  void stays(JobPlace.By by, double predicted) {
+    place = new JobPlace(place.device(), by, predicted, place.moves());
+  }
+
+  /** It has a device. */
+  void arrived(DeviceSlot at, JobPlace.By by, double predicted) {
+    at.job = this;
+    at.next = null;
+    slot = at;
+    target = null;
+    boolean isMoved = !at.name.equals(place.device());
+    place = new JobPlace(at.name, by, predicted, place.moves() + (isMoved ? 1 : 0));
+    isWholeInterval = false;
+    isFirstAwaited = mustMove;
+    mustMove = false;
+  }
+
+  /**
+   * Looks at what it has done since the last look.
+   *
+   * @param onlineBusy of the time since then, that in which its device had online work
+   * @param device as it is now
+   * @return the profile, when it has just become known
+   */
+  Optional<WorkloadProfile> look(double onlineBusy, DeviceReading device, long nowNanos) {
+    long done = items.sum();
+    long ran = runNanos.sum();
+    long left = (long) ((nowNanos - lookedNanos) * (1 - onlineBusy));
+    boolean tells =
+        profile.isEmpty() && lookedItems > 0 && left > 0 && 1 - onlineBusy >= LEAST_LEFT;
+    if (tells && !mustMove) {
+      double busy = Math.min(1, (double) (ran - lookedRunNanos) / left);
+      if (onlineBusy == 0) {
+        whileBusy = device.whileBusy();
+      }
+      profiler.looked(busy, busy * whileBusy);
+      profiler.ran(Duration.ofNanos(left), done - lookedItems);
+    }
+    lookedNanos = nowNanos;
+    lookedItems = done;
+    lookedRunNanos = ran;
+    if (!tells || profiler.runs() < PROFILED_ITEMS) {
+      return Optional.empty();
+    }
+    profile = profiler.profile();
+    return profile;
+  }
+
+  /**
+   * Its throughput over that of its own alone, in the interval that ends, where it had the same
+   * device from the beginning of that and was profiled.
+   */
+  Optional<Double> throughput(Duration interval) {
+    boolean isKnown = isWholeInterval && !mustMove && profile.isPresent();
+    double done = (double) items.sum() - intervalItems;
+    return isKnown
+        ? profile.map(
+            alone -> Math.min(1, done * alone.separateMillis() * 1e6 / interval.toNanos()))
+        : Optional.empty();
+  }
+
+  void beginInterval() {
+    isWholeInterval = slot != null;
+    intervalItems = items.sum();
+  }
+}

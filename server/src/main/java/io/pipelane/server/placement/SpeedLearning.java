@@ -1,0 +1,145 @@
+package io.pipelane.server.placement;
+
+import io.pipelane.cluster.profile.WorkloadProfile;
+import io.pipelane.cluster.speed.MeasuredPair;
+import io.pipelane.cluster.speed.PerceptronPredictor;
+import io.pipelane.cluster.speed.SpeedPredictor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
+
+/**
+ * What jobs have reached beside online work on this host, and a predictor that has learnt from it.
+ * One thread changes it; what it has learnt is for any.
+ */
+final class SpeedLearning {
+  /*
+   * Every fifth pair is kept aside, and the predictor is used only where it is good enough on those.
+   * Older pairs go, as services change.
+   */
+  static final int MOST_PAIRS = 1_000;
+  static final int LEAST_PAIRS = 50;
+
+  /** MuxFlow §5 reports errors below a tenth. */
+  private static final double LARGEST_ERROR = 0.1;
+
+  private static final int KEPT_ASIDE = 5;
+  private static final int EPOCHS = 100;
+  private static final long SEED = 1;
+  private static final int CELLS = 10;
+  private static final System.Logger LOG = System.getLogger(SpeedLearning.class.getName());
+
+  private final Path file;
+  private final Deque<MeasuredPair> pairs = new ArrayDeque<>();
+  private volatile Learnt learnt = new Learnt(0, OptionalDouble.empty(), Optional.empty());
+
+  /**
+   * What came of it.
+   *
+   * @param error on the pairs kept aside; empty while there are too few
+   * @param predictor where the error is small enough
+   */
+  record Learnt(int pairs, OptionalDouble error, Optional<SpeedPredictor> predictor) {}
+
+  /** Learns from the pairs of a file, if there is one; lines that are no pairs are left out. */
+  SpeedLearning(Path file) throws IOException {
+    this.file = file;
+    try {
+      for (String line : Files.readAllLines(file)) {
+        read(line).ifPresent(this::keep);
+      }
+    } catch (NoSuchFileException e) {
+      return;
+    }
+    learn();
+  }
+
+  private static Optional<MeasuredPair> read(String line) {
+    try {
+      double[] cells =
+          Arrays.stream(line.split("\t", -1)).mapToDouble(Double::parseDouble).toArray();
+      return cells.length == CELLS
+          ? Optional.of(new MeasuredPair(profile(cells, 0), profile(cells, 4), cells[8], cells[9]))
+          : Optional.empty();
+    } catch (IllegalArgumentException e) {
+      LOG.log(System.Logger.Level.WARNING, "not a measured pair: {0}", e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  private static WorkloadProfile profile(double[] cells, int from) {
+    return new WorkloadProfile(cells[from], cells[from + 1], cells[from + 2], cells[from + 3]);
+  }
+
+  private static String line(MeasuredPair pair) {
+    WorkloadProfile on = pair.online();
+    WorkloadProfile off = pair.offline();
+    return DoubleStream.of(
+            on.utilization(),
+            on.activity(),
+            on.occupancy(),
+            on.separateMillis(),
+            off.utilization(),
+            off.activity(),
+            off.occupancy(),
+            off.separateMillis(),
+            pair.share(),
+            pair.throughput())
+        .mapToObj(Double::toString)
+        .collect(Collectors.joining("\t"));
+  }
+
+  private void keep(MeasuredPair pair) {
+    pairs.addLast(pair);
+    if (pairs.size() > MOST_PAIRS) {
+      pairs.removeFirst();
+    }
+  }
+
+  /** Keeps pairs, in the file as well, and learns anew; nothing happens without any. */
+  void add(List<MeasuredPair> measured) throws IOException {
+    if (measured.isEmpty()) {
+      return;
+    }
+    measured.forEach(this::keep);
+    learn();
+    Path draft = file.resolveSibling(file.getFileName() + ".draft");
+    Files.write(draft, pairs.stream().map(SpeedLearning::line).toList());
+    Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  private void learn() {
+    if (pairs.size() < LEAST_PAIRS) {
+      learnt = new Learnt(pairs.size(), OptionalDouble.empty(), Optional.empty());
+      return;
+    }
+    List<MeasuredPair> learning = new ArrayList<>();
+    List<MeasuredPair> aside = new ArrayList<>();
+    int number = 0;
+    for (MeasuredPair pair : pairs) {
+      (number++ % KEPT_ASIDE == 0 ? aside : learning).add(pair);
+    }
+    PerceptronPredictor predictor = PerceptronPredictor.train(learning, EPOCHS, SEED);
+    double error = predictor.error(aside);
+    learnt =
+        new Learnt(
+            pairs.size(),
+            OptionalDouble.of(error),
+            error <= LARGEST_ERROR ? Optional.of(predictor) : Optional.empty());
+  }
+
+  Learnt learnt() {
+    return learnt;
+  }
+}

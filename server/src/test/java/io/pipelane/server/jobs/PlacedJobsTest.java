@@ -1,0 +1,212 @@
+package io.pipelane.server.jobs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.http.EchoService;
+import io.pipelane.server.metrics.PlacementCounts;
+import io.pipelane.server.placement.FakeDevices;
+import io.pipelane.server.placement.JobPlace;
+import io.pipelane.server.placement.JobPlacement;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceState;
+import io.pipelane.switcher.sharing.SharingState;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Jobs that are given one of several devices each. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class PlacedJobsTest {
+  private static final int ITEMS = 40;
+
+  @TempDir private Path folder;
+  private final FakeDevices devices = new FakeDevices("a", "b");
+  private JobsFixture fixture = new JobsFixture(Path.of(""));
+
+  @BeforeEach
+  void writeInput() throws IOException {
+    fixture = new JobsFixture(folder);
+    fixture.writeInput("in.jsonl", ITEMS);
+  }
+
+  private JobPlacement placement() throws IOException {
+    JobPlacement placement = devices.open(folder.resolve("placement"));
+    devices.look(placement);
+    return placement;
+  }
+
+  /** Passes on what is asked, and notes where; does what a test wants before some request. */
+  private static final class Watched implements InferenceService {
+    final ConcurrentLinkedQueue<String> asked = new ConcurrentLinkedQueue<>();
+    private final InferenceService service;
+    private final int at;
+    private final Runnable then;
+
+    Watched(InferenceService service, int at, Runnable then) {
+      this.service = service;
+      this.at = at;
+      this.then = then;
+    }
+
+    @Override
+    public Ticket submit(InferenceRequest request, ResultHandler handler) {
+      asked.add(request.device().orElse("any"));
+      if (asked.size() == at) {
+        then.run();
+      }
+      return service.submit(request, handler);
+    }
+
+    @Override
+    public Optional<SequenceState> sequence(ModelVersion model, String id) {
+      return service.sequence(model, id);
+    }
+
+    List<String> devices() {
+      return asked.stream().distinct().toList();
+    }
+  }
+
+  /** Online work comes to a device, and the time of a matching. */
+  private void crowd(JobPlacement placement, String device) {
+    devices.ask(device, 0.5);
+    devices.interval(placement);
+  }
+
+  @Test
+  void jobThatMoves_losesAndRepeatsNoRow() throws IOException {
+    try (JobPlacement placement = placement()) {
+      Watched service = new Watched(EchoService.inline(), 17, () -> crowd(placement, "a"));
+      try (Jobs jobs = fixture.open(service, placement, 1)) {
+        String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+      }
+      assertEquals(JobsFixture.rows(ITEMS), fixture.output("o"));
+      assertEquals(List.of("a", "b"), service.devices());
+      assertEquals(ITEMS, service.asked.size(), "items under way are not asked for again");
+      assertEquals(1, placement.counts().moves());
+    }
+  }
+
+  @Test
+  void jobWithState_takesItAlong() throws IOException {
+    try (Jobs jobs = fixture.open(new SummingService())) {
+      JobsFixture.ended(jobs, jobs.submit(JobsFixture.sumRequest(3)).spec().id());
+    }
+    JobsFixture moved = new JobsFixture(Files.createDirectory(folder.resolve("m")));
+    moved.writeInput("in.jsonl", ITEMS);
+    SummingService sums = new SummingService();
+    try (JobPlacement placement = placement()) {
+      Watched service = new Watched(sums, 61, () -> crowd(placement, "a"));
+      try (Jobs jobs = moved.open(service, placement, 1)) {
+        String id = jobs.submit(JobsFixture.sumRequest(3)).spec().id();
+        assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+      }
+      assertEquals(List.of("a", "b"), service.devices());
+      assertEquals(3 * ITEMS, service.asked.size(), "no step is done twice");
+    }
+    assertEquals(fixture.output("out.jsonl"), moved.output("out.jsonl"));
+    assertEquals(0, sums.sequences());
+  }
+
+  @Test
+  void jobsBeyondTheDevices_waitAndSayForWhat() throws IOException {
+    EchoService service = EchoService.holding();
+    try (JobPlacement placement = placement();
+        Jobs jobs = fixture.open(service, placement, 3)) {
+      devices.become("b", SharingState.UNHEALTHY);
+      devices.look(placement);
+      String first = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      String second = jobs.submit(JobsFixture.fileRequest("p")).spec().id();
+      while (service.pending.isEmpty() || !jobs.show(second).reason().equals(Jobs.NO_DEVICE)) {
+        Thread.onSpinWait();
+      }
+      assertEquals(JobState.QUEUED, jobs.show(second).state());
+      assertEquals(
+          new JobPlace("a", JobPlace.By.RULE, 0.96, 0), jobs.show(first).place().orElseThrow());
+      String answer = new String(JobAnswers.job(jobs.show(first)), StandardCharsets.UTF_8);
+      assertTrue(
+          answer.endsWith(
+              "\"place\":{\"device\":\"a\",\"by\":\"rule\",\"predicted_throughput\":0.96,\"moves\":0}}"),
+          answer);
+      devices.become("b", SharingState.HEALTHY);
+      devices.look(placement);
+      while (jobs.show(second).place().isEmpty()) {
+        Thread.onSpinWait();
+      }
+      assertEquals("b", jobs.show(second).place().orElseThrow().device());
+      while (!jobs.show(first).state().isEnd() || !jobs.show(second).state().isEnd()) {
+        while (!service.pending.isEmpty()) {
+          service.pending.removeFirst().complete();
+        }
+      }
+    }
+    assertEquals(JobsFixture.rows(ITEMS), fixture.output("o"));
+    assertEquals(JobsFixture.rows(ITEMS), fixture.output("p"));
+  }
+
+  @Test
+  void onlineJob_waitsForNoDevice() throws IOException {
+    devices.become("a", SharingState.OVERLIMIT);
+    devices.become("b", SharingState.OVERLIMIT);
+    try (JobPlacement placement = placement()) {
+      Watched service = new Watched(EchoService.inline(), 0, () -> {});
+      try (Jobs jobs = fixture.open(service, placement, 1)) {
+        String waits = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        String files = "\"input_file\":\"in.jsonl\",\"output_file\":\"p\",\"class\":\"online\"";
+        String id = jobs.submit(JobsFixture.request(files)).spec().id();
+        assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+        assertEquals(JobState.QUEUED, jobs.show(waits).state());
+      }
+      assertEquals(List.of("any"), service.devices());
+    }
+  }
+
+  @Test
+  void jobThatIsLeftInTheMiddle_isPlacedAnewAndGoesOn() throws IOException {
+    EchoService service = EchoService.holding();
+    String id;
+    try (JobPlacement placement = placement()) {
+      try (Jobs jobs = fixture.open(service, placement, 1)) {
+        id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        for (int item = 0; item < 10; item++) {
+          while (service.pending.isEmpty()) {
+            Thread.onSpinWait();
+          }
+          service.pending.removeFirst().complete();
+        }
+        Thread stops = Thread.ofVirtual().start(jobs::stop);
+        while (stops.isAlive()) { // It waits for the items under way.
+          while (!service.pending.isEmpty()) {
+            service.pending.removeFirst().complete();
+          }
+        }
+        assertTrue(jobs.show(id).place().isEmpty());
+      }
+      assertEquals(
+          new PlacementCounts.Device(0, Optional.empty()), placement.counts().devices().get("a"));
+    }
+    devices.become("a", SharingState.UNHEALTHY);
+    try (JobPlacement placement = placement()) {
+      Watched again = new Watched(EchoService.inline(), 0, () -> {});
+      try (Jobs jobs = fixture.open(again, placement, 1)) {
+        assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+      }
+      assertEquals(List.of("b"), again.devices());
+      assertTrue(again.asked.size() < ITEMS, "it begins behind the rows that count");
+    }
+    assertEquals(JobsFixture.rows(ITEMS), fixture.output("o"));
+  }
+}

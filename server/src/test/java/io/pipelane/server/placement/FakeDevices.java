@@ -1,0 +1,95 @@
+package io.pipelane.server.placement;
+
+import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.switcher.placement.MemberOverview.Work;
+import io.pipelane.switcher.sharing.SharingState;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
+
+/** Devices that show what a test says, and a clock that goes when it says so. */
+public final class FakeDevices {
+  public static final Duration INTERVAL = Duration.ofMinutes(15);
+  private static final Duration LOOK = Duration.ofSeconds(1);
+
+  private final AtomicLong nanos = new AtomicLong();
+  private final Map<String, DeviceReading> readings = new LinkedHashMap<>();
+  private final Map<String, Double> onlineBusy = new LinkedHashMap<>();
+
+  /** Healthy ones that nobody asks. */
+  public FakeDevices(String... names) {
+    for (String name : names) {
+      readings.put(
+          name,
+          new DeviceReading(
+              name, true, SharingState.HEALTHY, Work.NONE, Work.NONE, DeviceSample.UNKNOWN));
+    }
+  }
+
+  public JobPlacement open(Path folder) throws IOException {
+    return JobPlacement.open(
+        new PlacementSettings(folder, "test", INTERVAL),
+        () -> List.copyOf(readings.values()),
+        nanos::get);
+  }
+
+  private void change(String device, UnaryOperator<DeviceReading> change) {
+    readings.computeIfPresent(device, (_, reading) -> change.apply(reading));
+  }
+
+  public void become(String device, SharingState state) {
+    change(
+        device,
+        r -> new DeviceReading(r.name(), r.usable(), state, r.online(), r.offline(), r.sample()));
+  }
+
+  public void lose(String device) {
+    change(
+        device,
+        r -> new DeviceReading(r.name(), false, r.state(), r.online(), r.offline(), r.sample()));
+  }
+
+  /** Online requests of 10 ms take this share of the device's time from now on. */
+  public void ask(String device, double share) {
+    onlineBusy.put(device, share);
+  }
+
+  /** A second passes, and placement looks. */
+  public void look(JobPlacement placement) {
+    nanos.addAndGet(LOOK.toNanos());
+    onlineBusy.forEach(
+        (device, share) ->
+            change(
+                device,
+                r ->
+                    new DeviceReading(
+                        r.name(),
+                        r.usable(),
+                        r.state(),
+                        new Work(
+                            r.online().requests() + Math.round(100 * share),
+                            r.online().runNanos() + Math.round(1e9 * share)),
+                        r.offline(),
+                        r.sample())));
+    placement.look();
+  }
+
+  /** So much time passes that jobs are matched at its end. */
+  public void interval(JobPlacement placement) {
+    long before = placement.counts().matchings();
+    while (placement.counts().matchings() == before) {
+      look(placement);
+    }
+  }
+
+  /** What a device shows. */
+  DeviceReading reading(String device) {
+    return Objects.requireNonNull(readings.get(device));
+  }
+}

@@ -1,0 +1,293 @@
+package io.pipelane.server.placement;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.placement.JobPlace.By;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.sharing.SharingState;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class JobPlacementTest {
+  private static final ModelVersion HEAVY = new ModelVersion("heavy", 1);
+  private static final ModelVersion LIGHT = new ModelVersion("light", 1);
+  private static final long MILLI = 1_000_000;
+
+  @TempDir private Path folder;
+  private final FakeDevices devices = new FakeDevices("a", "b");
+
+  private JobPlacement open() throws IOException {
+    return devices.open(folder.resolve("placement"));
+  }
+
+  private static String device(PlacedJob job) {
+    return job.place().device();
+  }
+
+  private static PlacedJob admit(JobPlacement placement, ModelVersion model) {
+    return placement.admit(model).orElseThrow();
+  }
+
+  @Test
+  void newJob_goesWhereGatesLeaveMost() throws IOException {
+    try (JobPlacement placement = open()) {
+      devices.ask("a", 0.5);
+      devices.look(placement);
+      devices.look(placement);
+      PlacedJob job = admit(placement, HEAVY);
+      assertEquals(new JobPlace("b", By.RULE, 0.96, 0), job.place());
+      PlacedJob second = admit(placement, HEAVY);
+      assertEquals("a", device(second));
+      assertEquals(0.48, second.place().predicted(), 1e-9);
+      assertTrue(placement.admit(HEAVY).isEmpty(), "each device has its job");
+      job.leave();
+      assertEquals("b", device(admit(placement, LIGHT)));
+    }
+  }
+
+  @Test
+  void deviceThatIsNotHealthy_getsNoJob() throws IOException {
+    for (SharingState state : SharingState.values()) {
+      try (JobPlacement placement = open()) {
+        devices.become("a", state);
+        devices.ask("b", 0.9);
+        devices.look(placement);
+        devices.look(placement);
+        assertEquals(state == SharingState.HEALTHY ? "a" : "b", device(admit(placement, HEAVY)));
+        assertEquals(state == SharingState.HEALTHY, placement.admit(HEAVY).isPresent());
+        devices.become("a", SharingState.HEALTHY);
+      }
+    }
+  }
+
+  @Test
+  void matching_movesAJobWhereItGetsMoreDone_butNotForNoise() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      assertEquals("a", device(job));
+      devices.ask("a", 0.01);
+      devices.interval(placement);
+      assertFalse(job.mustMove(), "a gain of a hundredth is less than a move");
+      devices.ask("a", 0.3);
+      devices.interval(placement);
+      assertTrue(job.mustMove());
+      assertEquals("a", device(job), "until it has left");
+      assertEquals("b", device(settled(job)));
+      assertEquals(1, job.place().moves());
+      assertEquals(1, placement.counts().moves());
+    }
+  }
+
+  private static PlacedJob settled(PlacedJob job) {
+    assertTrue(job.settle());
+    assertFalse(job.mustMove());
+    return job;
+  }
+
+  @Test
+  void jobOnADeviceThatIsNotHealthy_goesOnThereAndNobodyComes() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      devices.become("a", SharingState.OVERLIMIT);
+      devices.ask("a", 0.9);
+      devices.interval(placement);
+      assertFalse(job.mustMove());
+      PlacedJob other = admit(placement, HEAVY);
+      assertEquals("b", device(other));
+      devices.ask("b", 0.9);
+      devices.ask("a", 0);
+      devices.interval(placement);
+      assertFalse(other.mustMove());
+    }
+  }
+
+  @Test
+  void targetThatBecomesUnhealthy_isNotGoneTo() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      devices.ask("a", 0.5);
+      devices.interval(placement);
+      assertTrue(job.mustMove());
+      devices.become("b", SharingState.UNHEALTHY);
+      devices.look(placement);
+      assertEquals("a", device(settled(job)));
+      assertEquals(0, job.place().moves());
+    }
+  }
+
+  @Test
+  void lostDevice_itsJobGoesElsewhereAtOnce() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      devices.become("b", SharingState.UNHEALTHY);
+      devices.lose("a");
+      devices.look(placement);
+      assertTrue(job.mustMove());
+      assertFalse(job.settle(), "none is healthy");
+      devices.become("b", SharingState.HEALTHY);
+      devices.look(placement);
+      assertEquals("b", device(settled(job)));
+    }
+  }
+
+  /** Items of 100 ms, one after another, from now on for a while. */
+  private void run(JobPlacement placement, PlacedJob job, int seconds) {
+    for (int second = 0; second < seconds; second++) {
+      for (int item = 0; item < 10; item++) {
+        job.ran(new InferenceTimings(0, 0, 90 * MILLI));
+      }
+      devices.look(placement);
+    }
+  }
+
+  @Test
+  void newJob_isProfiledOnce_andTheProfileIsKept() throws IOException {
+    try (JobPlacement placement = open()) {
+      run(placement, admit(placement, HEAVY), 5);
+    }
+    List<String> lines = Files.readAllLines(folder.resolve("placement/profiles.tsv"));
+    assertEquals(List.of("heavy/1\ttest\t0.9\t0.9\t1.0\t100.0"), lines);
+    try (JobPlacement placement = open()) {
+      PlacedJob again = admit(placement, HEAVY);
+      assertEquals(100, again.profile.orElseThrow().separateMillis());
+      assertEquals(Optional.empty(), admit(placement, LIGHT).profile);
+    }
+  }
+
+  @Test
+  void profileBesideOnlineWork_isOfTheTimeThatIsLeft() throws IOException {
+    try (JobPlacement placement = open()) {
+      devices.ask("a", 0.5);
+      devices.become("b", SharingState.UNHEALTHY);
+      devices.look(placement);
+      devices.look(placement);
+      PlacedJob job = admit(placement, HEAVY);
+      for (int second = 0; second < 6; second++) {
+        for (int item = 0; item < 5; item++) {
+          job.ran(new InferenceTimings(0, 0, 90 * MILLI));
+        }
+        devices.look(placement);
+      }
+      assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
+      assertEquals(0.9, job.profile.orElseThrow().utilization(), 1e-9);
+    }
+  }
+
+  @Test
+  void filesThatAreDamaged_costWhatTheyHeld() throws IOException {
+    Files.createDirectories(folder.resolve("placement"));
+    Files.writeString(folder.resolve("placement/profiles.tsv"), "no profile\n");
+    Files.writeString(folder.resolve("placement/pairs.tsv"), "1\t2\n\nx\n");
+    try (JobPlacement placement = open()) {
+      assertEquals(0, placement.counts().pairs());
+      assertEquals("a", device(admit(placement, HEAVY)));
+    }
+  }
+
+  @Test
+  void whatAJobReached_becomesAPair() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      devices.become("b", SharingState.UNHEALTHY);
+      run(placement, job, 900);
+      assertEquals(0, placement.counts().pairs(), "it was not there from the beginning");
+      devices.ask("a", 0.5);
+      for (int second = 0; second < 900; second++) {
+        for (int item = 0; item < 4; item++) {
+          job.ran(new InferenceTimings(0, 0, 90 * MILLI));
+        }
+        devices.look(placement);
+      }
+    }
+    String[] pair = Files.readString(folder.resolve("placement/pairs.tsv")).strip().split("\t", -1);
+    assertEquals(0.5, Double.parseDouble(pair[0]), 1e-9);
+    assertEquals(100, Double.parseDouble(pair[7]), 1e-9);
+    assertEquals(0.4, Double.parseDouble(pair[9]), 1e-9);
+  }
+
+  /** Heavy jobs get nothing done beside busy devices, light ones hardly notice. */
+  private void writePairs() throws IOException {
+    SplittableRandom random = new SplittableRandom(7);
+    List<String> lines = new ArrayList<>();
+    for (int i = 0; i < 400; i++) {
+      double online = 0.1 + 0.6 * random.nextDouble();
+      boolean isHeavy = random.nextBoolean();
+      double reached = isHeavy ? 1 - 1.2 * online : 1 - 0.3 * online;
+      double busy = isHeavy ? 0.9 : 0.3;
+      lines.add(
+          "%s\t%s\t1\t10\t%s\t%s\t1\t100\t1\t%s".formatted(online, online, busy, busy, reached));
+    }
+    Files.createDirectories(folder.resolve("placement"));
+    Files.write(folder.resolve("placement/pairs.tsv"), lines);
+    Files.writeString(
+        folder.resolve("placement/profiles.tsv"),
+        "heavy/1\ttest\t0.9\t0.9\t1\t100\nlight/1\ttest\t0.3\t0.3\t1\t100\n");
+  }
+
+  @Test
+  void predictorThatHasLearnt_hasTwoJobsChangePlaces() throws IOException {
+    writePairs();
+    try (JobPlacement placement = open()) {
+      double error = placement.counts().error().orElseThrow();
+      assertTrue(error < 0.1, "error " + error);
+      PlacedJob heavy = admit(placement, HEAVY);
+      PlacedJob light = admit(placement, LIGHT);
+      assertEquals("a", device(heavy));
+      assertEquals("b", device(light));
+      assertEquals(By.PREDICTOR, heavy.place().by());
+      devices.ask("a", 0.6);
+      devices.ask("b", 0.15);
+      devices.interval(placement);
+      assertTrue(heavy.mustMove() && light.mustMove());
+      assertFalse(heavy.settle(), "the light one is there still");
+      assertFalse(heavy.settle());
+      assertEquals("a", device(settled(light)));
+      assertEquals("b", device(settled(heavy)));
+      assertEquals(0.82, heavy.place().predicted(), 0.1);
+      assertTrue(placement.admit(HEAVY).isEmpty());
+    }
+  }
+
+  private List<String> story(Path into) throws IOException {
+    FakeDevices three = new FakeDevices("a", "b", "c");
+    SplittableRandom random = new SplittableRandom(3);
+    List<String> story = new ArrayList<>();
+    try (JobPlacement placement = three.open(into)) {
+      List<PlacedJob> jobs = new ArrayList<>();
+      for (int interval = 0; interval < 12; interval++) {
+        for (String device : List.of("a", "b", "c")) {
+          three.ask(device, 0.8 * random.nextDouble());
+          three.become(
+              device, random.nextInt(8) == 0 ? SharingState.UNHEALTHY : SharingState.HEALTHY);
+        }
+        three.look(placement);
+        if (jobs.size() < 2) {
+          placement.admit(interval % 2 == 0 ? HEAVY : LIGHT).ifPresent(jobs::add);
+        }
+        three.interval(placement);
+        for (int turn = 0; turn < jobs.size(); turn++) {
+          jobs.forEach(PlacedJob::settle);
+        }
+        jobs.forEach(job -> story.add(job.workload() + job.place()));
+      }
+    }
+    return story;
+  }
+
+  @Test
+  void sameReadings_samePlaces() throws IOException {
+    List<String> first = story(folder.resolve("1"));
+    assertEquals(first, story(folder.resolve("2")));
+    assertTrue(first.stream().anyMatch(line -> !line.endsWith("moves=0]")), "nothing moved");
+  }
+}

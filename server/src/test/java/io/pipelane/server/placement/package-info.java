@@ -1,0 +1,4 @@
+@NullMarked
+package io.pipelane.server.placement;
+
+import org.jspecify.annotations.NullMarked;
