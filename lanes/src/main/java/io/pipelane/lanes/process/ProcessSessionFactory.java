@@ -209,13 +209,14 @@ public final class ProcessSessionFactory implements SessionFactory {
         return;
       }
       try (UnderWay.Ended _ = worker.underWay().begin()) {
-        if (sessions.containsKey(known.number()) && worker.builds().has(known)) {
-          worker.builds().warmUp(run);
-          known.shapes().warmedUp();
+        if (sessions.containsKey(known.number())
+            && worker.builds().has(known)
+            && worker.builds().warmUp(run)) {
+          known.shapes().warmedUp(run);
         }
       } catch (WorkerLostException e) {
         if (e.blame() != WorkerLostException.Blame.OTHERS) {
-          known.shapes().costAWorker();
+          known.shapes().costAWorker(run);
         }
       } catch (StatusException e) {
         LOG.log(levelOf(e), "worker " + worker.id() + " has not warmed a session up", e);

@@ -43,18 +43,35 @@ final class RepeatedShapes {
     }
   }
 
-  /** How often there was a shape, and how a standby should run it, once it should. */
-  private record Counted(int times, Message.@Nullable WarmUp told) {
+  /**
+   * How often there was a shape, how a standby should run it, once it should, and how many workers
+   * in a row were lost at that.
+   */
+  private record Counted(int times, Message.@Nullable WarmUp told, int losses) {
+    static final Counted NONE = new Counted(0, null, 0);
+
+    /** Whether there is nothing more to tell of it. */
     boolean isTold(boolean captured) {
-      return told != null && (told.captured() || !captured);
+      return isGivenUp() || (told != null && (told.captured() || !captured));
+    }
+
+    boolean isGivenUp() {
+      return losses >= MOST_LOSSES;
+    }
+
+    boolean isOf(Message.WarmUp run) {
+      return told != null && told.inputs().equals(run.inputs());
+    }
+
+    Counted withLosses(int now) {
+      return new Counted(times, told, now);
     }
   }
 
   private final Map<List<Input>, Counted> counted = new LinkedHashMap<>(16, 0.75f, true);
   private List<Input> latest = List.of();
-  private Counted latestCounted = new Counted(0, null);
+  private Counted latestCounted = Counted.NONE;
   private long runs;
-  private int losses;
 
   /**
    * Notes a run that has ended well.
@@ -67,7 +84,7 @@ final class RepeatedShapes {
       List<InputTensor> inputs, boolean captured, Supplier<Message.WarmUp> repetition) {
     runs++;
     boolean isKnown = latestCounted.isTold(captured) && isLatest(inputs);
-    return losses >= MOST_LOSSES || isKnown || inputs.stream().anyMatch(RepeatedShapes::isOfStrings)
+    return isKnown || inputs.stream().anyMatch(RepeatedShapes::isOfStrings)
         ? Optional.empty()
         : count(inputs.stream().map(Input::of).toList(), captured, repetition);
   }
@@ -86,10 +103,10 @@ final class RepeatedShapes {
 
   private Optional<Message.WarmUp> count(
       List<Input> shapes, boolean captured, Supplier<Message.WarmUp> repetition) {
-    Counted before = counted.getOrDefault(shapes, new Counted(0, null));
+    Counted before = counted.getOrDefault(shapes, Counted.NONE);
     int times = before.times + 1;
     boolean isNews = (times >= REPEATED || captured) && !before.isTold(captured);
-    Counted now = new Counted(times, isNews ? repetition.get() : before.told);
+    Counted now = new Counted(times, isNews ? repetition.get() : before.told, before.losses);
     counted.put(shapes, now);
     if (counted.size() > COUNTED) {
       counted.remove(counted.keySet().iterator().next());
@@ -102,6 +119,7 @@ final class RepeatedShapes {
   /** What a worker should do that has done nothing of it, what was asked for last first. */
   synchronized List<Message.WarmUp> all() {
     return List.copyOf(counted.values()).reversed().stream()
+        .filter(each -> !each.isGivenUp())
         .map(Counted::told)
         .filter(Objects::nonNull)
         .limit(MOST)
@@ -117,23 +135,22 @@ final class RepeatedShapes {
   synchronized void forgetCaptures() {
     counted.replaceAll(
         (shapes, each) ->
-            new Counted(each.times, each.told == null ? null : each.told.captured(false)));
+            new Counted(
+                each.times, each.told == null ? null : each.told.captured(false), each.losses));
     latest = List.of();
   }
 
   /** A worker that stands by has run with one of them, and lives. */
-  synchronized void warmedUp() {
-    losses = 0;
+  synchronized void warmedUp(Message.WarmUp run) {
+    counted.replaceAll((shapes, each) -> each.isOf(run) ? each.withLosses(0) : each);
   }
 
   /**
-   * A worker was lost that ran with one of them, which may be why. Where that happens again and
-   * again no worker is to try any more; once it may have been the device.
+   * A worker was lost that ran with one of them, which may be why. Where that happens again no
+   * worker is to try it any more; once it may have been the device.
    */
-  synchronized void costAWorker() {
-    losses++;
-    if (losses >= MOST_LOSSES) {
-      counted.clear();
-    }
+  synchronized void costAWorker(Message.WarmUp run) {
+    counted.replaceAll((shapes, each) -> each.isOf(run) ? each.withLosses(each.losses + 1) : each);
+    latest = List.of();
   }
 }

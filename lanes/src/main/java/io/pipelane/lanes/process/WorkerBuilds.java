@@ -95,23 +95,25 @@ final class WorkerBuilds {
    * Warms a session up that is built, once for each shape, and for a few shapes at most; others go
    * first.
    *
+   * @return whether there was anything to do
    * @throws StatusException when that cannot be, now or ever
    * @throws WorkerLostException when the worker is gone
    */
-  void warmUp(Message.WarmUp run) {
+  boolean warmUp(Message.WarmUp run) {
     Map<List<PlacedTensor>, Message.WarmUp> done =
         warmedUp.computeIfAbsent(run.session(), session -> new ConcurrentHashMap<>());
     Message.WarmUp before = done.get(run.inputs());
     boolean isWanted =
         before == null ? done.size() < RepeatedShapes.MOST : run.captured() && !before.captured();
     if (!isWanted) {
-      return;
+      return false;
     }
     switch (ask(run, background)) {
       case Message.WarmedUp _ -> done.put(run.inputs(), run);
       case Message.Failed failed -> throw new StatusException(failed.status(), failed.reason());
       case Message.ToServer other -> throw violated(other);
     }
+    return true;
   }
 
   private Message.Built require(KnownSession session, BlockingQueue<ChannelEnd> idle) {

@@ -84,15 +84,17 @@ class RepeatedShapesTest {
   }
 
   @Test
-  void costAWorker_twiceInARow_endsWarmUps() {
+  void costAWorker_twiceInARow_endsWarmUpsOfThatShape() {
     Optional<Message.WarmUp> _ = ran(1, true);
-    shapes.costAWorker();
-    assertEquals(List.of(run(1, true)), shapes.all(), "it may have been the device");
-    shapes.warmedUp();
-    shapes.costAWorker();
-    assertEquals(Optional.of(run(2, true)), ran(2, true));
-    shapes.costAWorker();
-    assertEquals(List.of(), shapes.all());
-    assertEquals(Optional.empty(), ran(3, true));
+    Optional<Message.WarmUp> _ = ran(2, true);
+    shapes.costAWorker(run(1, true));
+    assertEquals(List.of(run(2, true), run(1, true)), shapes.all(), "it may have been the device");
+    shapes.warmedUp(run(1, true));
+    shapes.costAWorker(run(1, true));
+    shapes.warmedUp(run(2, true)); // A sound one between two losses changes nothing.
+    shapes.costAWorker(run(1, true));
+    assertEquals(List.of(run(2, true)), shapes.all());
+    assertEquals(Optional.empty(), ran(1, true));
+    assertEquals(Optional.of(run(3, true)), ran(3, true));
   }
 }

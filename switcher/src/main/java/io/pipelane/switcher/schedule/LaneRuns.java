@@ -14,6 +14,7 @@ import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
+import java.time.Duration;
 
 /** Runs requests in lanes that have room for them. Safe for any platform thread. */
 final class LaneRuns {
@@ -111,7 +112,9 @@ final class LaneRuns {
   private LaneLease enterAny(InferenceRequest request, long needed, Lease lease, Turn turn) {
     while (true) {
       if (!worker.makeLaneRoom(needed, request.priority(), turn::leave)) {
-        throw tooLarge(request, needed);
+        throw request.priority() == Priority.OFFLINE && needed <= lanes.capacityBytes()
+            ? heldByOnlineStates(request, needed)
+            : tooLarge(request, needed);
       }
       try {
         return lanes.enter(needed, worker.lanesOf(lease), turn::leave);
@@ -121,6 +124,13 @@ final class LaneRuns {
         }
       }
     }
+  }
+
+  private static StatusException heldByOnlineStates(InferenceRequest request, long needed) {
+    return StatusException.unavailable(
+        "online sequences hold what an offline run of %s needs, %s; try again"
+            .formatted(request.model(), new ByteSize(needed)),
+        Duration.ofSeconds(1));
   }
 
   /** A larger lane would not help: it was not the lane that had too little. */

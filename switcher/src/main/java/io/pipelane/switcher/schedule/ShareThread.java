@@ -209,7 +209,8 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
         throw e;
       }
       InferenceTimings timings = timings(queued, begin, lease);
-      gate.computedInShare(timings.executeNanos() - timings.stallNanos(), lane.share());
+      long computed = timings.executeNanos() - timings.stallNanos();
+      gate.computedInShare(Math.max(0, computed), lane.share()); // It may have stood and stalled.
       return timings;
     }
   }

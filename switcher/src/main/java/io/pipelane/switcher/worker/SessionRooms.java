@@ -7,6 +7,7 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
+import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 
@@ -40,7 +41,8 @@ final class SessionRooms {
    * reserves the session's. Called outside of lanes.
    *
    * @param inFavourOf whose lane it will be; sessions are everybody's
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there never can be
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there never can be, {@link
+   *     Status#UNAVAILABLE} when an offline lane is to wait for online states to end
    */
   SessionRoom makeRoom(Structure structure, long laneBytes, Priority inFavourOf) {
     gate.lock();
@@ -55,7 +57,9 @@ final class SessionRooms {
       SessionRoom room = new Room(structure);
       if (!makeLaneRoom(laneBytes, inFavourOf, () -> {})) {
         room.close();
-        throw tooLarge(structure, bytes, laneBytes);
+        throw inFavourOf == Priority.OFFLINE && bytes + laneBytes <= lanes.capacityBytes()
+            ? heldByOnlineStates(laneBytes)
+            : tooLarge(structure, bytes, laneBytes);
       }
       return room;
     } finally {
@@ -102,6 +106,13 @@ final class SessionRooms {
   private void leaveGate() {
     gate.unlock();
     table.changed();
+  }
+
+  private static StatusException heldByOnlineStates(long laneBytes) {
+    return StatusException.unavailable(
+        "online sequences hold what an offline run of %s needs; try again"
+            .formatted(new ByteSize(laneBytes)),
+        Duration.ofSeconds(1));
   }
 
   private StatusException tooLarge(Structure structure, long bytes, long laneBytes) {
