@@ -186,7 +186,7 @@ final class Sequence {
   boolean writeOut() {
     KeptState kept;
     synchronized (this) {
-      if (running || ended || state == null || state.lacksMemory()) {
+      if (running || ended || state == null || state.isWrittenOut()) {
         return false;
       }
       kept = state;
