@@ -169,16 +169,22 @@ final class CudaStates implements DeviceStates, AutoCloseable {
   }
 
   private void leave(int first, int end) {
-    for (int page = first; page < end; page++) {
-      users[page]--;
-      if (users[page] == 0) {
-        table.set(page, 0);
-        memory.unmap(address + page * pageBytes, pageBytes);
-        memory.release(handles[page]);
-        handles[page] = 0;
-        pages.decrementAndGet();
+    try (Releases left = new Releases()) { // In reverse order.
+      for (int page = end - 1; page >= first; page--) {
+        users[page]--;
+        if (users[page] == 0) {
+          left.add(page, this::letGo);
+        }
       }
     }
+  }
+
+  private void letGo(int page) {
+    table.set(page, 0);
+    memory.unmap(address + page * pageBytes, pageBytes);
+    memory.release(handles[page]);
+    handles[page] = 0;
+    pages.decrementAndGet();
   }
 
   private synchronized void giveBack(long offset, long bytes) {
@@ -217,15 +223,16 @@ final class CudaStates implements DeviceStates, AutoCloseable {
   /** Gives everything back; no run is under way. */
   @Override
   public synchronized void close() {
-    stream.close();
-    for (int page = 0; page < count; page++) {
-      if (users[page] > 0) {
-        users[page] = 1;
-        leave(page, page + 1);
+    try (Releases all = new Releases()) { // In reverse order.
+      all.add(table);
+      all.add(address, from -> memory.free(from, addressBytes()));
+      for (int page = count - 1; page >= 0; page--) {
+        if (handles[page] != 0) {
+          all.add(page, this::letGo);
+        }
       }
+      all.add(stream);
     }
-    memory.free(address, addressBytes());
-    table.close();
   }
 
   /** One state. */

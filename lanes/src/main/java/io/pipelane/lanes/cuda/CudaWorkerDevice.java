@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.MappedRange;
@@ -10,6 +12,7 @@ import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cpu.WorkerRegion;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.Mappings;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
@@ -139,9 +142,19 @@ public final class CudaWorkerDevice implements SessionDevice {
    *
    * @param offset as the server says it
    * @throws IllegalArgumentException when that is none
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} or {@link Status#DEVICE_FAILURE}
+   *     when it cannot be mapped
    */
   public MemorySegment state(long offset, long bytes) {
-    return states.at(offset, bytes);
+    try {
+      return states.at(offset, bytes);
+    } catch (CudaException | IllegalStateException e) {
+      boolean isFull = e instanceof CudaException cuda && cuda.isOutOfMemory();
+      throw new StatusException(
+          isFull ? Status.INSUFFICIENT_MEMORY : Status.DEVICE_FAILURE,
+          "a worker could not map a state: " + e.getMessage(),
+          e);
+    }
   }
 
   @Override

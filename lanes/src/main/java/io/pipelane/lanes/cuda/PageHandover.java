@@ -4,6 +4,7 @@ import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.descriptors.UnixSocket;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.UUID;
 
@@ -14,12 +15,14 @@ import java.util.UUID;
 final class PageHandover implements AutoCloseable {
   /*
    * Descriptors are open for as long as one message takes, so that a device of ten thousand pages
-   * needs no more of them than any other. A connection is for one question, which is sent at once,
-   * so a worker that hangs keeps no other from its answer. Whoever guesses the name has to be of the
-   * same user, who might as well attach a debugger.
+   * needs no more of them than any other. A connection is for one question, which is sent at once
+   * and waited for a second at most, so a worker that hangs keeps no other from its answer for
+   * longer. Whoever guesses the name has to be of the same user, who might as well attach a
+   * debugger.
    */
   private static final System.Logger LOG = System.getLogger(PageHandover.class.getName());
 
+  private static final Duration LONGEST_QUESTION = Duration.ofSeconds(1);
   private static final int WEIGHTS = 0;
   private static final int STATES = 1;
 
@@ -58,6 +61,7 @@ final class PageHandover implements AutoCloseable {
   }
 
   private void answer(UnixSocket worker) {
+    worker.limitWaits(LONGEST_QUESTION);
     int[] asked = worker.receiveNumbers();
     if (asked.length != 3 || asked[2] < 1 || asked[2] > UnixSocket.MOST_DESCRIPTORS) {
       throw new IllegalArgumentException("a worker asks for " + Arrays.toString(asked));

@@ -16,6 +16,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,6 +38,7 @@ public final class UnixSocket implements AutoCloseable {
   private static final int BACKLOG = 16;
   private static final int SOL_SOCKET = 1;
   private static final int SO_PEERCRED = 17;
+  private static final int SO_RCVTIMEO = 20;
   private static final int SCM_RIGHTS = 1;
   private static final int MSG_NOSIGNAL = 0x4000;
   private static final int MSG_CMSG_CLOEXEC = 0x40000000;
@@ -59,6 +61,8 @@ public final class UnixSocket implements AutoCloseable {
       function("accept4", JAVA_INT, ADDRESS, ADDRESS, JAVA_INT);
   private static final MethodHandle PEER =
       function("getsockopt", JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, ADDRESS);
+  private static final MethodHandle SET_OPTION =
+      function("setsockopt", JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
   private static final MethodHandle SEND = transfer("sendmsg");
   private static final MethodHandle RECEIVE = transfer("recvmsg");
   private static final MethodHandle SHUTDOWN = function("shutdown", JAVA_INT, JAVA_INT);
@@ -197,6 +201,19 @@ public final class UnixSocket implements AutoCloseable {
       return (int) USER.invokeExact();
     } catch (Throwable e) {
       throw new IllegalStateException("geteuid threw", e);
+    }
+  }
+
+  /** Has what waits for the other side to send fail after so long, a microsecond at least. */
+  public void limitWaits(Duration longest) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment time =
+          arena.allocateFrom(JAVA_LONG, longest.toSeconds(), longest.toNanosPart() / 1000);
+      int length = (int) time.byteSize();
+      checked(
+          "setsockopt",
+          arena,
+          s -> (int) SET_OPTION.invokeExact(s, socket, SOL_SOCKET, SO_RCVTIMEO, time, length));
     }
   }
 

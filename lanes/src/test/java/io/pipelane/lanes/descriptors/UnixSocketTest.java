@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.SharedMemory;
+import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
@@ -70,6 +71,18 @@ class UnixSocketTest {
         UnixSocket client = UnixSocket.connect(name)) {
       socket.accept().close();
       assertNull(client.receive());
+    }
+  }
+
+  @Test
+  void limitWaits_otherSideSaysNothing_receivingFails() {
+    try (UnixSocket socket = UnixSocket.listen(name);
+        UnixSocket client = UnixSocket.connect(name);
+        UnixSocket server = socket.accept()) {
+      server.limitWaits(Duration.ofMillis(10));
+      assertThrows(StatusException.class, server::receiveNumbers);
+      client.sendNumbers(4);
+      assertArrayEquals(new int[] {4}, server.receiveNumbers());
     }
   }
 

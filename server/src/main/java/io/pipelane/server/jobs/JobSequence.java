@@ -1,11 +1,13 @@
 package io.pipelane.server.jobs;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,6 +22,8 @@ final class JobSequence implements Journal.Checkpoint {
    * Checkpoint n lies in one of two files in turn, as progress n does, so the one that counts is
    * left alone while the next is written. It is there before the progress that needs it.
    */
+  private static final System.Logger LOG = System.getLogger(JobSequence.class.getName());
+
   private final InferenceService service;
   private final ModelVersion model;
   private final String id;
@@ -84,9 +88,7 @@ final class JobSequence implements Journal.Checkpoint {
     hook.before(JobStep.WRITE_STATE);
     Path target = file(folder, number);
     if (isBegun) {
-      Optional<SequenceState> state = service.sequence(model, id);
-      return state.isPresent()
-          && state.get().read(all -> JobFiles.write(target, to -> StateFile.write(to, all)));
+      return writeState(target);
     }
     Path source = file(folder, checkpoint);
     if (hasCheckpoint(source)) {
@@ -95,6 +97,18 @@ final class JobSequence implements Journal.Checkpoint {
       Files.deleteIfExists(target);
     }
     return true;
+  }
+
+  /** False also where its device does not give it: the job goes back, as to any lost state. */
+  private boolean writeState(Path target) throws IOException {
+    Optional<SequenceState> state = service.sequence(model, id);
+    try {
+      return state.isPresent()
+          && state.get().read(all -> JobFiles.write(target, to -> StateFile.write(to, all)));
+    } catch (StatusException e) {
+      LOG.log(Level.WARNING, "a checkpoint of " + id + " was not written", e);
+      return false;
+    }
   }
 
   /** Gives the state back. */

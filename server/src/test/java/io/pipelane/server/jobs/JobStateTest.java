@@ -74,6 +74,13 @@ class JobStateTest {
     checkJob(service);
   }
 
+  @Test
+  void stateThatItsDeviceDoesNotGive_theJobGoesBackToItsCheckpoint() throws IOException {
+    SummingService service = new SummingService();
+    service.failingReads = 2;
+    checkJob(service);
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void stateWithoutRoom_isWaitedFor(boolean refusesLater) throws IOException {

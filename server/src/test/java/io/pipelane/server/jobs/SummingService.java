@@ -31,6 +31,9 @@ final class SummingService implements InferenceService {
   /** After how many steps everything is forgotten, once; none where it is 0. */
   int forgetAfter;
 
+  /** How many readings of a state fail, as of a device that gives no answer. */
+  int failingReads;
+
   /** How many beginnings are refused for want of room. */
   int refusals;
 
@@ -95,6 +98,9 @@ final class SummingService implements InferenceService {
     @Override
     public boolean read(Reader reader) throws IOException {
       synchronized (SummingService.this) {
+        if (failingReads-- > 0) {
+          throw new StatusException(Status.DEVICE_FAILURE, "no state, on demand");
+        }
         float[] sum = sums.get(id);
         if (sum == null) {
           return false;

@@ -45,6 +45,11 @@ public record BatchRules(List<Integer> sizes, long maxDelayNanos, boolean preser
     return sizes.stream().filter(size -> size > 1).toList();
   }
 
+  /** The same order, with nothing running together. */
+  BatchRules alone() {
+    return new BatchRules(List.of(), 0, preserveOrder);
+  }
+
   boolean any() {
     return !sizes.isEmpty();
   }

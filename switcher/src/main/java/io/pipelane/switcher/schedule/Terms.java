@@ -20,6 +20,6 @@ public record Terms(Limits limits, BatchRules batching, long weightBytes) {
 
   /** The same, each request alone. */
   public Terms unbatched() {
-    return new Terms(limits, BatchRules.NONE, weightBytes);
+    return new Terms(limits, batching.alone(), weightBytes);
   }
 }

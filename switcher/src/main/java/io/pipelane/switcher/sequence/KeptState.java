@@ -123,6 +123,11 @@ final class KeptState {
     return tensors.values().stream().anyMatch(StateTensor::lacksMemory);
   }
 
+  /** Whether all of it waits on the host, so that there is nothing to write out. */
+  boolean isWrittenOut() {
+    return tensors.values().stream().allMatch(StateTensor::isWrittenOut);
+  }
+
   /**
    * Gives working memory up until it is brought back; between steps.
    *

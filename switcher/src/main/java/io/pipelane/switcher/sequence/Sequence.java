@@ -150,15 +150,20 @@ final class Sequence {
     }
   }
 
-  /** Ends it unless a step is under way; its memory comes back a little later. */
+  /**
+   * Ends it unless a step is under way; what a device takes its time to give back comes back in
+   * front of the next step that needs memory.
+   */
   synchronized boolean endIfIdle() {
     if (running) {
       return false;
     }
     ended = true;
     KeptState gone = takeState();
-    if (gone != null) {
+    if (gone != null && memory.isOnDevice()) {
       mover.execute(gone::close);
+    } else if (gone != null) {
+      gone.close();
     }
     return true;
   }
@@ -181,7 +186,7 @@ final class Sequence {
   boolean writeOut() {
     KeptState kept;
     synchronized (this) {
-      if (running || ended || state == null || state.lacksMemory()) {
+      if (running || ended || state == null || state.isWrittenOut()) {
         return false;
       }
       kept = state;

@@ -141,6 +141,10 @@ final class StateTensor {
     return true;
   }
 
+  boolean isWrittenOut() {
+    return writtenOut != null;
+  }
+
   /** Whether a step has to wait for {@link #bringBack}. */
   boolean lacksMemory() {
     return next == null;

@@ -332,6 +332,14 @@ class BatchTest {
   }
 
   @Test
+  void unbatched_onlyTheOrderStays() {
+    BatchRules ordered = new BatchRules(List.of(2, 4, 8), HOUR, true);
+    Terms terms = new Terms(ModelOptions.DEFAULT.limits(), ordered, 7);
+    BatchRules alone = new BatchRules(List.of(), 0, true);
+    assertEquals(new Terms(terms.limits(), alone, 7), terms.unbatched());
+  }
+
+  @Test
   void maxDelay_laneIsIdle_nobodyIsHeld() throws Exception {
     agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
     try (ExecutorService threads = Executors.newSingleThreadExecutor()) {

@@ -264,6 +264,24 @@ class StatesOnDeviceTest {
     assertTrue(device.writtenBytes.get() >= least * (STATE + Integer.BYTES));
   }
 
+  /** A run has the rest of the memory, say: the half that is back gives its room up again. */
+  @Test
+  void stateThatIsHalfBack_isWrittenOutAndNothingIsLost() throws Exception {
+    assertEquals(1, step("a", true, 1));
+    assertEquals(1, read("a")); // The step has wholly ended.
+    assertTrue(sequences.writeOut(Priority.ONLINE));
+    assertEquals(false, sequences.writeOut(Priority.ONLINE));
+    long others = WORKING - STATE;
+    reserved.addAndGet(others);
+    StatusException error = assertThrows(StatusException.class, () -> step("a", false, 1));
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertEquals(WORKING, reserved.get());
+    assertTrue(sequences.writeOut(Priority.ONLINE));
+    assertEquals(others, reserved.get());
+    reserved.addAndGet(-others);
+    assertEquals(3, step("a", false, 2));
+  }
+
   @Test
   void stepWhoseAnswerIsLost_doesNotCount() throws Exception {
     assertEquals(1, step("a", true, 1));

@@ -103,6 +103,11 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
+  public void tidyStates() {
+    device.tidyStates();
+  }
+
+  @Override
   public void release() {
     device.release();
   }

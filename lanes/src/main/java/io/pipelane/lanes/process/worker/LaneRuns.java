@@ -113,6 +113,7 @@ final class LaneRuns {
       throw new ProtocolException("the server said " + answer);
     }
     boolean larger = grown.limitBytes() > region.limitBytes();
+    device.tidyStates(); // The server has written states out for it, perhaps.
     region.limit(grown.limitBytes());
     return larger;
   }

@@ -7,6 +7,7 @@ import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.channel.PlacedNumber;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.modelstore.Plan;
@@ -89,15 +90,21 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
     this.target = new MemoryTarget.Ephemeral(lane, growth);
     this.wanted = run.outputs();
     wanted.forEach(index -> specAt(plan.outputs(), index));
-    run.inputs().forEach(this::add);
-    for (PlacedTensor input : run.transfers()) {
-      MemorySegment data = server.at(input.offset(), input.byteSize());
-      add(input, data, server.isState(input.offset()));
+    try {
+      run.inputs().forEach(this::add);
+      for (PlacedTensor input : run.transfers()) {
+        MemorySegment data = server.at(input.offset(), input.byteSize());
+        add(input, data, server.isState(input.offset()));
+      }
+      this.stateNumber = run.state().map(this::number);
+    } catch (RuntimeException | Error e) { // A state could not be mapped, say.
+      close();
+      throw e;
     }
-    this.stateNumber =
-        run.state()
-            .map(
-                state -> new StateNumber(server.at(state.offset(), Integer.BYTES), state.number()));
+  }
+
+  private StateNumber number(PlacedNumber state) {
+    return new StateNumber(server.at(state.offset(), Integer.BYTES), state.number());
   }
 
   private void add(PlacedTensor input) {

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process.worker;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.lang.foreign.MemorySegment;
 
@@ -23,6 +24,7 @@ record ServerMemory(MemorySegment transferMemory, States states) {
      * Maps some of them.
      *
      * @throws IllegalArgumentException when the server has none there
+     * @throws StatusException when they cannot be mapped
      */
     MemorySegment at(long offset, long bytes);
   }

@@ -81,6 +81,9 @@ interface WorkerDevice {
   /** Gives back host memory that the server has closed, where any is opened. */
   default void tidy() {}
 
+  /** Gives back what the server has given back of its states, for whoever needs device memory. */
+  default void tidyStates() {}
+
   /** Gives everything back that the process has of the device; nothing runs, nothing will. */
   default void release() {}
 

@@ -1,8 +1,11 @@
 package io.pipelane.lanes.process.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.WorkerRegion;
 import io.pipelane.lanes.execution.ChangedPlans;
 import io.pipelane.lanes.execution.StateNumber;
@@ -41,6 +44,8 @@ class PlacedInvocationTest {
   private final List<Integer> asked = new ArrayList<>();
   private long answer = OFFSET;
   private Optional<PlacedNumber> state = Optional.empty();
+  private List<PlacedTensor> inputs = List.of();
+  private boolean statesCannotBeMapped;
 
   @AfterEach
   void nothingIsLeft() {
@@ -66,7 +71,7 @@ class PlacedInvocationTest {
             0,
             1 << 20,
             1 << 20,
-            List.of(),
+            inputs,
             List.of(),
             state,
             Arrays.stream(outputs).boxed().toList(),
@@ -75,7 +80,7 @@ class PlacedInvocationTest {
     return new PlacedInvocation(
         plan(),
         run,
-        new ServerMemory(transfers, (offset, bytes) -> states.asSlice(offset, bytes)),
+        new ServerMemory(transfers, this::state),
         (position, output) -> {
           asked.add(output.index());
           return answer;
@@ -84,6 +89,13 @@ class PlacedInvocationTest {
         bytes -> false,
         true,
         placed -> {});
+  }
+
+  private MemorySegment state(long offset, long bytes) {
+    if (statesCannotBeMapped) {
+      throw new StatusException(Status.DEVICE_FAILURE, "not mapped, on demand");
+    }
+    return states.asSlice(offset, bytes);
   }
 
   private static MemorySegment place(PlacedInvocation run, String name, Shape shape) {
@@ -155,5 +167,18 @@ class PlacedInvocationTest {
           run.results());
     }
     assertEquals(List.of(1, 0), asked);
+  }
+
+  @Test
+  void stateCannotBeMapped_nothingOfTheLaneIsKept() throws Exception {
+    inputs = List.of(tensor(0, SMALL, 0));
+    state = Optional.of(new PlacedNumber(transfers.byteSize(), 1));
+    statesCannotBeMapped = true;
+    StatusException error = assertThrows(StatusException.class, () -> wanting(0));
+    assertEquals(Status.DEVICE_FAILURE, error.status());
+    statesCannotBeMapped = false;
+    try (PlacedInvocation run = wanting(0)) {
+      assertEquals(lane.address(), run.inputs().getFirst().data().address());
+    }
   }
 }
