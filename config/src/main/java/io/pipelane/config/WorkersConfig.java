@@ -22,7 +22,8 @@ public record WorkersConfig(
             max = "8")
         int standbys,
     @Key(
-            about = "How long a run may take from one gate to the next before its process is ended",
+            about =
+                "How long a run may take from one gate to the next, at most, before its process is ended",
             standard = "30s",
             min = "100ms",
             max = "24h")

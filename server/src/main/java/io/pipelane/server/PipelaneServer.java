@@ -77,6 +77,7 @@ public final class PipelaneServer implements AutoCloseable {
   private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
   private static final Duration JOB_RETRY_PAUSE = Duration.ofSeconds(1);
+  private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
 
   private final Duration drainTimeout;
   private final ServingDevices devices;
@@ -315,10 +316,23 @@ public final class PipelaneServer implements AutoCloseable {
             .unstarted(
                 () -> {
                   boolean finished = drain();
+                  if (finished) {
+                    giveBack();
+                  }
                   // A shutdown hook cannot return an exit status otherwise.
                   Runtime.getRuntime().halt(finished ? 0 : 1);
                 });
     Runtime.getRuntime().addShutdownHook(stop);
+  }
+
+  /** Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. */
+  private void giveBack() {
+    Thread closing = Thread.ofPlatform().daemon().name("pipelane-close").start(opened::close);
+    try {
+      boolean _ = closing.join(LONGEST_CLOSE);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Where the server listens. */

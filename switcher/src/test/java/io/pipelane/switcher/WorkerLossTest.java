@@ -113,6 +113,7 @@ class WorkerLossTest {
             workers.killActive();
             awaitMore(answered, 50, clients);
             pauses.add(slowest.get());
+            workers.switcher.verify();
           }
         } finally {
           over.set(true);

@@ -16,7 +16,7 @@ enum FaultKind {
       server.signal("KILL", server.first("ACTIVE"));
     }
   },
-  ABORT("abort() in the active worker", 1) {
+  ABORT("SIGABRT in the active worker", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
       server.signal("ABRT", server.first("ACTIVE"));

@@ -37,7 +37,7 @@ final class FaultsColumns {
   static final List<String> NOTES =
       List.of(
           "requests: over HTTP, of three models of which two fit the device, each answer compared byte by byte",
-          "a run that loses its worker is done once more, and no oftener: a request that would need a second time is answered with an error",
+          "a run that loses its worker is done once more, and again only where others were to blame; otherwise its request is answered with an error",
           "offline requests: of clients (--offline) that ask one offline model meanwhile, of the three others nothing",
           "faults are made one after another, each once both standbys were ready again and had run what models are asked; lost: no answer",
           "recovery: the slowest answer of all that were under way or came while a fault was got over",

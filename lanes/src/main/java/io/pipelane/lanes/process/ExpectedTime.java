@@ -1,8 +1,16 @@
 package io.pipelane.lanes.process;
 
+import java.time.Duration;
+
 /** How long runs of one session take, by the last ones. Safe for any thread. */
 final class ExpectedTime {
   private static final int WEIGHT = 4;
+
+  /** Nothing that gets on takes so many times as long as runs do from gate to gate. */
+  private static final int PATIENCE = 100;
+
+  /** A busy machine, or a library that is loaded, keeps a run for a while. */
+  private static final Duration LEAST_PATIENCE = Duration.ofSeconds(5);
 
   private long warmNanos;
   private long coldNanos;
@@ -14,6 +22,18 @@ final class ExpectedTime {
    */
   synchronized long nanos(boolean cold) {
     return cold ? coldNanos : warmNanos;
+  }
+
+  /**
+   * How long the next run may take for one of its steps before its worker hangs.
+   *
+   * @param cold whether weights come in meanwhile
+   * @param most and as long as nothing is known
+   */
+  Duration patience(boolean cold, Duration most) {
+    Duration known = Duration.ofNanos(PATIENCE * nanos(cold));
+    Duration patience = known.compareTo(LEAST_PATIENCE) < 0 ? LEAST_PATIENCE : known;
+    return known.isZero() || patience.compareTo(most) > 0 ? most : patience;
   }
 
   /** A run has taken so long. */

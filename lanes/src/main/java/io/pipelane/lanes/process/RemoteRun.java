@@ -46,7 +46,7 @@ final class RemoteRun implements AutoCloseable {
   private final Map<Integer, GivenPlace> givenPlaces = new HashMap<>();
 
   private boolean answered;
-  private @Nullable ExpectedTime time;
+  private ExpectedTime time = new ExpectedTime();
   private long awakeNanos;
   private volatile boolean heldBack;
   private @Nullable List<String> notes;
@@ -141,14 +141,14 @@ final class RemoteRun implements AutoCloseable {
     ChannelEnd end = worker.lane(host.lane());
     try (ArrivalPublisher arrivals =
         new ArrivalPublisher(weights, model.segments(), end.arrivals())) {
+      List<NumberedArrival> numbered = arrivals.numbered();
+      boolean cold = !numbered.isEmpty();
       Conversation conversation =
           new Conversation(
               worker,
               end,
-              settings.hangTimeout(),
+              time.patience(cold, settings.hangTimeout()),
               () -> arrivals.isUnderWay() || end.go().isStopped());
-      List<NumberedArrival> numbered = arrivals.numbered();
-      boolean cold = !numbered.isEmpty();
       long begin = System.nanoTime();
       expectEnd(conversation, cold);
       Message.Run run =
@@ -167,7 +167,7 @@ final class RemoteRun implements AutoCloseable {
         return switch (carriedOut(run, conversation, end)) {
           case Message.Ran ran -> {
             if (!heldBack) {
-              tookTime(cold, System.nanoTime() - begin);
+              time.took(cold, System.nanoTime() - begin);
             }
             try {
               take(ran, outputs);
@@ -221,15 +221,9 @@ final class RemoteRun implements AutoCloseable {
   }
 
   private void expectEnd(Conversation conversation, boolean cold) {
-    long nanos = time == null ? 0 : time.nanos(cold);
+    long nanos = time.nanos(cold);
     if (nanos > 0 && awakeNanos > 0) {
       conversation.expect(nanos, awakeNanos);
-    }
-  }
-
-  private void tookTime(boolean cold, long nanos) {
-    if (time != null) {
-      time.took(cold, nanos);
     }
   }
 
