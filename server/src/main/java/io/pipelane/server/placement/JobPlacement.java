@@ -312,7 +312,8 @@ public final class JobPlacement implements AutoCloseable {
   }
 
   /**
-   * Gives a job a device; empty while none is healthy and without a job.
+   * Gives a job a device; empty while none is healthy and without a job, or one that has lost its
+   * own waits for it.
    *
    * @param model whose jobs share a profile
    */
@@ -322,7 +323,7 @@ public final class JobPlacement implements AutoCloseable {
     lock.lock();
     try {
       Optional<DeviceSlot> free = bestFree(profile);
-      if (free.isEmpty()) {
+      if (free.isEmpty() || jobs.stream().anyMatch(PlacedJob::isDisplaced)) {
         return Optional.empty();
       }
       JobPlace place = place(free.get(), profile);

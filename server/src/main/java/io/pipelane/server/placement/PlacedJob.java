@@ -105,6 +105,11 @@ public final class PlacedJob {
     mustMove = true;
   }
 
+  /** Whether it has left its device and waits for any. */
+  boolean isDisplaced() {
+    return slot == null && target == null;
+  }
+
   /** It stays where it is, and is predicted to do so well there. */
   void stays(JobPlace.By by, double predicted) {
     place = new JobPlace(place.device(), by, predicted, place.moves());

@@ -140,6 +140,22 @@ class JobPlacementTest {
     }
   }
 
+  @Test
+  void jobThatHasLostItsDevice_comesBeforeNewOnes() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob other = admit(placement, HEAVY);
+      devices.lose("a");
+      devices.look(placement);
+      assertFalse(job.settle(), "the other one is on b");
+      other.leave();
+      assertTrue(placement.admit(LIGHT).isEmpty());
+      assertEquals("b", device(settled(job)));
+      job.leave();
+      assertEquals("b", device(admit(placement, LIGHT)));
+    }
+  }
+
   /** Items of 100 ms, one after another, from now on for a while. */
   private void run(JobPlacement placement, PlacedJob job, int seconds) {
     for (int second = 0; second < seconds; second++) {
