@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -107,17 +108,24 @@ public final class JobPlacement implements AutoCloseable {
         settings,
         readings,
         nanoClock,
-        profiles(settings.folder().resolve("profiles.tsv")),
-        new SpeedLearning(settings.folder().resolve("pairs.tsv")));
+        opened(settings.folder().resolve("profiles.tsv"), ProfileStore::open),
+        opened(settings.folder().resolve("pairs.tsv"), SpeedLearning::new));
   }
 
-  private static ProfileStore profiles(Path file) throws IOException {
+  @FunctionalInterface
+  private interface Opening<T> {
+    T open(Path file) throws IOException;
+  }
+
+  /** Opens a file, or begins anew: a server is not kept from its work by what it can learn anew. */
+  private static <T> T opened(Path file, Opening<T> opening) throws IOException {
     try {
-      return ProfileStore.open(file);
-    } catch (StatusException e) { // A server is not kept from its work by what it can learn anew.
-      LOG.log(Level.WARNING, "{0}; all workloads are profiled anew", e.getMessage());
-      Files.delete(file);
-      return ProfileStore.open(file);
+      return opening.open(file);
+    } catch (IOException | StatusException e) {
+      Path aside = file.resolveSibling(file.getFileName() + ".damaged");
+      LOG.log(Level.WARNING, "{0} is damaged, and begun anew; it lies in {1}: {2}", file, aside, e);
+      Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+      return opening.open(file);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.pipelane.server.placement;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,6 +10,7 @@ import io.pipelane.server.placement.JobPlace.By;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -200,13 +202,30 @@ class JobPlacementTest {
   }
 
   @Test
-  void filesThatAreDamaged_costWhatTheyHeld() throws IOException {
-    Files.createDirectories(folder.resolve("placement"));
-    Files.writeString(folder.resolve("placement/profiles.tsv"), "no profile\n");
-    Files.writeString(folder.resolve("placement/pairs.tsv"), "1\t2\n\nx\n");
+  void filesThatAreDamaged_costWhatTheyHeld_andLieAside() throws IOException {
+    Path kept = Files.createDirectories(folder.resolve("placement"));
+    byte[] noText = {'x', (byte) 0xff, '\n'};
+    for (byte[] damaged : List.of(noText, "no profile\n".getBytes(StandardCharsets.UTF_8))) {
+      Files.write(kept.resolve("profiles.tsv"), damaged);
+      Files.write(kept.resolve("pairs.tsv"), noText);
+      try (JobPlacement placement = open()) {
+        assertEquals(0, placement.counts().pairs());
+        assertEquals("a", device(admit(placement, HEAVY)));
+      }
+      assertArrayEquals(damaged, Files.readAllBytes(kept.resolve("profiles.tsv.damaged")));
+      assertArrayEquals(noText, Files.readAllBytes(kept.resolve("pairs.tsv.damaged")));
+    }
+  }
+
+  @Test
+  void linesThatAreNoPairs_areLeftOut() throws IOException {
+    Path kept = Files.createDirectories(folder.resolve("placement"));
+    String workloads = "0.5\t0.5\t1\t10\t0.9\t0.9\t1\t100\t1\t";
+    List<String> lines =
+        List.of("1\t2", "", "x", workloads + "NaN", workloads + "1.5", workloads + "0.5");
+    Files.write(kept.resolve("pairs.tsv"), lines);
     try (JobPlacement placement = open()) {
-      assertEquals(0, placement.counts().pairs());
-      assertEquals("a", device(admit(placement, HEAVY)));
+      assertEquals(1, placement.counts().pairs());
     }
   }
 
