@@ -143,7 +143,7 @@ public final class JobPlacement implements AutoCloseable {
   private void lookSafely() {
     try {
       look();
-    } catch (RuntimeException e) { // The next look is not to blame.
+    } catch (Throwable e) { // The next look is not to blame, and would not come.
       LOG.log(Level.ERROR, "placement of offline jobs failed; they stay where they are", e);
     }
   }
@@ -212,8 +212,8 @@ public final class JobPlacement implements AutoCloseable {
         profiles.put(each.getKey(), settings.gpuType(), each.getValue());
       }
       speeds.add(pairs);
-    } catch (IOException | StatusException e) {
-      LOG.log(Level.WARNING, "what was learnt of offline jobs was not kept: {0}", e.getMessage());
+    } catch (IOException | RuntimeException e) { // Jobs are matched all the same.
+      LOG.log(Level.WARNING, "what was learnt of offline jobs was not kept", e);
     }
   }
 

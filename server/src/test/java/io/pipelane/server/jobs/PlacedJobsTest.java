@@ -228,6 +228,21 @@ class PlacedJobsTest {
   }
 
   @Test
+  void placementThatFails_costsNoThread() throws IOException {
+    try (JobPlacement placement = placement();
+        Jobs jobs = fixture.open(EchoService.inline(), placement, 1)) {
+      devices.hasNoClock = true;
+      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      while (!jobs.show(id).reason().contains("there is no clock")) {
+        Thread.onSpinWait();
+      }
+      devices.hasNoClock = false;
+      devices.look(placement);
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+    }
+  }
+
+  @Test
   void onlineJob_waitsForNoDevice() throws IOException {
     devices.become("a", SharingState.OVERLIMIT);
     devices.become("b", SharingState.OVERLIMIT);

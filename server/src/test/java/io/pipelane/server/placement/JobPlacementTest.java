@@ -17,7 +17,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class JobPlacementTest {
@@ -226,6 +229,34 @@ class JobPlacementTest {
     Files.write(kept.resolve("pairs.tsv"), lines);
     try (JobPlacement placement = open()) {
       assertEquals(1, placement.counts().pairs());
+    }
+  }
+
+  @Test
+  void profileThatCannotBeKept_leavesTheMatching() throws IOException {
+    try (JobPlacement placement = open()) {
+      run(placement, admit(placement, new ModelVersion("a\tb", 1)), 901);
+      assertEquals(1, placement.counts().matchings());
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  void lookThatFails_isNotTheLast() throws Exception {
+    CountDownLatch looks = new CountDownLatch(3);
+    Supplier<List<DeviceReading>> readings =
+        () -> {
+          if (looks.getCount() < 3) {
+            looks.countDown();
+            throw new AssertionError("a fault");
+          }
+          return List.of(devices.reading("a"));
+        };
+    PlacementSettings settings = new PlacementSettings(folder, "test", FakeDevices.INTERVAL);
+    try (JobPlacement placement = JobPlacement.open(settings, readings, System::nanoTime)) {
+      looks.countDown();
+      placement.start();
+      looks.await();
     }
   }
 
