@@ -57,6 +57,9 @@ public final class JobPlacement implements AutoCloseable {
   /** Of the interval: a gain below that is noise. */
   private static final long LEAST_GAIN = 50;
 
+  /** Of the interval: what took longer was held up, and a move does not cost that. */
+  private static final long MOST_MOVE = 4;
+
   /** Of a job that has not been profiled. */
   private static final WorkloadProfile UNKNOWN = OnlineWatch.IDLE;
 
@@ -335,9 +338,10 @@ public final class JobPlacement implements AutoCloseable {
         return Optional.empty();
       }
       JobPlace place = place(free.get(), profile);
-      PlacedJob job = new PlacedJob(this, workload, profile, place, nanoClock.getAsLong());
+      PlacedJob job = new PlacedJob(this, workload, profile, place);
+      long nanos = nanoClock.getAsLong();
       jobs.add(job);
-      job.arrived(free.get(), place.by(), place.predicted());
+      job.arrived(free.get(), place.by(), place.predicted(), nanos);
       return Optional.of(job);
     } finally {
       lock.unlock();
@@ -351,6 +355,10 @@ public final class JobPlacement implements AutoCloseable {
   boolean settle(PlacedJob job) {
     lock.lock();
     try {
+      long nanos = nanoClock.getAsLong();
+      if (job.slot != null) {
+        job.vacatedNanos = nanos;
+      }
       vacate(job);
       if (job.target != null && !job.target.reading().takesJobs()) {
         job.target.next = null;
@@ -370,7 +378,7 @@ public final class JobPlacement implements AutoCloseable {
       if (!to.name.equals(job.place().device())) {
         moves++;
       }
-      job.arrived(to, by(job.profile), predicted(to, job.profile));
+      job.arrived(to, by(job.profile), predicted(to, job.profile), nanos);
       return true;
     } finally {
       lock.unlock();
@@ -387,7 +395,8 @@ public final class JobPlacement implements AutoCloseable {
   void firstAnswered(PlacedJob job) {
     lock.lock();
     try {
-      moveNanos = nanoClock.getAsLong() - job.toldNanos;
+      long took = nanoClock.getAsLong() - job.toldNanos;
+      moveNanos = Math.min(took, settings.interval().toNanos() / MOST_MOVE);
     } finally {
       lock.unlock();
     }

@@ -35,7 +35,11 @@ public final class PlacedJob {
   @Nullable DeviceSlot slot;
   @Nullable DeviceSlot target;
   Optional<WorkloadProfile> profile;
+
+  /** When it was told to move, later by what it waited for a device. */
   long toldNanos;
+
+  long vacatedNanos;
   private double whileBusy = 1;
   private long lookedNanos;
   private long lookedItems;
@@ -44,16 +48,11 @@ public final class PlacedJob {
   private boolean isWholeInterval;
 
   PlacedJob(
-      JobPlacement placement,
-      String workload,
-      Optional<WorkloadProfile> profile,
-      JobPlace place,
-      long nowNanos) {
+      JobPlacement placement, String workload, Optional<WorkloadProfile> profile, JobPlace place) {
     this.placement = placement;
     this.workload = workload;
     this.profile = profile;
     this.place = place;
-    this.lookedNanos = nowNanos;
   }
 
   /** Where it runs, or ran last while it moves. */
@@ -116,7 +115,7 @@ public final class PlacedJob {
   }
 
   /** It has a device. */
-  void arrived(DeviceSlot at, JobPlace.By by, double predicted) {
+  void arrived(DeviceSlot at, JobPlace.By by, double predicted, long nowNanos) {
     at.job = this;
     at.next = null;
     slot = at;
@@ -126,6 +125,8 @@ public final class PlacedJob {
     isWholeInterval = false;
     isFirstAwaited = mustMove;
     mustMove = false;
+    toldNanos += nowNanos - vacatedNanos;
+    lookedNanos = nowNanos;
   }
 
   /**

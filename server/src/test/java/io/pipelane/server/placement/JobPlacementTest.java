@@ -161,6 +161,46 @@ class JobPlacementTest {
     }
   }
 
+  @Test
+  void waitForADevice_isNotWhatAMoveCosts() throws IOException {
+    FakeDevices three = new FakeDevices("a", "b", "c");
+    try (JobPlacement placement = three.open(folder.resolve("placement"))) {
+      PlacedJob job = admit(placement, HEAVY);
+      three.become("b", SharingState.UNHEALTHY);
+      three.become("c", SharingState.UNHEALTHY);
+      three.lose("a");
+      three.look(placement);
+      assertFalse(job.settle());
+      three.interval(placement);
+      three.interval(placement);
+      three.become("b", SharingState.HEALTHY);
+      three.look(placement);
+      assertEquals("b", device(settled(job)));
+      job.ran(new InferenceTimings(0, 0, 90 * MILLI));
+      three.become("c", SharingState.HEALTHY);
+      three.ask("b", 0.1);
+      three.interval(placement);
+      assertTrue(job.mustMove());
+    }
+  }
+
+  @Test
+  void moveThatIsHeldUp_countsAQuarterOfTheInterval() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      devices.ask("a", 0.5);
+      devices.interval(placement);
+      assertEquals("b", device(settled(job)));
+      devices.interval(placement);
+      devices.interval(placement);
+      job.ran(new InferenceTimings(0, 0, 90 * MILLI));
+      devices.ask("a", 0);
+      devices.ask("b", 0.5);
+      devices.interval(placement);
+      assertTrue(job.mustMove());
+    }
+  }
+
   /** Items of 100 ms, one after another, from now on for a while. */
   private void run(JobPlacement placement, PlacedJob job, int seconds) {
     for (int second = 0; second < seconds; second++) {
