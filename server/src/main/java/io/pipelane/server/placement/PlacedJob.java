@@ -13,7 +13,8 @@ public final class PlacedJob {
   /*
    * Profiled are the job's first iterations after the first, which brings weights and builds a
    * session. The device is the job's own while nothing online computes, so the time left is what
-   * its iterations took, and the share of that in which they computed is its utilisation.
+   * its iterations took, and the share of that in which they computed is its utilisation. Looks are
+   * left out where the job waited, or its device held it, between them.
    */
 
   /** MuxFlow's "few iterations". */
@@ -30,6 +31,8 @@ public final class PlacedJob {
   private volatile JobPlace place;
   private volatile boolean mustMove;
   private volatile boolean isFirstAwaited;
+  private volatile boolean waits;
+  private volatile boolean hasWaited;
 
   // Guarded by the placement's lock.
   @Nullable DeviceSlot slot;
@@ -44,6 +47,8 @@ public final class PlacedJob {
   private long lookedNanos;
   private long lookedItems;
   private long lookedRunNanos;
+  private long arrivedItems;
+  private boolean isHeld;
   private long intervalItems;
   private boolean isWholeInterval;
 
@@ -82,6 +87,14 @@ public final class PlacedJob {
     if (isFirstAwaited) {
       isFirstAwaited = false;
       placement.firstAnswered(this);
+    }
+  }
+
+  /** It waits for something but its iterations from now on, or no more. */
+  public void waits(boolean now) {
+    waits = now;
+    if (now) {
+      hasWaited = true;
     }
   }
 
@@ -126,7 +139,11 @@ public final class PlacedJob {
     isFirstAwaited = mustMove;
     mustMove = false;
     toldNanos += nowNanos - vacatedNanos;
+    isHeld = false;
     lookedNanos = nowNanos;
+    lookedItems = items.sum();
+    lookedRunNanos = runNanos.sum();
+    arrivedItems = lookedItems;
   }
 
   /**
@@ -140,9 +157,17 @@ public final class PlacedJob {
     long done = items.sum();
     long ran = runNanos.sum();
     long left = (long) ((nowNanos - lookedNanos) * (1 - onlineBusy));
+    boolean wasHeld = isHeld;
+    isHeld = !device.takesJobs();
+    boolean isAtWork = !wasHeld && !isHeld && !hasWaited && !mustMove;
+    hasWaited = waits;
     boolean tells =
-        profile.isEmpty() && lookedItems > 0 && left > 0 && 1 - onlineBusy >= LEAST_LEFT;
-    if (tells && !mustMove) {
+        isAtWork
+            && profile.isEmpty()
+            && lookedItems > arrivedItems
+            && left > 0
+            && 1 - onlineBusy >= LEAST_LEFT;
+    if (tells) {
       double busy = Math.min(1, (double) (ran - lookedRunNanos) / left);
       if (onlineBusy == 0) {
         whileBusy = device.whileBusy();

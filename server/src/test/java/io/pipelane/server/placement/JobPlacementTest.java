@@ -203,8 +203,13 @@ class JobPlacementTest {
 
   /** Items of 100 ms, one after another, from now on for a while. */
   private void run(JobPlacement placement, PlacedJob job, int seconds) {
+    run(placement, job, 10, seconds);
+  }
+
+  /** So many each second. */
+  private void run(JobPlacement placement, PlacedJob job, int items, int seconds) {
     for (int second = 0; second < seconds; second++) {
-      for (int item = 0; item < 10; item++) {
+      for (int item = 0; item < items; item++) {
         job.ran(new InferenceTimings(0, 0, 90 * MILLI));
       }
       devices.look(placement);
@@ -233,14 +238,44 @@ class JobPlacementTest {
       devices.look(placement);
       devices.look(placement);
       PlacedJob job = admit(placement, HEAVY);
-      for (int second = 0; second < 6; second++) {
-        for (int item = 0; item < 5; item++) {
-          job.ran(new InferenceTimings(0, 0, 90 * MILLI));
-        }
-        devices.look(placement);
-      }
+      run(placement, job, 5, 6);
       assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
       assertEquals(0.9, job.profile.orElseThrow().utilization(), 1e-9);
+    }
+  }
+
+  @Test
+  void timeWithoutItsDevice_isNoTimeOfTheJobs() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      run(placement, job, 2);
+      devices.become("b", SharingState.UNHEALTHY);
+      devices.lose("a");
+      devices.look(placement);
+      assertFalse(job.settle());
+      devices.interval(placement);
+      devices.become("b", SharingState.HEALTHY);
+      devices.look(placement);
+      run(placement, settled(job), 3);
+      assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
+    }
+  }
+
+  @Test
+  void timeInWhichAJobWaitsOrIsHeld_isNotProfiled() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      run(placement, job, 2);
+      job.waits(true);
+      run(placement, job, 0, 5);
+      job.waits(false);
+      devices.look(placement);
+      devices.become("a", SharingState.OVERLIMIT);
+      run(placement, job, 0, 5);
+      devices.become("a", SharingState.HEALTHY);
+      devices.look(placement);
+      run(placement, job, 2);
+      assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
     }
   }
 
@@ -308,12 +343,7 @@ class JobPlacementTest {
       run(placement, job, 900);
       assertEquals(0, placement.counts().pairs(), "it was not there from the beginning");
       devices.ask("a", 0.5);
-      for (int second = 0; second < 900; second++) {
-        for (int item = 0; item < 4; item++) {
-          job.ran(new InferenceTimings(0, 0, 90 * MILLI));
-        }
-        devices.look(placement);
-      }
+      run(placement, job, 4, 900);
     }
     String[] pair = Files.readString(folder.resolve("placement/pairs.tsv")).strip().split("\t", -1);
     assertEquals(0.5, Double.parseDouble(pair[0]), 1e-9);
