@@ -168,12 +168,12 @@ public final class PlacedJob {
             && left > 0
             && 1 - onlineBusy >= LEAST_LEFT;
     if (tells) {
-      double busy = Math.min(1, (double) (ran - lookedRunNanos) / left);
       if (onlineBusy == 0) {
         whileBusy = device.whileBusy();
       }
-      profiler.looked(busy, busy * whileBusy);
-      profiler.ran(Duration.ofNanos(left), done - lookedItems);
+      Duration time = Duration.ofNanos(left);
+      profiler.looked(time, Duration.ofNanos(ran - lookedRunNanos), whileBusy);
+      profiler.ran(time, done - lookedItems);
     }
     lookedNanos = nowNanos;
     lookedItems = done;

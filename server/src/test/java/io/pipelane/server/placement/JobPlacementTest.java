@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.placement.JobPlace.By;
+import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.io.IOException;
@@ -15,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
@@ -276,6 +278,36 @@ class JobPlacementTest {
       devices.look(placement);
       run(placement, job, 2);
       assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
+    }
+  }
+
+  @Test
+  void itemsOfMoreThanASecond_countWhole() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      for (int item = 0; item < 20; item++) {
+        run(placement, job, 0, 2);
+        job.ran(new InferenceTimings(0, 0, 2_700 * MILLI));
+        devices.look(placement);
+      }
+      assertEquals(3_000, job.profile.orElseThrow().separateMillis(), 1e-9);
+      assertEquals(0.9, job.profile.orElseThrow().utilization(), 1e-9);
+    }
+  }
+
+  @Test
+  void onlineRequestsOfMoreThanASecond_countWhole() throws IOException {
+    try (JobPlacement placement = open()) {
+      for (int request = 0; request < 20; request++) {
+        devices.ask("a", 0);
+        devices.look(placement);
+        devices.look(placement);
+        devices.ask("a", 2.4);
+        devices.look(placement);
+      }
+      PlacementCounts.Device busy =
+          Objects.requireNonNull(placement.counts().devices().get("a"));
+      assertEquals(0.8, busy.onlineUtilization(), 0.02);
     }
   }
 
