@@ -10,6 +10,7 @@ import io.pipelane.cluster.speed.MeasuredPair;
 import io.pipelane.cluster.speed.MultiprocessorShare;
 import io.pipelane.cluster.speed.SpeedPredictor;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.PlacementCounts;
 import java.io.IOException;
@@ -25,7 +26,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -44,8 +48,8 @@ public final class JobPlacement implements AutoCloseable {
    * it goes to. So two jobs can change places: each gives up its own before it waits for the
    * other's.
    *
-   * Whatever writes files or learns is done by the thread that looks, without the lock: jobs begin
-   * under it.
+   * Whatever writes files is done without the lock: jobs begin under it. Learning takes seconds, so
+   * it has a thread of its own; pairs that are measured while it still learns are left out.
    */
   private static final System.Logger LOG = System.getLogger(JobPlacement.class.getName());
 
@@ -59,6 +63,8 @@ public final class JobPlacement implements AutoCloseable {
 
   /** Of the interval: what took longer was held up, and a move does not cost that. */
   private static final long MOST_MOVE = 4;
+
+  private static final int LEAST_URGENT = 19;
 
   /** Of a job that has not been profiled. */
   private static final WorkloadProfile UNKNOWN = OnlineWatch.IDLE;
@@ -74,6 +80,18 @@ public final class JobPlacement implements AutoCloseable {
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(
           Thread.ofPlatform().daemon().name("placement").factory());
+  private final ExecutorService learner =
+      Executors.newSingleThreadExecutor(
+          task ->
+              Thread.ofPlatform()
+                  .daemon()
+                  .name("placement-learning")
+                  .unstarted(
+                      () -> {
+                        boolean _ = ThreadPriority.yieldToOthers(LEAST_URGENT);
+                        task.run();
+                      }));
+  private Future<?> learning = CompletableFuture.completedFuture(null);
   private volatile Runnable whenChanged = () -> {};
   private long matchedNanos;
   private long moveNanos;
@@ -169,11 +187,15 @@ public final class JobPlacement implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    keep(profiled, pairs);
+    keep(profiled);
     if (isDue) {
       match();
     }
     whenChanged.run();
+    if (!pairs.isEmpty() && learning.isDone()) {
+      List<MeasuredPair> reached = pairs;
+      learning = learner.submit(() -> learn(reached));
+    }
   }
 
   private DeviceSlot slot(String device) {
@@ -209,14 +231,21 @@ public final class JobPlacement implements AutoCloseable {
     return pairs;
   }
 
-  private void keep(Map<String, WorkloadProfile> profiled, List<MeasuredPair> pairs) {
+  private void keep(Map<String, WorkloadProfile> profiled) {
     try {
       for (Map.Entry<String, WorkloadProfile> each : profiled.entrySet()) {
         profiles.put(each.getKey(), settings.gpuType(), each.getValue());
       }
-      speeds.add(pairs);
     } catch (IOException | RuntimeException e) { // Jobs are matched all the same.
-      LOG.log(Level.WARNING, "what was learnt of offline jobs was not kept", e);
+      LOG.log(Level.WARNING, "profiles of offline jobs were not kept", e);
+    }
+  }
+
+  private void learn(List<MeasuredPair> pairs) {
+    try {
+      speeds.add(pairs);
+    } catch (IOException | RuntimeException e) {
+      LOG.log(Level.WARNING, "what offline jobs reached was not kept", e);
     }
   }
 
@@ -439,5 +468,6 @@ public final class JobPlacement implements AutoCloseable {
   @Override
   public void close() {
     thread.close();
+    learner.close();
   }
 }

@@ -3,17 +3,20 @@ package io.pipelane.server.placement;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.server.placement.JobPlace.By;
 import io.pipelane.server.metrics.PlacementCounts;
+import io.pipelane.server.placement.JobPlace.By;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -305,8 +308,7 @@ class JobPlacementTest {
         devices.ask("a", 2.4);
         devices.look(placement);
       }
-      PlacementCounts.Device busy =
-          Objects.requireNonNull(placement.counts().devices().get("a"));
+      PlacementCounts.Device busy = Objects.requireNonNull(placement.counts().devices().get("a"));
       assertEquals(0.8, busy.onlineUtilization(), 0.02);
     }
   }
@@ -365,6 +367,12 @@ class JobPlacementTest {
       placement.start();
       looks.await();
     }
+  }
+
+  @Test
+  void intervalBelowALook_isRefused() {
+    assertThrows(
+        StatusException.class, () -> new PlacementSettings(folder, "test", Duration.ofMillis(999)));
   }
 
   @Test
