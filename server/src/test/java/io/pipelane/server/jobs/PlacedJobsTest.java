@@ -149,15 +149,13 @@ class PlacedJobsTest {
   void jobWhoseModelIsOutOfService_movesAllTheSame() throws IOException {
     try (JobPlacement placement = placement()) {
       Watched service =
-          new Watched(
-              EchoService.inline(),
-              17,
-              () -> {
-                fixture.catalog.gone.add("echo");
-                lose(placement, "a");
-              });
+          new Watched(EchoService.inline(), 17, () -> fixture.catalog.gone.add("echo"));
       try (Jobs jobs = fixture.open(service, placement, 1)) {
         String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        while (!jobs.show(id).reason().contains("is unknown")) {
+          Thread.onSpinWait();
+        }
+        lose(placement, "a");
         awaitDevice(jobs, id, "b");
         fixture.catalog.gone.clear();
         assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
