@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -110,7 +111,13 @@ public final class ProfileStore {
                     Double.toString(value.occupancy()),
                     Double.toString(value.separateMillis()) + "\n")));
     Path draft = file.resolveSibling(file.getFileName() + ".draft");
-    Files.writeString(draft, text);
+    Files.writeString(
+        draft,
+        text,
+        StandardOpenOption.CREATE,
+        StandardOpenOption.TRUNCATE_EXISTING,
+        StandardOpenOption.WRITE,
+        StandardOpenOption.SYNC);
     Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
   }
 

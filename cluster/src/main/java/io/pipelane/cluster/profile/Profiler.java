@@ -47,14 +47,16 @@ public final class Profiler {
   }
 
   /**
-   * The device was looked at by somebody who can tell the workload from others.
+   * The device was looked at by somebody who can tell the workload from others; for all looks or
+   * none of a profiler.
    *
-   * @param busyTime of the time, that in which the workload ran
-   * @param busy of the multiprocessors, those that it kept busy, over the same time
+   * @param time since the look before
+   * @param ran how long the runs took that ended since then, more than that where one began before
+   * @param whileBusy of the multiprocessors, those that were busy meanwhile
    */
-  public void looked(double busyTime, double busy) {
-    utilization.add(busyTime);
-    activity.add(busy);
+  public void looked(Duration time, Duration ran, double whileBusy) {
+    utilization.add((double) ran.toNanos(), time.toNanos());
+    activity.add(ran.toNanos() * whileBusy, time.toNanos());
   }
 
   /** Occupancy was measured; the server's samples do not have it. */
@@ -72,9 +74,9 @@ public final class Profiler {
     millis.add(took.toNanos() / NANOS_PER_MILLI, runs);
   }
 
-  /** How often the device was looked at. */
-  public long looks() {
-    return utilization.count;
+  /** Whether the device was looked at. */
+  public boolean hasLooked() {
+    return utilization.count > 0;
   }
 
   /** How many requests were answered, or iterations ended. */
@@ -95,6 +97,9 @@ public final class Profiler {
     double whileBusy = busyTime == 0 ? 0 : Math.min(1, busy / busyTime);
     return Optional.of(
         new WorkloadProfile(
-            busyTime, busy, occupancy.value().orElse(whileBusy), millis.value().getAsDouble()));
+            Math.min(1, busyTime),
+            Math.min(1, busy),
+            occupancy.value().orElse(whileBusy),
+            millis.value().getAsDouble()));
   }
 }

@@ -96,6 +96,7 @@ final class Job {
       if (!state.isEnd()) {
         state = now;
         reason = waitsFor;
+        place.ifPresent(at -> at.waits(now == JobState.QUEUED));
       }
     } finally {
       lock.unlock();

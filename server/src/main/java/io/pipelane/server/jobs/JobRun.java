@@ -175,7 +175,7 @@ final class JobRun {
           fill(items, begin);
         }
         @Nullable JobItem first = window.peek();
-        if (first == null) {
+        if (first == null || (moves && !first.isStarted())) {
           Stop stop = moves ? Stop.MOVES : Stop.COMPLETE;
           return commit(journal) ? stop : Stop.STATE_LOST;
         }
@@ -206,7 +206,7 @@ final class JobRun {
   }
 
   /**
-   * Asks for an item, unless the job has to be left.
+   * Asks for an item, unless the job has to be left or to move.
    *
    * @param begin where a state begins that has not begun yet
    */
@@ -233,9 +233,9 @@ final class JobRun {
     }
   }
 
-  /** The model, once it is in service; empty when the job has to be left. */
+  /** The model, once it is in service; empty when the job has to be left or to move. */
   private Optional<ServedModel> model() {
-    while (!job.isStopped()) {
+    while (!job.isStopped() && !mustMove()) {
       try {
         ServedModel model =
             catalog.resolve(spec.model().model(), Long.toString(spec.model().version()));

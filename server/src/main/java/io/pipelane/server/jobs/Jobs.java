@@ -451,13 +451,19 @@ public final class Jobs implements AutoCloseable {
     if (placement.isEmpty() || job.spec().priority() == Priority.ONLINE) {
       return true;
     }
-    Optional<PlacedJob> place = placement.get().admit(job.spec().model());
-    if (place.isPresent()) {
-      job.placed(place.get());
-    } else {
-      job.running(JobState.QUEUED, NO_DEVICE);
+    try {
+      Optional<PlacedJob> place = placement.get().admit(job.spec().model());
+      if (place.isPresent()) {
+        job.placed(place.get());
+      } else {
+        job.running(JobState.QUEUED, NO_DEVICE);
+      }
+      return place.isPresent();
+    } catch (RuntimeException e) { // The thread, and jobs that need no device, are not to blame.
+      LOG.log(System.Logger.Level.ERROR, "job " + job.spec().id() + " was given no device", e);
+      job.running(JobState.QUEUED, "a fault of the server: " + e);
+      return false;
     }
-    return place.isPresent();
   }
 
   /**

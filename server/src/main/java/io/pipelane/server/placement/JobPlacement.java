@@ -10,12 +10,14 @@ import io.pipelane.cluster.speed.MeasuredPair;
 import io.pipelane.cluster.speed.MultiprocessorShare;
 import io.pipelane.cluster.speed.SpeedPredictor;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.PlacementCounts;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,7 +26,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -43,8 +48,8 @@ public final class JobPlacement implements AutoCloseable {
    * it goes to. So two jobs can change places: each gives up its own before it waits for the
    * other's.
    *
-   * Whatever writes files or learns is done by the thread that looks, without the lock: jobs begin
-   * under it.
+   * Whatever writes files is done without the lock: jobs begin under it. Learning takes seconds, so
+   * it has a thread of its own; pairs that are measured while it still learns are left out.
    */
   private static final System.Logger LOG = System.getLogger(JobPlacement.class.getName());
 
@@ -55,6 +60,11 @@ public final class JobPlacement implements AutoCloseable {
 
   /** Of the interval: a gain below that is noise. */
   private static final long LEAST_GAIN = 50;
+
+  /** Of the interval: what took longer was held up, and a move does not cost that. */
+  private static final long MOST_MOVE = 4;
+
+  private static final int LEAST_URGENT = 19;
 
   /** Of a job that has not been profiled. */
   private static final WorkloadProfile UNKNOWN = OnlineWatch.IDLE;
@@ -70,6 +80,18 @@ public final class JobPlacement implements AutoCloseable {
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(
           Thread.ofPlatform().daemon().name("placement").factory());
+  private final ExecutorService learner =
+      Executors.newSingleThreadExecutor(
+          task ->
+              Thread.ofPlatform()
+                  .daemon()
+                  .name("placement-learning")
+                  .unstarted(
+                      () -> {
+                        boolean _ = ThreadPriority.yieldToOthers(LEAST_URGENT);
+                        task.run();
+                      }));
+  private Future<?> learning = CompletableFuture.completedFuture(null);
   private volatile Runnable whenChanged = () -> {};
   private long matchedNanos;
   private long moveNanos;
@@ -107,17 +129,24 @@ public final class JobPlacement implements AutoCloseable {
         settings,
         readings,
         nanoClock,
-        profiles(settings.folder().resolve("profiles.tsv")),
-        new SpeedLearning(settings.folder().resolve("pairs.tsv")));
+        opened(settings.folder().resolve("profiles.tsv"), ProfileStore::open),
+        opened(settings.folder().resolve("pairs.tsv"), SpeedLearning::new));
   }
 
-  private static ProfileStore profiles(Path file) throws IOException {
+  @FunctionalInterface
+  private interface Opening<T> {
+    T open(Path file) throws IOException;
+  }
+
+  /** Opens a file, or begins anew: a server is not kept from its work by what it can learn anew. */
+  private static <T> T opened(Path file, Opening<T> opening) throws IOException {
     try {
-      return ProfileStore.open(file);
-    } catch (StatusException e) { // A server is not kept from its work by what it can learn anew.
-      LOG.log(Level.WARNING, "{0}; all workloads are profiled anew", e.getMessage());
-      Files.delete(file);
-      return ProfileStore.open(file);
+      return opening.open(file);
+    } catch (IOException | StatusException e) {
+      Path aside = file.resolveSibling(file.getFileName() + ".damaged");
+      LOG.log(Level.WARNING, "{0} is damaged, and begun anew; it lies in {1}: {2}", file, aside, e);
+      Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+      return opening.open(file);
     }
   }
 
@@ -135,7 +164,7 @@ public final class JobPlacement implements AutoCloseable {
   private void lookSafely() {
     try {
       look();
-    } catch (RuntimeException e) { // The next look is not to blame.
+    } catch (Throwable e) { // The next look is not to blame, and would not come.
       LOG.log(Level.ERROR, "placement of offline jobs failed; they stay where they are", e);
     }
   }
@@ -158,11 +187,15 @@ public final class JobPlacement implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    keep(profiled, pairs);
+    keep(profiled);
     if (isDue) {
       match();
     }
     whenChanged.run();
+    if (!pairs.isEmpty() && learning.isDone()) {
+      List<MeasuredPair> reached = pairs;
+      learning = learner.submit(() -> learn(reached));
+    }
   }
 
   private DeviceSlot slot(String device) {
@@ -198,14 +231,21 @@ public final class JobPlacement implements AutoCloseable {
     return pairs;
   }
 
-  private void keep(Map<String, WorkloadProfile> profiled, List<MeasuredPair> pairs) {
+  private void keep(Map<String, WorkloadProfile> profiled) {
     try {
       for (Map.Entry<String, WorkloadProfile> each : profiled.entrySet()) {
         profiles.put(each.getKey(), settings.gpuType(), each.getValue());
       }
+    } catch (IOException | RuntimeException e) { // Jobs are matched all the same.
+      LOG.log(Level.WARNING, "profiles of offline jobs were not kept", e);
+    }
+  }
+
+  private void learn(List<MeasuredPair> pairs) {
+    try {
       speeds.add(pairs);
-    } catch (IOException | StatusException e) {
-      LOG.log(Level.WARNING, "what was learnt of offline jobs was not kept: {0}", e.getMessage());
+    } catch (IOException | RuntimeException e) {
+      LOG.log(Level.WARNING, "what offline jobs reached was not kept", e);
     }
   }
 
@@ -312,7 +352,8 @@ public final class JobPlacement implements AutoCloseable {
   }
 
   /**
-   * Gives a job a device; empty while none is healthy and without a job.
+   * Gives a job a device; empty while none is healthy and without a job, or one that has lost its
+   * own waits for it.
    *
    * @param model whose jobs share a profile
    */
@@ -322,13 +363,14 @@ public final class JobPlacement implements AutoCloseable {
     lock.lock();
     try {
       Optional<DeviceSlot> free = bestFree(profile);
-      if (free.isEmpty()) {
+      if (free.isEmpty() || jobs.stream().anyMatch(PlacedJob::isDisplaced)) {
         return Optional.empty();
       }
       JobPlace place = place(free.get(), profile);
-      PlacedJob job = new PlacedJob(this, workload, profile, place, nanoClock.getAsLong());
+      PlacedJob job = new PlacedJob(this, workload, profile, place);
+      long nanos = nanoClock.getAsLong();
       jobs.add(job);
-      job.arrived(free.get(), place.by(), place.predicted());
+      job.arrived(free.get(), place.by(), place.predicted(), nanos);
       return Optional.of(job);
     } finally {
       lock.unlock();
@@ -342,6 +384,10 @@ public final class JobPlacement implements AutoCloseable {
   boolean settle(PlacedJob job) {
     lock.lock();
     try {
+      long nanos = nanoClock.getAsLong();
+      if (job.slot != null) {
+        job.vacatedNanos = nanos;
+      }
       vacate(job);
       if (job.target != null && !job.target.reading().takesJobs()) {
         job.target.next = null;
@@ -361,7 +407,7 @@ public final class JobPlacement implements AutoCloseable {
       if (!to.name.equals(job.place().device())) {
         moves++;
       }
-      job.arrived(to, by(job.profile), predicted(to, job.profile));
+      job.arrived(to, by(job.profile), predicted(to, job.profile), nanos);
       return true;
     } finally {
       lock.unlock();
@@ -378,7 +424,8 @@ public final class JobPlacement implements AutoCloseable {
   void firstAnswered(PlacedJob job) {
     lock.lock();
     try {
-      moveNanos = nanoClock.getAsLong() - job.toldNanos;
+      long took = nanoClock.getAsLong() - job.toldNanos;
+      moveNanos = Math.min(took, settings.interval().toNanos() / MOST_MOVE);
     } finally {
       lock.unlock();
     }
@@ -421,5 +468,6 @@ public final class JobPlacement implements AutoCloseable {
   @Override
   public void close() {
     thread.close();
+    learner.close();
   }
 }

@@ -40,8 +40,9 @@ final class OnlineWatch {
     if (now.offline().requests() == earlier.offline().requests() && busyTime > 0) {
       whileBusy = now.whileBusy();
     }
-    profiler.looked(busyTime, busyTime * whileBusy);
-    profiler.ran(Duration.ofNanos(ran), now.online().requests() - earlier.online().requests());
+    Duration took = Duration.ofNanos(ran);
+    profiler.looked(Duration.ofNanos(elapsed), took, whileBusy);
+    profiler.ran(took, now.online().requests() - earlier.online().requests());
   }
 
   /** Of the time between the latest looks, that in which online requests computed. */
@@ -51,7 +52,7 @@ final class OnlineWatch {
 
   /** The workload since the last {@link #begin}; before the first look since then, before that. */
   WorkloadProfile profile() {
-    return profiler.profile().orElseGet(() -> profiler.looks() > 0 ? IDLE : before);
+    return profiler.profile().orElseGet(() -> profiler.hasLooked() ? IDLE : before);
   }
 
   /** Begins to look anew, as workloads change over the day. */

@@ -13,7 +13,8 @@ public final class PlacedJob {
   /*
    * Profiled are the job's first iterations after the first, which brings weights and builds a
    * session. The device is the job's own while nothing online computes, so the time left is what
-   * its iterations took, and the share of that in which they computed is its utilisation.
+   * its iterations took, and the share of that in which they computed is its utilisation. Looks are
+   * left out where the job waited, or its device held it, between them.
    */
 
   /** MuxFlow's "few iterations". */
@@ -30,30 +31,33 @@ public final class PlacedJob {
   private volatile JobPlace place;
   private volatile boolean mustMove;
   private volatile boolean isFirstAwaited;
+  private volatile boolean waits;
+  private volatile boolean hasWaited;
 
   // Guarded by the placement's lock.
   @Nullable DeviceSlot slot;
   @Nullable DeviceSlot target;
   Optional<WorkloadProfile> profile;
+
+  /** When it was told to move, later by what it waited for a device. */
   long toldNanos;
+
+  long vacatedNanos;
   private double whileBusy = 1;
   private long lookedNanos;
   private long lookedItems;
   private long lookedRunNanos;
+  private long arrivedItems;
+  private boolean isHeld;
   private long intervalItems;
   private boolean isWholeInterval;
 
   PlacedJob(
-      JobPlacement placement,
-      String workload,
-      Optional<WorkloadProfile> profile,
-      JobPlace place,
-      long nowNanos) {
+      JobPlacement placement, String workload, Optional<WorkloadProfile> profile, JobPlace place) {
     this.placement = placement;
     this.workload = workload;
     this.profile = profile;
     this.place = place;
-    this.lookedNanos = nowNanos;
   }
 
   /** Where it runs, or ran last while it moves. */
@@ -86,6 +90,14 @@ public final class PlacedJob {
     }
   }
 
+  /** It waits for something but its iterations from now on, or no more. */
+  public void waits(boolean now) {
+    waits = now;
+    if (now) {
+      hasWaited = true;
+    }
+  }
+
   /** It has ended, or is left until the next start. */
   public void leave() {
     placement.leave(this);
@@ -105,13 +117,18 @@ public final class PlacedJob {
     mustMove = true;
   }
 
+  /** Whether it has left its device and waits for any. */
+  boolean isDisplaced() {
+    return slot == null && target == null;
+  }
+
   /** It stays where it is, and is predicted to do so well there. */
   void stays(JobPlace.By by, double predicted) {
     place = new JobPlace(place.device(), by, predicted, place.moves());
   }
 
   /** It has a device. */
-  void arrived(DeviceSlot at, JobPlace.By by, double predicted) {
+  void arrived(DeviceSlot at, JobPlace.By by, double predicted, long nowNanos) {
     at.job = this;
     at.next = null;
     slot = at;
@@ -121,6 +138,12 @@ public final class PlacedJob {
     isWholeInterval = false;
     isFirstAwaited = mustMove;
     mustMove = false;
+    toldNanos += nowNanos - vacatedNanos;
+    isHeld = false;
+    lookedNanos = nowNanos;
+    lookedItems = items.sum();
+    lookedRunNanos = runNanos.sum();
+    arrivedItems = lookedItems;
   }
 
   /**
@@ -134,15 +157,23 @@ public final class PlacedJob {
     long done = items.sum();
     long ran = runNanos.sum();
     long left = (long) ((nowNanos - lookedNanos) * (1 - onlineBusy));
+    boolean wasHeld = isHeld;
+    isHeld = !device.takesJobs();
+    boolean isAtWork = !wasHeld && !isHeld && !hasWaited && !mustMove;
+    hasWaited = waits;
     boolean tells =
-        profile.isEmpty() && lookedItems > 0 && left > 0 && 1 - onlineBusy >= LEAST_LEFT;
-    if (tells && !mustMove) {
-      double busy = Math.min(1, (double) (ran - lookedRunNanos) / left);
+        isAtWork
+            && profile.isEmpty()
+            && lookedItems > arrivedItems
+            && left > 0
+            && 1 - onlineBusy >= LEAST_LEFT;
+    if (tells) {
       if (onlineBusy == 0) {
         whileBusy = device.whileBusy();
       }
-      profiler.looked(busy, busy * whileBusy);
-      profiler.ran(Duration.ofNanos(left), done - lookedItems);
+      Duration time = Duration.ofNanos(left);
+      profiler.looked(time, Duration.ofNanos(ran - lookedRunNanos), whileBusy);
+      profiler.ran(time, done - lookedItems);
     }
     lookedNanos = nowNanos;
     lookedItems = done;

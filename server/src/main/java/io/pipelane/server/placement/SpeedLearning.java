@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -69,9 +70,13 @@ final class SpeedLearning {
     try {
       double[] cells =
           Arrays.stream(line.split("\t", -1)).mapToDouble(Double::parseDouble).toArray();
-      return cells.length == CELLS
-          ? Optional.of(new MeasuredPair(profile(cells, 0), profile(cells, 4), cells[8], cells[9]))
-          : Optional.empty();
+      if (cells.length != CELLS) {
+        return Optional.empty();
+      }
+      checkShare("share", cells[8]);
+      checkShare("throughput", cells[9]);
+      return Optional.of(
+          new MeasuredPair(profile(cells, 0), profile(cells, 4), cells[8], cells[9]));
     } catch (IllegalArgumentException e) {
       LOG.log(System.Logger.Level.WARNING, "not a measured pair: {0}", e.getMessage());
       return Optional.empty();
@@ -80,6 +85,13 @@ final class SpeedLearning {
 
   private static WorkloadProfile profile(double[] cells, int from) {
     return new WorkloadProfile(cells[from], cells[from + 1], cells[from + 2], cells[from + 3]);
+  }
+
+  private static void checkShare(String what, double share) {
+    if (!(share >= 0 && share <= 1)) {
+      throw new IllegalArgumentException(
+          "%s is %s; it must be between 0 and 1".formatted(what, share));
+    }
   }
 
   private static String line(MeasuredPair pair) {
@@ -115,7 +127,13 @@ final class SpeedLearning {
     measured.forEach(this::keep);
     learn();
     Path draft = file.resolveSibling(file.getFileName() + ".draft");
-    Files.write(draft, pairs.stream().map(SpeedLearning::line).toList());
+    Files.write(
+        draft,
+        pairs.stream().map(SpeedLearning::line).toList(),
+        StandardOpenOption.CREATE,
+        StandardOpenOption.TRUNCATE_EXISTING,
+        StandardOpenOption.WRITE,
+        StandardOpenOption.SYNC);
     Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
   }
 

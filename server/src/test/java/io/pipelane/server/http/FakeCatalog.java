@@ -23,7 +23,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +34,10 @@ public final class FakeCatalog implements ModelCatalog {
   private final Map<String, ServedModel> models = new LinkedHashMap<>();
   public final List<String> calls = new ArrayList<>();
   public final CompletableFuture<Void> loading = new CompletableFuture<>();
+
+  /** Models that are out of service for the time being. */
+  public final Set<String> gone = ConcurrentHashMap.newKeySet();
+
   @Nullable RepositoryWriter writer;
   public volatile boolean ready = true;
   List<Entry> entries =
@@ -136,7 +142,7 @@ public final class FakeCatalog implements ModelCatalog {
       throw new IllegalStateException("a bug");
     }
     ServedModel model = models.get(name);
-    if (model == null) {
+    if (model == null || gone.contains(name)) {
       throw new StatusException(Status.NOT_FOUND, "model \"" + name + "\" is unknown");
     }
     if (version != null && !version.equals("1") && !version.equals("2")) {

@@ -3,6 +3,8 @@ package io.pipelane.server.jobs;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.metrics.PlacementCounts;
@@ -20,7 +22,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -50,6 +55,10 @@ class PlacedJobsTest {
   /** Passes on what is asked, and notes where; does what a test wants before some request. */
   private static final class Watched implements InferenceService {
     final ConcurrentLinkedQueue<String> asked = new ConcurrentLinkedQueue<>();
+
+    /** Devices that take no requests. */
+    final Set<String> full = ConcurrentHashMap.newKeySet();
+
     private final InferenceService service;
     private final int at;
     private final Runnable then;
@@ -62,9 +71,13 @@ class PlacedJobsTest {
 
     @Override
     public Ticket submit(InferenceRequest request, ResultHandler handler) {
-      asked.add(request.device().orElse("any"));
+      String device = request.device().orElse("any");
+      asked.add(device);
       if (asked.size() == at) {
         then.run();
+      }
+      if (full.contains(device)) {
+        throw new StatusException(Status.UNAVAILABLE, "the queue of " + device + " is full");
       }
       return service.submit(request, handler);
     }
@@ -121,6 +134,61 @@ class PlacedJobsTest {
     assertEquals(0, sums.sequences());
   }
 
+  private void lose(JobPlacement placement, String device) {
+    devices.lose(device);
+    devices.look(placement);
+  }
+
+  private static void awaitDevice(Jobs jobs, String id, String device) {
+    while (!jobs.show(id).place().map(JobPlace::device).equals(Optional.of(device))) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void jobWhoseModelIsOutOfService_movesAllTheSame() throws IOException {
+    try (JobPlacement placement = placement()) {
+      Watched service =
+          new Watched(EchoService.inline(), 17, () -> fixture.catalog.gone.add("echo"));
+      try (Jobs jobs = fixture.open(service, placement, 1)) {
+        String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        while (!jobs.show(id).reason().contains("is unknown")) {
+          Thread.onSpinWait();
+        }
+        lose(placement, "a");
+        awaitDevice(jobs, id, "b");
+        fixture.catalog.gone.clear();
+        assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+      }
+      assertEquals(JobsFixture.rows(ITEMS), fixture.output("o"));
+      assertEquals(ITEMS, service.asked.size());
+    }
+  }
+
+  @Test
+  void jobWhoseDeviceTakesNothing_isAskedForWhereItMovesTo() throws IOException {
+    try (JobPlacement placement = placement()) {
+      AtomicReference<Watched> asked = new AtomicReference<>();
+      Watched service =
+          new Watched(
+              new SummingService(),
+              61,
+              () -> {
+                asked.get().full.add("a");
+                lose(placement, "a");
+              });
+      asked.set(service);
+      try (Jobs jobs = fixture.open(service, placement, 1)) {
+        String id = jobs.submit(JobsFixture.sumRequest(3)).spec().id();
+        assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+      }
+      assertEquals(3 * ITEMS + 1, service.asked.size(), "one step was refused");
+    }
+    String last = fixture.output("out.jsonl").lines().toList().getLast();
+    int sum = 3 * ITEMS * (ITEMS - 1) / 2;
+    assertTrue(last.contains("\"data\":[%d.0,".formatted(sum)), last);
+  }
+
   @Test
   void jobsBeyondTheDevices_waitAndSayForWhat() throws IOException {
     EchoService service = EchoService.holding();
@@ -155,6 +223,21 @@ class PlacedJobsTest {
     }
     assertEquals(JobsFixture.rows(ITEMS), fixture.output("o"));
     assertEquals(JobsFixture.rows(ITEMS), fixture.output("p"));
+  }
+
+  @Test
+  void placementThatFails_costsNoThread() throws IOException {
+    try (JobPlacement placement = placement();
+        Jobs jobs = fixture.open(EchoService.inline(), placement, 1)) {
+      devices.hasNoClock = true;
+      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      while (!jobs.show(id).reason().contains("there is no clock")) {
+        Thread.onSpinWait();
+      }
+      devices.hasNoClock = false;
+      devices.look(placement);
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+    }
   }
 
   @Test

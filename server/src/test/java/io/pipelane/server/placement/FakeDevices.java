@@ -18,6 +18,9 @@ public final class FakeDevices {
   public static final Duration INTERVAL = Duration.ofMinutes(15);
   private static final Duration LOOK = Duration.ofSeconds(1);
 
+  /** Whether the clock cannot be read. */
+  public volatile boolean hasNoClock;
+
   private final AtomicLong nanos = new AtomicLong();
   private final Map<String, DeviceReading> readings = new LinkedHashMap<>();
   private final Map<String, Double> onlineBusy = new LinkedHashMap<>();
@@ -36,7 +39,14 @@ public final class FakeDevices {
     return JobPlacement.open(
         new PlacementSettings(folder, "test", INTERVAL),
         () -> List.copyOf(readings.values()),
-        nanos::get);
+        this::nanos);
+  }
+
+  private long nanos() {
+    if (hasNoClock) {
+      throw new IllegalStateException("there is no clock");
+    }
+    return nanos.get();
   }
 
   private void change(String device, UnaryOperator<DeviceReading> change) {

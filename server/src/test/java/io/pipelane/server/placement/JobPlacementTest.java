@@ -1,21 +1,31 @@
 package io.pipelane.server.placement;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.placement.JobPlace.By;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class JobPlacementTest {
@@ -140,10 +150,71 @@ class JobPlacementTest {
     }
   }
 
+  @Test
+  void jobThatHasLostItsDevice_comesBeforeNewOnes() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob other = admit(placement, HEAVY);
+      devices.lose("a");
+      devices.look(placement);
+      assertFalse(job.settle(), "the other one is on b");
+      other.leave();
+      assertTrue(placement.admit(LIGHT).isEmpty());
+      assertEquals("b", device(settled(job)));
+      job.leave();
+      assertEquals("b", device(admit(placement, LIGHT)));
+    }
+  }
+
+  @Test
+  void waitForADevice_isNotWhatAMoveCosts() throws IOException {
+    FakeDevices three = new FakeDevices("a", "b", "c");
+    try (JobPlacement placement = three.open(folder.resolve("placement"))) {
+      PlacedJob job = admit(placement, HEAVY);
+      three.become("b", SharingState.UNHEALTHY);
+      three.become("c", SharingState.UNHEALTHY);
+      three.lose("a");
+      three.look(placement);
+      assertFalse(job.settle());
+      three.interval(placement);
+      three.interval(placement);
+      three.become("b", SharingState.HEALTHY);
+      three.look(placement);
+      assertEquals("b", device(settled(job)));
+      job.ran(new InferenceTimings(0, 0, 90 * MILLI));
+      three.become("c", SharingState.HEALTHY);
+      three.ask("b", 0.1);
+      three.interval(placement);
+      assertTrue(job.mustMove());
+    }
+  }
+
+  @Test
+  void moveThatIsHeldUp_countsAQuarterOfTheInterval() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      devices.ask("a", 0.5);
+      devices.interval(placement);
+      assertEquals("b", device(settled(job)));
+      devices.interval(placement);
+      devices.interval(placement);
+      job.ran(new InferenceTimings(0, 0, 90 * MILLI));
+      devices.ask("a", 0);
+      devices.ask("b", 0.5);
+      devices.interval(placement);
+      assertTrue(job.mustMove());
+    }
+  }
+
   /** Items of 100 ms, one after another, from now on for a while. */
   private void run(JobPlacement placement, PlacedJob job, int seconds) {
+    run(placement, job, 10, seconds);
+  }
+
+  /** So many each second. */
+  private void run(JobPlacement placement, PlacedJob job, int items, int seconds) {
     for (int second = 0; second < seconds; second++) {
-      for (int item = 0; item < 10; item++) {
+      for (int item = 0; item < items; item++) {
         job.ran(new InferenceTimings(0, 0, 90 * MILLI));
       }
       devices.look(placement);
@@ -172,26 +243,136 @@ class JobPlacementTest {
       devices.look(placement);
       devices.look(placement);
       PlacedJob job = admit(placement, HEAVY);
-      for (int second = 0; second < 6; second++) {
-        for (int item = 0; item < 5; item++) {
-          job.ran(new InferenceTimings(0, 0, 90 * MILLI));
-        }
-        devices.look(placement);
-      }
+      run(placement, job, 5, 6);
       assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
       assertEquals(0.9, job.profile.orElseThrow().utilization(), 1e-9);
     }
   }
 
   @Test
-  void filesThatAreDamaged_costWhatTheyHeld() throws IOException {
-    Files.createDirectories(folder.resolve("placement"));
-    Files.writeString(folder.resolve("placement/profiles.tsv"), "no profile\n");
-    Files.writeString(folder.resolve("placement/pairs.tsv"), "1\t2\n\nx\n");
+  void timeWithoutItsDevice_isNoTimeOfTheJobs() throws IOException {
     try (JobPlacement placement = open()) {
-      assertEquals(0, placement.counts().pairs());
-      assertEquals("a", device(admit(placement, HEAVY)));
+      PlacedJob job = admit(placement, HEAVY);
+      run(placement, job, 2);
+      devices.become("b", SharingState.UNHEALTHY);
+      devices.lose("a");
+      devices.look(placement);
+      assertFalse(job.settle());
+      devices.interval(placement);
+      devices.become("b", SharingState.HEALTHY);
+      devices.look(placement);
+      run(placement, settled(job), 3);
+      assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
     }
+  }
+
+  @Test
+  void timeInWhichAJobWaitsOrIsHeld_isNotProfiled() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      run(placement, job, 2);
+      job.waits(true);
+      run(placement, job, 0, 5);
+      job.waits(false);
+      devices.look(placement);
+      devices.become("a", SharingState.OVERLIMIT);
+      run(placement, job, 0, 5);
+      devices.become("a", SharingState.HEALTHY);
+      devices.look(placement);
+      run(placement, job, 2);
+      assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
+    }
+  }
+
+  @Test
+  void itemsOfMoreThanASecond_countWhole() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob job = admit(placement, HEAVY);
+      for (int item = 0; item < 20; item++) {
+        run(placement, job, 0, 2);
+        job.ran(new InferenceTimings(0, 0, 2_700 * MILLI));
+        devices.look(placement);
+      }
+      assertEquals(3_000, job.profile.orElseThrow().separateMillis(), 1e-9);
+      assertEquals(0.9, job.profile.orElseThrow().utilization(), 1e-9);
+    }
+  }
+
+  @Test
+  void onlineRequestsOfMoreThanASecond_countWhole() throws IOException {
+    try (JobPlacement placement = open()) {
+      for (int request = 0; request < 20; request++) {
+        devices.ask("a", 0);
+        devices.look(placement);
+        devices.look(placement);
+        devices.ask("a", 2.4);
+        devices.look(placement);
+      }
+      PlacementCounts.Device busy = Objects.requireNonNull(placement.counts().devices().get("a"));
+      assertEquals(0.8, busy.onlineUtilization(), 0.02);
+    }
+  }
+
+  @Test
+  void filesThatAreDamaged_costWhatTheyHeld_andLieAside() throws IOException {
+    Path kept = Files.createDirectories(folder.resolve("placement"));
+    byte[] noText = {'x', (byte) 0xff, '\n'};
+    for (byte[] damaged : List.of(noText, "no profile\n".getBytes(StandardCharsets.UTF_8))) {
+      Files.write(kept.resolve("profiles.tsv"), damaged);
+      Files.write(kept.resolve("pairs.tsv"), noText);
+      try (JobPlacement placement = open()) {
+        assertEquals(0, placement.counts().pairs());
+        assertEquals("a", device(admit(placement, HEAVY)));
+      }
+      assertArrayEquals(damaged, Files.readAllBytes(kept.resolve("profiles.tsv.damaged")));
+      assertArrayEquals(noText, Files.readAllBytes(kept.resolve("pairs.tsv.damaged")));
+    }
+  }
+
+  @Test
+  void linesThatAreNoPairs_areLeftOut() throws IOException {
+    Path kept = Files.createDirectories(folder.resolve("placement"));
+    String workloads = "0.5\t0.5\t1\t10\t0.9\t0.9\t1\t100\t1\t";
+    List<String> lines =
+        List.of("1\t2", "", "x", workloads + "NaN", workloads + "1.5", workloads + "0.5");
+    Files.write(kept.resolve("pairs.tsv"), lines);
+    try (JobPlacement placement = open()) {
+      assertEquals(1, placement.counts().pairs());
+    }
+  }
+
+  @Test
+  void profileThatCannotBeKept_leavesTheMatching() throws IOException {
+    try (JobPlacement placement = open()) {
+      run(placement, admit(placement, new ModelVersion("a\tb", 1)), 901);
+      assertEquals(1, placement.counts().matchings());
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  void lookThatFails_isNotTheLast() throws Exception {
+    CountDownLatch looks = new CountDownLatch(3);
+    Supplier<List<DeviceReading>> readings =
+        () -> {
+          if (looks.getCount() < 3) {
+            looks.countDown();
+            throw new AssertionError("a fault");
+          }
+          return List.of(devices.reading("a"));
+        };
+    PlacementSettings settings = new PlacementSettings(folder, "test", FakeDevices.INTERVAL);
+    try (JobPlacement placement = JobPlacement.open(settings, readings, System::nanoTime)) {
+      looks.countDown();
+      placement.start();
+      looks.await();
+    }
+  }
+
+  @Test
+  void intervalBelowALook_isRefused() {
+    assertThrows(
+        StatusException.class, () -> new PlacementSettings(folder, "test", Duration.ofMillis(999)));
   }
 
   @Test
@@ -202,12 +383,7 @@ class JobPlacementTest {
       run(placement, job, 900);
       assertEquals(0, placement.counts().pairs(), "it was not there from the beginning");
       devices.ask("a", 0.5);
-      for (int second = 0; second < 900; second++) {
-        for (int item = 0; item < 4; item++) {
-          job.ran(new InferenceTimings(0, 0, 90 * MILLI));
-        }
-        devices.look(placement);
-      }
+      run(placement, job, 4, 900);
     }
     String[] pair = Files.readString(folder.resolve("placement/pairs.tsv")).strip().split("\t", -1);
     assertEquals(0.5, Double.parseDouble(pair[0]), 1e-9);
