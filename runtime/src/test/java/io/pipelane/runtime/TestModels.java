@@ -72,6 +72,23 @@ public final class TestModels {
     return model(graph.addOutput(batch(last, width)));
   }
 
+  /**
+   * One step of a sequence, {@code y = x w + s}, and {@code t} is the same: the state that the next
+   * one takes as {@code s}.
+   */
+  public static ModelProto recurrent(int width) {
+    return model(
+        GraphProto.newBuilder()
+            .addInput(batch("x", width))
+            .addInput(batch("s", width))
+            .addInitializer(weight("w", new Random(1), width, width))
+            .addNode(node("MatMul", List.of("x", "w"), "h"))
+            .addNode(node("Add", List.of("h", "s"), "y"))
+            .addNode(node("Identity", List.of("y"), "t"))
+            .addOutput(batch("y", width))
+            .addOutput(batch("t", width)));
+  }
+
   /** Three branches of two layers, summed; the input is needed late as well. */
   public static ModelProto branches(long seed) {
     Random random = new Random(seed);

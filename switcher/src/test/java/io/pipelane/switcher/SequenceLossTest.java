@@ -7,6 +7,7 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.TestModels;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,8 +46,7 @@ class SequenceLossTest {
   @Test
   void killActive_betweenAndDuringSteps_everyStepGoesOnFromTheOneBefore() throws Exception {
     try (WorkersFixture workers = new WorkersFixture(1, Duration.ofSeconds(20))) {
-      ImportedModel model =
-          TestImports.of(SequencesTest.recurrent(WorkersFixture.WIDTH), "m", folder);
+      ImportedModel model = TestImports.of(TestModels.recurrent(WorkersFixture.WIDTH), "m", folder);
       workers.switcher.register(model, SequencesTest.keeping(Map.of("t", "s")));
       List<float[]> expected = new ArrayList<>();
       for (int i = 0; i < STEPS; i++) {

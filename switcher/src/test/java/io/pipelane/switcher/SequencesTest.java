@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
 import ai.onnx.proto.OnnxMl.GraphProto;
-import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
@@ -73,20 +72,6 @@ class SequencesTest {
     device.close();
   }
 
-  /** {@code y = x w + s}, and t is the same. */
-  static ModelProto recurrent(int width) {
-    return TestModels.model(
-        GraphProto.newBuilder()
-            .addInput(TestModels.value("x", TensorType.FP32, -1, width))
-            .addInput(TestModels.value("s", TensorType.FP32, -1, width))
-            .addInitializer(TestModels.weight("w", new Random(1), width, width))
-            .addNode(TestModels.node("MatMul", List.of("x", "w"), "h"))
-            .addNode(TestModels.node("Add", List.of("h", "s"), "y"))
-            .addNode(TestModels.node("Identity", List.of("y"), "t"))
-            .addOutput(TestModels.value("y", TensorType.FP32, -1, width))
-            .addOutput(TestModels.value("t", TensorType.FP32, -1, width)));
-  }
-
   static ModelOptions keeping(Map<String, String> state) {
     ModelOptions options = ModelOptions.DEFAULT;
     return new ModelOptions(
@@ -100,7 +85,7 @@ class SequencesTest {
   }
 
   private ImportedModel registered() throws IOException {
-    ImportedModel model = TestImports.of(recurrent(WIDTH), "m", folder);
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
     switcher.register(model, keeping(Map.of("t", "s")));
     return model;
   }
@@ -266,7 +251,7 @@ class SequencesTest {
 
   @Test
   void declarationThatDoesNotFitTheModel_isRefused() throws Exception {
-    ImportedModel model = TestImports.of(recurrent(WIDTH), "m", folder);
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
     for (Map<String, String> state :
         List.of(Map.of("none", "s"), Map.of("t", "none"), Map.of("t", "s", "y", "s"))) {
       assertEquals(

@@ -18,6 +18,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
@@ -76,7 +77,7 @@ class StatesWrittenOutTest {
                   PipelaneConfig.defaults().scheduling(),
                   SharingSettings.unwatched()),
               ReadWeights::of);
-      model = TestImports.of(SequencesTest.recurrent(WIDTH), "m", folder);
+      model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
       switcher.register(model, SequencesTest.keeping(Map.of("t", "s")));
     }
 
@@ -185,7 +186,7 @@ class StatesWrittenOutTest {
         opened.step("sequence " + i, true, 1, arena);
       }
       long before = opened.switcher.states().timesWrittenOut();
-      ImportedModel wide = TestImports.of(SequencesTest.recurrent(WIDTH), "wide", folder);
+      ImportedModel wide = TestImports.of(TestModels.recurrent(WIDTH), "wide", folder);
       opened.switcher.register(wide);
       long rows = 3L * ROWS;
       MemorySegment x = arena.allocate(3 * STATE, 64);

@@ -79,9 +79,10 @@ final class Job {
 
   /** It gives its device back, if it has one. */
   void leavePlace() {
-    Optional<PlacedJob> left = place();
+    Optional<PlacedJob> left;
     lock.lock();
     try {
+      left = place;
       place = Optional.empty();
     } finally {
       lock.unlock();

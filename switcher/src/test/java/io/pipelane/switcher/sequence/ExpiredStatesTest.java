@@ -3,7 +3,6 @@ package io.pipelane.switcher.sequence;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import ai.onnx.proto.OnnxMl.GraphProto;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.InputTensor;
@@ -27,7 +26,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -102,20 +100,7 @@ class ExpiredStatesTest {
 
   @Test
   void roomOfAnExpiredState_isThereForTheStepThatHasItExpire() throws Exception {
-    ImportedModel model =
-        TestImports.of(
-            TestModels.model(
-                GraphProto.newBuilder()
-                    .addInput(TestModels.value("x", TensorType.FP32, -1, WIDTH))
-                    .addInput(TestModels.value("s", TensorType.FP32, -1, WIDTH))
-                    .addInitializer(TestModels.weight("w", new Random(1), WIDTH, WIDTH))
-                    .addNode(TestModels.node("MatMul", List.of("x", "w"), "h"))
-                    .addNode(TestModels.node("Add", List.of("h", "s"), "y"))
-                    .addNode(TestModels.node("Identity", List.of("y"), "t"))
-                    .addOutput(TestModels.value("y", TensorType.FP32, -1, WIDTH))
-                    .addOutput(TestModels.value("t", TensorType.FP32, -1, WIDTH))),
-            "m",
-            folder);
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
     Reservations working = new RoomForOne();
     try (Sequences sequences =
         new Sequences(

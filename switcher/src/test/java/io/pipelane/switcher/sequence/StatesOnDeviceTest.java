@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ai.onnx.proto.OnnxMl.GraphProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
@@ -33,7 +32,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -67,20 +65,7 @@ class StatesOnDeviceTest {
 
   @BeforeEach
   void begin() throws Exception {
-    model =
-        TestImports.of(
-            TestModels.model(
-                GraphProto.newBuilder()
-                    .addInput(TestModels.value("x", TensorType.FP32, -1, WIDTH))
-                    .addInput(TestModels.value("s", TensorType.FP32, -1, WIDTH))
-                    .addInitializer(TestModels.weight("w", new Random(1), WIDTH, WIDTH))
-                    .addNode(TestModels.node("MatMul", List.of("x", "w"), "h"))
-                    .addNode(TestModels.node("Add", List.of("h", "s"), "y"))
-                    .addNode(TestModels.node("Identity", List.of("y"), "t"))
-                    .addOutput(TestModels.value("y", TensorType.FP32, -1, WIDTH))
-                    .addOutput(TestModels.value("t", TensorType.FP32, -1, WIDTH))),
-            "m",
-            folder);
+    model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
     Reservations working = new Working();
     sequences =
         new Sequences(device, working, working, 100 * STATE, () -> {}, this::run, System::nanoTime);
