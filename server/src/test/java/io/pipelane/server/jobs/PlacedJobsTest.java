@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
@@ -259,25 +260,31 @@ class PlacedJobsTest {
 
   @Test
   void jobThatIsLeftInTheMiddle_isPlacedAnewAndGoesOn() throws IOException {
-    EchoService service = EchoService.holding();
+    CompletableFuture<Jobs> running = new CompletableFuture<>();
+    AtomicReference<Thread> stopping = new AtomicReference<>();
+    Watched service =
+        new Watched(
+            EchoService.inline(),
+            17,
+            () -> {
+              Thread stops = Thread.ofPlatform().start(running.join()::stop);
+              while (stops.getState() != Thread.State.WAITING) { // For this thread, to end.
+                Thread.onSpinWait();
+              }
+              stopping.set(stops);
+            });
     String id;
     try (JobPlacement placement = placement()) {
       try (Jobs jobs = fixture.open(service, placement, 1)) {
         id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
-        for (int item = 0; item < 10; item++) {
-          while (service.pending.isEmpty()) {
-            Thread.onSpinWait();
-          }
-          service.pending.removeFirst().complete();
+        running.complete(jobs);
+        while (stopping.get() == null || stopping.get().isAlive()) {
+          Thread.onSpinWait();
         }
-        Thread stops = Thread.ofVirtual().start(jobs::stop);
-        while (stops.isAlive()) { // It waits for the items under way.
-          while (!service.pending.isEmpty()) {
-            service.pending.removeFirst().complete();
-          }
-        }
+        assertEquals(JobState.QUEUED, jobs.show(id).state());
         assertTrue(jobs.show(id).place().isEmpty());
       }
+      assertEquals(List.of("a"), service.devices());
       assertEquals(
           new PlacementCounts.Device(0, Optional.empty()), placement.counts().devices().get("a"));
     }
