@@ -174,7 +174,7 @@ final class Admission implements AutoCloseable {
     Ticket ticket = admitted(request, handler);
     fetchAhead.ifPresent(
         thread -> {
-          if (queue.waiting() > 0) {
+          if (queue.hasBacklog()) { // An idle lane brings in what it needs itself.
             thread.wakeFor(request.model());
           }
         });

@@ -81,8 +81,11 @@ final class CpuPagePool implements AutoCloseable {
     return lent;
   }
 
-  /** Takes the memory of a lent page and writes its tables, unless that has been done before. */
-  void populate(Page page) {
+  /**
+   * Takes the memory of a lent page and writes its tables, unless that has been done before. Any
+   * thread's.
+   */
+  synchronized void populate(Page page) {
     int index = page.index();
     if (!populated.get(index)) {
       takeMemory(page);
@@ -110,7 +113,12 @@ final class CpuPagePool implements AutoCloseable {
 
   /** A page's memory, wherever it is mapped. */
   MemorySegment content(Page page) {
-    return window.memory().asSlice(page.index() * pageBytes, pageBytes);
+    return stretch(page, 0, pageBytes);
+  }
+
+  /** Memory from within a page on, wherever it is mapped; it may reach into the pages behind. */
+  MemorySegment stretch(Page page, long inPage, long bytes) {
+    return window.memory().asSlice(page.index() * pageBytes + inPage, bytes);
   }
 
   /** Puts a populated page under reserved addresses. */

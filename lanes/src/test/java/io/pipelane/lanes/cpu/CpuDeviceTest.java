@@ -45,6 +45,7 @@ class CpuDeviceTest extends DeviceContract {
 
   @Override
   protected byte[] read(AddressRange range, long offset, int bytes) {
+    range.settled(range.slots()).await();
     return range.memory().asSlice(offset, bytes).toArray(ValueLayout.JAVA_BYTE);
   }
 
@@ -74,6 +75,20 @@ class CpuDeviceTest extends DeviceContract {
   }
 
   @Test
+  void map_leavesTheWorkToTheFirstCopy() throws IOException {
+    AddressRange range = device.reserve(PAGE.bytes() * 2);
+    range.map(0, device.pages().take().orElseThrow());
+    range.map(1, device.pages().take().orElseThrow());
+    BytesSource source = BytesSource.random(100, 3);
+    device.copies().copy(source, 0, range, 0, 100).await();
+    assertTrue(isPopulated(range.address(), PAGE.bytes()));
+    assertFalse(isPopulated(range.address() + PAGE.bytes(), PAGE.bytes()));
+    range.unmap(1); // It never lay there.
+    range.settled(2).await();
+    assertFalse(isPopulated(range.address() + PAGE.bytes(), PAGE.bytes()));
+  }
+
+  @Test
   void map_ofAPage_bringsItsPageTables() throws IOException {
     AddressRange one = device.reserve(PAGE.bytes() * 2);
     AddressRange other = device.reserve(PAGE.bytes());
@@ -82,10 +97,12 @@ class CpuDeviceTest extends DeviceContract {
     for (int round = 0; round < 3; round++) {
       one.map(0, second);
       one.map(1, first);
+      one.settled(2).await();
       assertTrue(isPopulated(one.address(), 2 * PAGE.bytes()));
       one.unmap(0);
       one.unmap(1);
       other.map(0, first);
+      other.settled(1).await();
       assertTrue(isPopulated(other.address(), PAGE.bytes()));
       assertFalse(isPopulated(one.address(), LibC.SYSTEM_PAGE_BYTES));
       other.unmap(0);

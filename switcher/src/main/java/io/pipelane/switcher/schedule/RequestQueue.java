@@ -448,6 +448,16 @@ public final class RequestQueue {
     }
   }
 
+  /** Whether more requests are in line than threads wait for one. */
+  public boolean hasBacklog() {
+    lock.lock();
+    try {
+      return bounds.requests() > idle;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Threads that wait for requests. */
   int idle() {
     lock.lock();
