@@ -13,12 +13,14 @@ import io.pipelane.modelstore.ChildJvm;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.cli.Pipelane;
 import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -26,6 +28,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -209,6 +212,41 @@ class WorkersServingTest {
     try (Stream<String> mappings = Files.lines(Path.of("/proc/" + pid + "/maps"))) {
       return mappings.filter(line -> line.contains(" /dev/shm/")).toList();
     }
+  }
+
+  /** One that is stopped does not see its standard input end. */
+  @Test
+  void server_killedWhileAWorkerIsStopped_theWorkerEndsToo() throws Exception {
+    long worker = pids().getFirst();
+    Signals.stop(worker);
+    Signals.send("KILL", server().pid());
+    patience.awaitTrue("the worker goes on, to its end", () -> !lives(worker));
+  }
+
+  /** A process of an earlier server that does not notice that it is gone. */
+  public static final class Heedless {
+    private Heedless() {}
+
+    /** Does nothing, for ever. */
+    public static void main(String[] arguments) throws InterruptedException {
+      new CountDownLatch(1).await();
+    }
+  }
+
+  @Test
+  void start_processLeftBehindByAnother_isEnded() throws Exception {
+    List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "\"$@\" & echo $!", "sh"));
+    command.addAll(
+        ChildJvm.program("exec \"$@\"", List.of(), List.of("-Xmx16m"), Heedless.class, List.of())
+            .command());
+    Process parent = new ProcessBuilder(command).redirectError(Redirect.DISCARD).start();
+    long orphan = Long.parseLong(parent.inputReader(StandardCharsets.UTF_8).readLine());
+    parent.waitFor();
+    Path words = Path.of("/proc/" + orphan + "/cmdline");
+    patience.awaitTrue(
+        "it runs", () -> Files.readString(words).split("\0", 2)[0].endsWith("/bin/java"));
+    PipelaneServer.start(PipelaneConfig.of(settings())).close();
+    assertTrue(!Files.exists(words) || Files.readString(words).isEmpty());
   }
 
   private Process server() {
