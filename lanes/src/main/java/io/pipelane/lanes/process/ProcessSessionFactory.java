@@ -19,8 +19,11 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -267,16 +270,27 @@ public final class ProcessSessionFactory implements SessionFactory {
     giveUp(builds -> builds.close(known.number()));
   }
 
-  /** Has a session give up what it can do without, as {@link #forget(KnownSession)} does. */
-  void shrink(KnownSession known) {
-    giveUp(builds -> builds.shrink(known.number()));
+  /**
+   * Has a session give up what it can do without, as {@link #forget(KnownSession)} does.
+   *
+   * @return device memory that a worker holds for it still, at most; empty where none has told
+   */
+  OptionalLong shrink(KnownSession known) {
+    Queue<Long> held = new ConcurrentLinkedQueue<>();
+    giveUp(builds -> builds.shrink(known.number()).ifPresent(held::add));
+    return held.stream().mapToLong(Long::longValue).max();
   }
 
   @Override
   public void forget(ImportedModel model) {
     if (!model.plan().inPlace().isEmpty()) {
-      giveUp(WorkerBuilds::tidy);
+      tidy();
     }
+  }
+
+  @Override
+  public void tidy() {
+    giveUp(WorkerBuilds::tidy);
   }
 
   /** How long it is worth staying awake for a run's end. */
