@@ -164,6 +164,24 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void faults_killsAWorker_everyAnswerIsRightAndTheLedgerExact() throws Exception {
+    JsonNode killed =
+        program
+            .only(
+                "faults",
+                "--fault=KILL",
+                "--spare-server",
+                "--requests=20",
+                "--rounds=1",
+                "--hang-timeout=20s")
+            .at("/cases/0");
+
+    assertEquals("kill -9 of the active worker", killed.at("/case").asText());
+    assertEquals(0, killed.at("/wrong/median").asInt(), killed.toString());
+    assertEquals(1, killed.at("/ledger_exact/median").asInt(), killed.toString());
+  }
+
+  @Test
   void tiers_bringsAModelInFromDisk() throws Exception {
     JsonNode cases = program.run("tiers", "--model=ppocr-v4-rec", "--threads=2").at("/cases");
 

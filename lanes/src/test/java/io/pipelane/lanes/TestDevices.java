@@ -108,6 +108,7 @@ public final class TestDevices {
             lanes,
             switchOn,
             standbys,
+            Math.max(1, standbys),
             hangTimeout,
             Duration.ofSeconds(30),
             ByteSize.ofMebibytes(64));

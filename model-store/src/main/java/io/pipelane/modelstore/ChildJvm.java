@@ -4,7 +4,10 @@ import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** How programs of ours are started in processes of their own, with this process's classes. */
 public final class ChildJvm {
@@ -20,6 +23,9 @@ public final class ChildJvm {
           "CUDA_MPS_LOG_DIRECTORY",
           "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
           "CUBLAS_WORKSPACE_CONFIG");
+
+  private static final String PARENT = "-Dpipelane.parent=";
+  private static final Pattern PARENT_WORD = Pattern.compile(PARENT + "(\\d{1,18})");
 
   private ChildJvm() {}
 
@@ -42,6 +48,7 @@ public final class ChildJvm {
     command.addAll(options);
     command.addAll(
         List.of(
+            PARENT + ProcessHandle.current().pid(),
             "-XX:+UseSerialGC",
             "-XX:+ExitOnOutOfMemoryError",
             "-XX:-CreateCoredumpOnCrash",
@@ -57,6 +64,23 @@ public final class ChildJvm {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().keySet().retainAll(ENVIRONMENT);
     return builder;
+  }
+
+  /**
+   * Who has started a process of ours.
+   *
+   * @param words of any process's command line
+   * @return the parent's id; empty when it is none of ours
+   */
+  static Optional<Long> parent(List<String> words) {
+    if (!words.getFirst().endsWith("/bin/java")) {
+      return Optional.empty();
+    }
+    return words.stream()
+        .map(PARENT_WORD::matcher)
+        .filter(Matcher::matches)
+        .map(word -> Long.valueOf(word.group(1)))
+        .findFirst();
   }
 
   private static String absoluteClassPath() {

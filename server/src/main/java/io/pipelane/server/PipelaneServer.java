@@ -7,6 +7,7 @@ import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.TracingConfig;
+import io.pipelane.modelstore.OrphanedChildren;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
@@ -77,6 +78,10 @@ public final class PipelaneServer implements AutoCloseable {
   private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
   private static final Duration JOB_RETRY_PAUSE = Duration.ofSeconds(1);
+
+  /** A worker that notices its server's death has half a second for its run, 2 for its device. */
+  private static final Duration LONGEST_ORPHAN_END = Duration.ofSeconds(3);
+
   private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
 
   private final Duration drainTimeout;
@@ -95,6 +100,7 @@ public final class PipelaneServer implements AutoCloseable {
   private PipelaneServer(PipelaneConfig config, Consumer<String> announcements) throws IOException {
     drainTimeout = config.server().drainTimeout();
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
+    OrphanedChildren.end(LONGEST_ORPHAN_END);
     try {
       OpenDevices open = DeviceOpening.open(config, library, opened, announcements);
       devices = open.serving();

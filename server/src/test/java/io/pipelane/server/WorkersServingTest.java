@@ -3,45 +3,57 @@ package io.pipelane.server;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.modelstore.ChildJvm;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.cli.Pipelane;
 import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** A server in a process of its own, its workers in theirs, and signals to them. */
 @Timeout(120)
 class WorkersServingTest {
   private static final int WIDTH = 32;
+  private static final int CLIENTS = 4;
   private static final String INPUT =
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
           .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
 
-  @TempDir(cleanup = CleanupMode.ON_SUCCESS)
-  Path folder; // Kept with its logs after a failure.
+  @TempDir Path folder;
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final Patience patience = Patience.begin();
@@ -53,21 +65,8 @@ class WorkersServingTest {
     Path version = Files.createDirectories(folder.resolve("repository/chain/1"));
     TestModels.write(TestModels.chain(4, WIDTH, 1), version.resolve("model.onnx"));
     Path log = folder.resolve("server.log");
-    List<String> arguments =
-        List.of(
-            "serve",
-            "--repository.path",
-            folder.resolve("repository").toString(),
-            "--repository.cache",
-            folder.resolve("cache").toString(),
-            "--server.http-port",
-            "0",
-            "--device.memory",
-            "16MiB",
-            "--device.lanes",
-            "2",
-            "--workers.isolation",
-            "process");
+    List<String> arguments = new ArrayList<>(List.of("serve"));
+    settings().forEach((key, value) -> arguments.add("--" + key + "=" + value));
     process =
         ChildJvm.program("exec \"$@\"", List.of(), List.of("-Xmx256m"), Pipelane.class, arguments)
             .redirectOutput(log.toFile())
@@ -75,6 +74,24 @@ class WorkersServingTest {
     patience.awaitTrue("it listens", () -> listens(log));
     patience.awaitTrue(
         "the model is READY", () -> post("v2/models/chain/infer", INPUT).statusCode() == 200);
+  }
+
+  private Map<String, String> settings() {
+    return Map.of(
+        "repository.path",
+        folder.resolve("repository").toString(),
+        "repository.cache",
+        folder.resolve("cache").toString(),
+        "server.http-port",
+        "0",
+        "device.memory",
+        "16MiB",
+        "device.lanes",
+        "2",
+        "workers.isolation",
+        "process",
+        "workers.standbys",
+        "1");
   }
 
   private boolean listens(Path log) throws IOException {
@@ -117,14 +134,119 @@ class WorkersServingTest {
         "the workers end with the server", () -> workers.stream().noneMatch(this::lives));
   }
 
-  @Test
-  void server_toldToEnd_endsWithZeroAndItsWorkersToo() throws Exception {
+  @ParameterizedTest
+  @CsvSource({"TERM, 15", "INT, 2"})
+  void server_toldToEnd_endsWithZeroAndItsWorkersToo(String signal, int number) throws Exception {
+    assumeFalse(isIgnored(number), "who started the tests has them ignore SIG" + signal);
     List<Long> workers = pids();
-    Signals.send("TERM", server().pid());
+    Signals.send(signal, server().pid());
     assertTrue(server().waitFor(30, TimeUnit.SECONDS));
     assertEquals(0, server().exitValue());
     patience.awaitTrue(
         "the workers end with the server", () -> workers.stream().noneMatch(this::lives));
+  }
+
+  /** As processes do that a shell starts behind it; their children inherit that. */
+  private boolean isIgnored(int signal) throws IOException {
+    String ignored =
+        Files.readAllLines(Path.of("/proc/" + server().pid() + "/status")).stream()
+            .filter(line -> line.startsWith("SigIgn:"))
+            .findFirst()
+            .orElseThrow();
+    long mask = Long.parseUnsignedLong(ignored.substring("SigIgn:".length()).strip(), 16);
+    return (mask >> (signal - 1) & 1) == 1;
+  }
+
+  @Test
+  void server_killedUnderLoad_leavesNothingAndItsSuccessorIsExact() throws Exception {
+    String expected = infer();
+    patience.awaitTrue("a standby has the session", () -> !ids("STANDBY", 1).isEmpty());
+    List<Long> workers = pids();
+    for (long each : workers) {
+      assertEquals(List.of(), namedMemory(each));
+    }
+    assertEquals(List.of(), namedMemory(server().pid()));
+    AtomicInteger answered = new AtomicInteger();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<?>> clients = new ArrayList<>();
+      for (int i = 0; i < CLIENTS; i++) {
+        clients.add(threads.submit(() -> askUntilUnanswered(expected, answered)));
+      }
+      patience.awaitTrue(
+          "clients are answered",
+          () -> answered.get() > 200 || clients.stream().anyMatch(Future::isDone));
+      Signals.send("KILL", server().pid());
+      for (Future<?> client : clients) {
+        client.get();
+      }
+    }
+    patience.awaitTrue(
+        "the workers end with the server", () -> workers.stream().noneMatch(this::lives));
+    try (PipelaneServer successor = PipelaneServer.start(PipelaneConfig.of(settings()))) {
+      url = successor.url();
+      successor.imports().get(60, TimeUnit.SECONDS);
+      for (int i = 0; i < 20; i++) {
+        assertEquals(expected, infer());
+        successor.devices().verify();
+      }
+    }
+  }
+
+  /** Every answer is right until there is none. */
+  private Void askUntilUnanswered(String expected, AtomicInteger answered) throws Exception {
+    while (true) {
+      HttpResponse<String> response;
+      try {
+        response = post("v2/models/chain/infer", INPUT);
+      } catch (IOException e) {
+        return null;
+      }
+      assertEquals(200, response.statusCode(), response.body());
+      assertEquals(expected, response.body());
+      answered.incrementAndGet();
+    }
+  }
+
+  /** Files of shared memory, which would outlive all processes that have them. */
+  private static List<String> namedMemory(long pid) throws IOException {
+    try (Stream<String> mappings = Files.lines(Path.of("/proc/" + pid + "/maps"))) {
+      return mappings.filter(line -> line.contains(" /dev/shm/")).toList();
+    }
+  }
+
+  /** One that is stopped does not see its standard input end. */
+  @Test
+  void server_killedWhileAWorkerIsStopped_theWorkerEndsToo() throws Exception {
+    long worker = pids().getFirst();
+    Signals.stop(worker);
+    Signals.send("KILL", server().pid());
+    patience.awaitTrue("the worker goes on, to its end", () -> !lives(worker));
+  }
+
+  /** A process of an earlier server that does not notice that it is gone. */
+  public static final class Heedless {
+    private Heedless() {}
+
+    /** Does nothing, for ever. */
+    public static void main(String[] arguments) throws InterruptedException {
+      new CountDownLatch(1).await();
+    }
+  }
+
+  @Test
+  void start_processLeftBehindByAnother_isEnded() throws Exception {
+    List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "\"$@\" & echo $!", "sh"));
+    command.addAll(
+        ChildJvm.program("exec \"$@\"", List.of(), List.of("-Xmx16m"), Heedless.class, List.of())
+            .command());
+    Process parent = new ProcessBuilder(command).redirectError(Redirect.DISCARD).start();
+    long orphan = Long.parseLong(parent.inputReader(StandardCharsets.UTF_8).readLine());
+    parent.waitFor();
+    Path words = Path.of("/proc/" + orphan + "/cmdline");
+    patience.awaitTrue(
+        "it runs", () -> Files.readString(words).split("\0", 2)[0].endsWith("/bin/java"));
+    PipelaneServer.start(PipelaneConfig.of(settings())).close();
+    assertTrue(!Files.exists(words) || Files.readString(words).isEmpty());
   }
 
   private Process server() {

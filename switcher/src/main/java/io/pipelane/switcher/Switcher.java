@@ -31,6 +31,7 @@ import io.pipelane.switcher.schedule.SchedulingPolicies;
 import io.pipelane.switcher.schedule.Terms;
 import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sequence.StatesOverview;
+import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -102,7 +103,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     Lanes lanes = working.lanes();
     sequences =
         new Sequences(
-            device.states(),
+            new TidiedStates(device.states(), sessions::tidy),
             lanes,
             working.offline(),
             settings.hostStateBytes(),

@@ -25,18 +25,14 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -44,106 +40,13 @@ import org.junit.jupiter.api.io.TempDir;
 /** Requests while worker processes die, hang, and are replaced. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WorkerLossTest {
-  private static final int CLIENTS = 4;
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   @TempDir Path folder;
 
   private ImportedModel chain(String name, long seed) throws IOException {
-    return chain(name, WorkersFixture.LAYERS, seed);
-  }
-
-  private ImportedModel chain(String name, int layers, long seed) throws IOException {
-    return TestImports.of(TestModels.chain(layers, WorkersFixture.WIDTH, seed), name, folder);
-  }
-
-  @Test
-  void killActive_duringRequests_everyAnswerIsRight() throws Exception {
-    killing(3, 200);
-  }
-
-  /** The same for long: fifty kills, and at least five thousand requests for each. */
-  @Test
-  @Tag("long")
-  @Timeout(value = 20, unit = TimeUnit.MINUTES)
-  void killActive_fiftyTimesDuringThousandsOfRequests_everyAnswerIsRight() throws Exception {
-    killing(50, 5_000);
-  }
-
-  /**
-   * More models than fit, two of one structure, so that requests are warm, cold and remapped when
-   * they are interrupted.
-   */
-  private void killing(int kills, int requestsEach) throws Exception {
-    long seed = System.nanoTime();
-    try (WorkersFixture workers = new WorkersFixture(1, PATIENCE)) {
-      List<ImportedModel> models = new ArrayList<>();
-      List<float[]> expected = new ArrayList<>();
-      for (int i = 0; i < 4; i++) {
-        models.add(chain("m" + i, WorkersFixture.LAYERS - (i + 1) / 2, i));
-        workers.switcher.register(models.get(i));
-        expected.add(workers.infer(models.get(i), WorkersFixture.input(i)));
-      }
-      AtomicBoolean over = new AtomicBoolean();
-      AtomicLong answered = new AtomicLong();
-      AtomicLong slowest = new AtomicLong();
-      List<Long> pauses = new ArrayList<>();
-      try (ExecutorService threads = Executors.newFixedThreadPool(CLIENTS)) {
-        List<Future<?>> clients = new ArrayList<>();
-        for (int c = 0; c < CLIENTS; c++) {
-          Random random = new Random(seed + c);
-          clients.add(
-              threads.submit(
-                  () -> {
-                    while (!over.get()) {
-                      int i = random.nextInt(models.size());
-                      long begin = System.nanoTime();
-                      float[] answer = workers.infer(models.get(i), WorkersFixture.input(i));
-                      slowest.accumulateAndGet(System.nanoTime() - begin, Math::max);
-                      assertArrayEquals(expected.get(i), answer, "seed " + seed);
-                      answered.incrementAndGet();
-                    }
-                  }));
-        }
-        try {
-          for (int kill = 0; kill < kills; kill++) {
-            workers.await(WorkerState.STANDBY, 3);
-            awaitMore(answered, requestsEach + new Random(seed + kill).nextInt(50), clients);
-            slowest.set(0);
-            workers.killActive();
-            awaitMore(answered, 50, clients);
-            pauses.add(slowest.get());
-            workers.switcher.verify();
-          }
-        } finally {
-          over.set(true);
-        }
-        for (Future<?> client : clients) {
-          client.get();
-        }
-      }
-      WorkersOverview overview = workers.workers.workers();
-      assertEquals(kills, overview.lost(), overview.lastLoss());
-      assertTrue(overview.lastLoss().contains("signal 9"), overview.lastLoss());
-      pauses.sort(null);
-      System.out.printf(
-          "%d kills, %d requests: slowest answer around a kill %.1f ms at the median, %.1f ms at most%n",
-          kills, answered.get(), pauses.get(pauses.size() / 2) / 1e6, pauses.getLast() / 1e6);
-    }
-  }
-
-  /** Waits until so many more are answered, or a client has failed. */
-  private static void awaitMore(AtomicLong answered, long more, List<Future<?>> clients)
-      throws InterruptedException, ExecutionException {
-    long until = answered.get() + more;
-    while (answered.get() < until) {
-      for (Future<?> client : clients) {
-        if (client.isDone()) {
-          client.get();
-        }
-      }
-      LockSupport.parkNanos(1_000_000);
-    }
+    return TestImports.of(
+        TestModels.chain(WorkersFixture.LAYERS, WorkersFixture.WIDTH, seed), name, folder);
   }
 
   @Test

@@ -12,6 +12,7 @@ final class FaultsColumns {
   static final Column WRONG = new Column("wrong", "wrong", 0);
   static final Column LOST = new Column("unanswered", "lost", 0);
   static final Column REFUSED = new Column("refused", "answered with an error", 0);
+  static final Column LEDGER = new Column("ledger_exact", "ledger exact", 0);
   static final Column RECOVERY_MEDIAN = new Column("recovery_p50_ms", "recovery p50 ms", 1);
   static final Column RECOVERY_MAXIMUM = new Column("recovery_max_ms", "max ms", 1);
   static final Column PAUSE_MEDIAN = new Column("pause_p50_ms", "without a worker p50 ms", 1);
@@ -27,6 +28,7 @@ final class FaultsColumns {
           WRONG,
           LOST,
           REFUSED,
+          LEDGER,
           RECOVERY_MEDIAN,
           RECOVERY_MAXIMUM,
           PAUSE_MEDIAN,
@@ -40,6 +42,7 @@ final class FaultsColumns {
           "a run that loses its worker is done once more, and again only where others were to blame; otherwise its request is answered with an error",
           "offline requests: of clients (--offline) that ask one offline model meanwhile, of the three others nothing",
           "faults are made one after another, each once both standbys were ready again and had run what models are asked; lost: no answer",
+          "ledger exact: after how many of the faults the server's accounts added up: each page lent is one model's, each run has all of its pages",
           "recovery: the slowest answer of all that were under way or came while a fault was got over",
           "\"no fault\": the same without one. Hangs, and kernels that never end, end by workers.hang-timeout: --hang-timeout",
           "recovery from a killed server: until the one started in its place gave its first answer",

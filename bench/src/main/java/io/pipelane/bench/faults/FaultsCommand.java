@@ -179,12 +179,13 @@ public final class FaultsCommand implements Callable<Integer> {
         name, FaultsColumns.OFFLINE_FAILED, (double) (counts.refused() + counts.unanswered()));
   }
 
-  /** Answers whether every request was answered rightly. */
+  /** Answers whether every request was answered rightly, and the ledger exact. */
   private boolean measure(FaultKind fault, FaultyServer server, Clients clients, Results results)
       throws IOException, InterruptedException {
     Samples recoveries = new Samples();
     Samples pauses = new Samples();
     Counts before = clients.counts();
+    int exact = 0;
     for (int i = 0; i < options.rounds(); i++) {
       Workers ready = awaitReady(server, 0);
       clients.awaitRight(requests);
@@ -193,17 +194,20 @@ public final class FaultsCommand implements Callable<Integer> {
       Workers after = awaitReady(server, ready.lost() + fault.losses());
       clients.awaitRight(ANSWERS_AFTERWARDS);
       recoveries.add(clients.slowestMillis());
+      exact += server.isLedgerExact() ? 1 : 0;
       if (fault != FaultKind.NONE && fault != FaultKind.STANDBY) {
         pauses.add(after.lastPauseMillis());
       }
     }
     Counts counts = clients.counts().since(before);
     add(results, fault.description(), counts, recoveries);
+    results.add(fault.description(), FaultsColumns.LEDGER, exact);
     if (pauses.count() > 0) {
       results.add(fault.description(), FaultsColumns.PAUSE_MEDIAN, pauses.median());
       results.add(fault.description(), FaultsColumns.PAUSE_MAXIMUM, pauses.quantile(1));
     }
-    return counts.wrong() + counts.refused() + counts.unanswered() == 0;
+    return counts.wrong() + counts.refused() + counts.unanswered() == 0
+        && exact == options.rounds();
   }
 
   private void add(Results results, String name, Counts counts, Samples recoveries) {
@@ -241,6 +245,7 @@ public final class FaultsCommand implements Callable<Integer> {
   private void measureServerKilled(Path work, Results results)
       throws IOException, InterruptedException {
     Samples recoveries = new Samples();
+    int exact = 0;
     FaultyServer server = start(work, 0);
     try (Clients clients = clients(server)) {
       for (int i = 0; i < options.rounds(); i++) {
@@ -254,8 +259,10 @@ public final class FaultsCommand implements Callable<Integer> {
         server = start(work, port);
         clients.awaitRight(1);
         recoveries.add((System.nanoTime() - begin) / 1e6);
+        exact += server.isLedgerExact() ? 1 : 0;
       }
       add(results, SERVER_KILLED, clients.counts(), recoveries);
+      results.add(SERVER_KILLED, FaultsColumns.LEDGER, exact);
     } finally {
       server.close();
     }

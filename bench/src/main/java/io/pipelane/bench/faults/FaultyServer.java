@@ -92,6 +92,16 @@ final class FaultyServer implements AutoCloseable {
         workers, answer.path("lost").asLong(), answer.path("last_pause_us").asLong() / 1e3);
   }
 
+  /** Whether the accounts of its memory add up; says what does not. */
+  boolean isLedgerExact() throws IOException, InterruptedException {
+    String verified = process.ask(ServerMain.VERIFY, ServerMain.LEDGER);
+    boolean exact = verified.equals(ServerMain.EXACT);
+    if (!exact) {
+      System.err.println(verified);
+    }
+    return exact;
+  }
+
   /** The first worker in a state. */
   Worker first(String state) throws IOException, InterruptedException {
     return workers().in(state, 0).stream()

@@ -103,6 +103,21 @@ public final class ChildProcess implements AutoCloseable {
     return address(GRPC);
   }
 
+  /**
+   * Asks it something by a line of its input.
+   *
+   * @param prefix what its answer, a line of its output, begins with
+   * @return the rest of that
+   * @throws IOException when it does not read any more
+   * @throws StatusException {@link Status#UNAVAILABLE} when it does not answer
+   */
+  public String ask(String question, String prefix) throws IOException, InterruptedException {
+    input.write(question);
+    input.newLine();
+    input.flush();
+    return lineBeginningWith(prefix).substring(prefix.length());
+  }
+
   /** The process itself, to signal it and to wait for it. */
   public Process process() {
     return process;

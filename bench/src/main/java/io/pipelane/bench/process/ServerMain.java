@@ -2,16 +2,27 @@ package io.pipelane.bench.process;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.server.PipelaneServer;
+import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.OutputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The program of a process that serves with Pipelane until its standard input ends. Its arguments
  * are settings, {@code KEY=VALUE}.
  */
 public final class ServerMain {
+  /** A line of its input that asks for a line of {@link #LEDGER}. */
+  public static final String VERIFY = "verify";
+
+  /** What that line begins with; {@link #EXACT} follows, or what does not add up. */
+  public static final String LEDGER = "Ledger: ";
+
+  public static final String EXACT = "exact";
+
   private ServerMain() {}
 
   public static void main(String[] arguments) throws IOException, InterruptedException {
@@ -24,7 +35,26 @@ public final class ServerMain {
       Readiness.await(server);
       say("Listening on " + server.url());
       server.grpcAddress().ifPresent(address -> say("gRPC on grpc://" + address));
-      System.in.transferTo(OutputStream.nullOutputStream());
+      answerQuestions(server);
+    }
+  }
+
+  private static void answerQuestions(PipelaneServer server) throws IOException {
+    BufferedReader questions =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (@Nullable String line = questions.readLine(); line != null; line = questions.readLine()) {
+      if (line.equals(VERIFY)) {
+        say(LEDGER + verified(server));
+      }
+    }
+  }
+
+  private static String verified(PipelaneServer server) {
+    try {
+      server.devices().verify();
+      return EXACT;
+    } catch (IllegalStateException e) {
+      return String.valueOf(e.getMessage());
     }
   }
 

@@ -59,6 +59,11 @@ final class WatchedSessions implements SessionFactory {
   }
 
   @Override
+  public void tidy() {
+    sessions.tidy();
+  }
+
+  @Override
   public String runtimeVersion() {
     return sessions.runtimeVersion();
   }

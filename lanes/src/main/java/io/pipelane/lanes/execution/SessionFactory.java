@@ -66,6 +66,12 @@ public interface SessionFactory extends AutoCloseable {
    */
   default void forget(ImportedModel model) {}
 
+  /**
+   * Has other processes let go of device memory that has been given back and that they keep, for
+   * want of anything to do; blocks a platform thread for a moment.
+   */
+  default void tidy() {}
+
   /** ONNX Runtime's version. */
   String runtimeVersion();
 

@@ -102,7 +102,7 @@ final class ProcessSession implements ModelSession {
   @Override
   public void shrink() {
     known.shapes().forgetCaptures();
-    factory.shrink(known);
+    factory.shrink(known).ifPresent(bytes -> heldBytes = bytes);
   }
 
   @Override

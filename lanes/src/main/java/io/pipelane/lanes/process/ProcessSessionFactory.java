@@ -19,8 +19,11 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -30,6 +33,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Builds sessions in worker processes: at once in the active one, in the background in others. */
@@ -49,9 +53,9 @@ public final class ProcessSessionFactory implements SessionFactory {
   private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
   private final Map<Long, Integer> lostInBackground = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
-  private final ExecutorService background =
-      Executors.newSingleThreadExecutor(
-          Thread.ofPlatform().daemon().name("worker-standby-builds").factory());
+
+  /** Each has some of the workers do one thing after another. */
+  private final List<ExecutorService> background;
 
   /** What is asked of several workers at once, so that none waits for another that is busy. */
   private final ExecutorService beside =
@@ -100,6 +104,13 @@ public final class ProcessSessionFactory implements SessionFactory {
     this.device = device;
     this.shared = new SharedPlaces(transferMemory, device.states());
     this.settings = settings;
+    this.background =
+        Stream.generate(
+                () ->
+                    Executors.newSingleThreadExecutor(
+                        Thread.ofPlatform().daemon().name("worker-standby-builds").factory()))
+            .limit(settings.buildsAtOnce())
+            .toList();
     this.supervisor =
         new WorkerSupervisor(settings, export, ids, this::catchUp, this::checkDeviceBeside);
     this.runtimeVersion = supervisor.start();
@@ -156,7 +167,7 @@ public final class ProcessSessionFactory implements SessionFactory {
     supervisor
         .board()
         .workers()
-        .forEach(worker -> background.execute(() -> buildInBackground(worker, known)));
+        .forEach(worker -> later(worker, () -> buildInBackground(worker, known)));
     return new ProcessSession(this, known, model.plan(), built.heldBytes());
   }
 
@@ -189,14 +200,19 @@ public final class ProcessSessionFactory implements SessionFactory {
             .sorted(Map.Entry.<KnownSession, Long>comparingByValue().reversed())
             .map(Map.Entry::getKey)
             .toList();
-    all.forEach(known -> background.execute(() -> buildInBackground(worker, known)));
-    all.forEach(known -> background.execute(() -> warmUp(worker, known, known.shapes().all())));
+    all.forEach(known -> later(worker, () -> buildInBackground(worker, known)));
+    all.forEach(known -> later(worker, () -> warmUp(worker, known, known.shapes().all())));
+  }
+
+  /** Has a worker do something once it has done all that it was told before. */
+  private void later(WorkerProcess worker, Runnable work) {
+    background.get(worker.id() % background.size()).execute(work);
   }
 
   /** Has workers that stand by do what the active one does again and again. */
   void repeat(KnownSession known, Message.WarmUp run) {
     for (WorkerProcess worker : supervisor.board().standbys()) {
-      background.execute(() -> warmUp(worker, known, List.of(run)));
+      later(worker, () -> warmUp(worker, known, List.of(run)));
     }
   }
 
@@ -267,16 +283,27 @@ public final class ProcessSessionFactory implements SessionFactory {
     giveUp(builds -> builds.close(known.number()));
   }
 
-  /** Has a session give up what it can do without, as {@link #forget(KnownSession)} does. */
-  void shrink(KnownSession known) {
-    giveUp(builds -> builds.shrink(known.number()));
+  /**
+   * Has a session give up what it can do without, as {@link #forget(KnownSession)} does.
+   *
+   * @return device memory that a worker holds for it still, at most; empty where none has told
+   */
+  OptionalLong shrink(KnownSession known) {
+    Queue<Long> held = new ConcurrentLinkedQueue<>();
+    giveUp(builds -> builds.shrink(known.number()).ifPresent(held::add));
+    return held.stream().mapToLong(Long::longValue).max();
   }
 
   @Override
   public void forget(ImportedModel model) {
     if (!model.plan().inPlace().isEmpty()) {
-      giveUp(WorkerBuilds::tidy);
+      tidy();
     }
+  }
+
+  @Override
+  public void tidy() {
+    giveUp(WorkerBuilds::tidy);
   }
 
   /** How long it is worth staying awake for a run's end. */
@@ -401,7 +428,7 @@ public final class ProcessSessionFactory implements SessionFactory {
   @Override
   public void close() {
     supervisor.close();
-    background.close();
+    background.forEach(ExecutorService::close);
     beside.shutdown();
     awaitBeside();
   }

@@ -51,6 +51,7 @@ final class RemoteRun implements AutoCloseable {
   private volatile boolean heldBack;
   private @Nullable List<String> notes;
   private @Nullable RuntimeException growthFailure;
+  private @Nullable RuntimeException placeFailure;
   private boolean captured;
 
   /**
@@ -326,6 +327,7 @@ final class RemoteRun implements AutoCloseable {
       givenPlaces.put(position, new GivenPlace(output.at(offset), memory));
       return offset;
     } catch (RuntimeException | Error e) { // Whatever it is, the worker goes on to write others.
+      placeFailure = e instanceof RuntimeException failure ? failure : null;
       return Message.Placed.IN_LANE; // It is asked for again at the end, and may fail then.
     }
   }
@@ -350,6 +352,9 @@ final class RemoteRun implements AutoCloseable {
     }
     if (growthFailure != null) {
       return growthFailure;
+    }
+    if (placeFailure != null) { // What went to the lane instead may be what it has no room for.
+      return placeFailure;
     }
     return failed.refusedBytes() > 0
         ? new OutOfDeviceMemoryException(failed.refusedBytes())

@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -182,10 +183,23 @@ final class WorkerBuilds {
     warmedUp.remove(number);
   }
 
-  /** Has a session that is built give up what it can do without. */
-  void shrink(long number) {
-    if (built.containsKey(number)) {
-      giveUp(new Message.Shrink(number));
+  /**
+   * Has a session that is built give up what it can do without.
+   *
+   * @return device memory that it holds still, beside its constants; empty where it is not built,
+   *     or the worker is gone with it
+   */
+  OptionalLong shrink(long number) {
+    if (!built.containsKey(number)) {
+      return OptionalLong.empty();
+    }
+    try {
+      return switch (ask(new Message.Shrink(number), foreground)) {
+        case Message.Shrunk(long heldBytes) -> OptionalLong.of(heldBytes);
+        case Message.ToServer other -> throw violated(other);
+      };
+    } catch (WorkerLostException e) {
+      return OptionalLong.empty();
     }
   }
 

@@ -14,6 +14,8 @@ import java.time.Duration;
  * @param lanes runs under way at a time, those that are stopped included
  * @param switchOn when another worker takes over
  * @param standbys workers that are ready to take over
+ * @param buildsAtOnce standbys that build and warm up at the same time, one session after another
+ *     each; at least 1
  * @param hangTimeout how long a run may take from one gate to the next before its worker is ended
  * @param startTimeout how long a worker may take to start, and to build a session
  * @param heap each worker's Java heap
@@ -25,6 +27,7 @@ public record WorkerSettings(
     int lanes,
     SwitchOn switchOn,
     int standbys,
+    int buildsAtOnce,
     Duration hangTimeout,
     Duration startTimeout,
     ByteSize heap) {

@@ -18,15 +18,12 @@ import io.pipelane.modelstore.ChildJvm;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,20 +45,7 @@ class WorkerFaultsTest {
   void nothingIsLeft() throws IOException {
     workers.close();
     assertEquals(List.of(), workers.sessions.workers().workers());
-    assertEquals(List.of(), sharedWithWorkers("/memfd:pipelane-worker-"));
-  }
-
-  /** Descriptors of this process for memory that it shares with workers. */
-  private static List<Integer> sharedWithWorkers(String name) throws IOException {
-    List<Integer> found = new ArrayList<>();
-    try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
-      for (Path descriptor : descriptors.filter(Files::isSymbolicLink).toList()) {
-        if (Files.readSymbolicLink(descriptor).toString().startsWith(name)) {
-          found.add(Integer.parseInt(String.valueOf(descriptor.getFileName())));
-        }
-      }
-    }
-    return found;
+    assertEquals(List.of(), SharedAreas.descriptors("/memfd:pipelane-worker-"));
   }
 
   private ImportedModel branches() throws Exception {
@@ -71,9 +55,10 @@ class WorkerFaultsTest {
   /** Overwrites all that a worker writes to in the memory that it shares, but for the hello. */
   private static void fillWithGarbage(int worker) throws IOException {
     long self = ProcessHandle.current().pid();
-    List<Integer> areas = sharedWithWorkers("/memfd:pipelane-worker-" + worker + " ");
+    List<Path> areas = SharedAreas.descriptors("/memfd:pipelane-worker-" + worker + " ");
     assertEquals(1, areas.size(), "areas of worker " + worker);
-    try (SharedMemory area = SharedMemory.open(self, areas.getFirst(), HEADER + CHANNEL)) {
+    int descriptor = Integer.parseInt(String.valueOf(areas.getFirst().getFileName()));
+    try (SharedMemory area = SharedMemory.open(self, descriptor, HEADER + CHANNEL)) {
       area.segment().asSlice(HEADER + TO_SERVER).fill((byte) 0x7f);
     }
   }

@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Opens the processor as a device, or as several. */
 final class CpuServing {
+  private static final int PROCESSORS_PER_BUILD = 4;
+
   private final PipelaneConfig config;
   private final Path library;
   private final DeviceBudget budget;
@@ -83,6 +85,12 @@ final class CpuServing {
     return SwitcherSettings.allLanes(budget.lanes(), config.scheduling(), config.sharing());
   }
 
+  /** What runs is to have most of the processors meanwhile. */
+  private static int buildsAtOnce(int standbys) {
+    int processors = Runtime.getRuntime().availableProcessors();
+    return Math.clamp(processors / PROCESSORS_PER_BUILD, 1, Math.max(1, standbys));
+  }
+
   /** How a configuration has worker processes of a device run. */
   static WorkerSettings workers(PipelaneConfig config, Path library, DeviceBudget budget) {
     WorkersConfig workers = config.workers();
@@ -93,6 +101,7 @@ final class CpuServing {
         lanes(config, budget) + (config.sharing().hasShare() ? 1 : 0),
         workers.switchOn(),
         workers.standbys(),
+        buildsAtOnce(workers.standbys()),
         workers.hangTimeout(),
         workers.startTimeout(),
         workers.heap());

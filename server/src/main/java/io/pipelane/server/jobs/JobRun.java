@@ -40,6 +40,9 @@ final class JobRun {
   private static final int MOST_UNCOMMITTED = 256;
   private static final long LONGEST_UNCOMMITTED_NANOS = Duration.ofSeconds(1).toNanos();
 
+  private static final String STATE_IS_LOST =
+      "its state was lost; it goes on from its last checkpoint";
+
   /** Until a job asks again whether the device is free that it comes to. */
   private static final Duration SETTLING_PAUSE = Duration.ofMillis(10);
 
@@ -99,6 +102,10 @@ final class JobRun {
       Stop stop;
       do {
         stop = isSettled() ? workFromCheckpoint(input) : Stop.LEFT;
+        if (stop == Stop.STATE_LOST) { // What has lost it may not be over yet.
+          job.running(JobState.QUEUED, STATE_IS_LOST);
+          job.rest(settings.retryPause());
+        }
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
         files.newOutput(spec.outputFile());
@@ -180,7 +187,6 @@ final class JobRun {
           return commit(journal) ? stop : Stop.STATE_LOST;
         }
         if (first.isStarted() && !finish(first, journal, begin)) {
-          job.rest(settings.retryPause());
           return Stop.STATE_LOST;
         }
       }

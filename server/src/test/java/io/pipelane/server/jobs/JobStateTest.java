@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -79,6 +81,32 @@ class JobStateTest {
     SummingService service = new SummingService();
     service.failingReads = 2;
     checkJob(service);
+  }
+
+  /** What is lost at the last checkpoint may be lost again at once. */
+  @Test
+  void stateThatIsLostAtTheEnd_isNotBegunAnewWithoutAPause() throws IOException {
+    int items = JobsFixture.CHECKPOINT - 1;
+    fixture.writeInput("in.jsonl", items);
+    fixture.retryPause = Duration.ofHours(1);
+    SummingService service = new SummingService();
+    service.failingReads = 1;
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.sumRequest(1)).spec().id();
+      while (!jobs.show(id).reason().contains("state was lost")) {
+        assertFalse(jobs.show(id).state().isEnd(), "it has gone on without a pause");
+        Thread.onSpinWait();
+      }
+      assertEquals(JobState.QUEUED, jobs.show(id).state());
+      assertEquals(items, service.steps());
+      assertEquals(0, service.sequences(), "it keeps no room meanwhile");
+    }
+    fixture.retryPause = Duration.ofMillis(1);
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.list().getFirst().spec().id();
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+      assertEquals(2 * items, service.steps());
+    }
   }
 
   @ParameterizedTest

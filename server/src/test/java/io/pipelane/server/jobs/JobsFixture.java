@@ -25,6 +25,9 @@ final class JobsFixture {
   final Path folder;
   final FakeCatalog catalog = FakeCatalog.usual();
 
+  /** Until something is asked for again. */
+  Duration retryPause = Duration.ofMillis(1);
+
   JobsFixture(Path folder) {
     this.folder = folder;
   }
@@ -43,15 +46,7 @@ final class JobsFixture {
       throws IOException {
     JobsSettings settings =
         new JobsSettings(
-            folder,
-            threads,
-            3,
-            CHECKPOINT,
-            3,
-            MOST_ITEM_BYTES,
-            Duration.ofMillis(1),
-            0,
-            Optional.empty());
+            folder, threads, 3, CHECKPOINT, 3, MOST_ITEM_BYTES, retryPause, 0, Optional.empty());
     return Jobs.open(
         settings,
         catalog,

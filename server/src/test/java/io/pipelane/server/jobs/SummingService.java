@@ -78,6 +78,11 @@ final class SummingService implements InferenceService {
     }
   }
 
+  /** Items that have been asked for. */
+  synchronized int steps() {
+    return steps;
+  }
+
   /** Sequences that have begun and not ended. */
   synchronized int sequences() {
     return sums.size();

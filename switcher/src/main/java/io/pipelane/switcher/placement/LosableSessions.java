@@ -78,6 +78,11 @@ public final class LosableSessions implements SessionFactory {
   }
 
   @Override
+  public void tidy() {
+    sessions.tidy();
+  }
+
+  @Override
   public boolean reset(String reason) {
     return sessions.reset(reason);
   }

@@ -83,7 +83,7 @@ public sealed interface Message {
     }
   }
 
-  /** Give up what a session can do without, between two runs of it; {@link Closed} follows. */
+  /** Give up what a session can do without, between two runs of it; {@link Shrunk} follows. */
   record Shrink(long session) implements ToWorker {
     @Override
     public void write(MessageWriter message) {
@@ -264,7 +264,19 @@ public sealed interface Message {
     }
   }
 
-  /** A session is closed, or has been shrunk; host memory has been given back; the device lives. */
+  /**
+   * A session has given up what it can do without.
+   *
+   * @param heldBytes device memory that it holds still, beside its constants
+   */
+  record Shrunk(long heldBytes) implements ToServer {
+    @Override
+    public void write(MessageWriter message) {
+      message.number(heldBytes);
+    }
+  }
+
+  /** A session is closed; host memory has been given back; the device lives. */
   record Closed() implements ToServer {
     @Override
     public void write(MessageWriter message) {

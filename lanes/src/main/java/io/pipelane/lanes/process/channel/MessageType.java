@@ -15,6 +15,7 @@ import io.pipelane.lanes.process.channel.Message.Placed;
 import io.pipelane.lanes.process.channel.Message.Ran;
 import io.pipelane.lanes.process.channel.Message.Run;
 import io.pipelane.lanes.process.channel.Message.Shrink;
+import io.pipelane.lanes.process.channel.Message.Shrunk;
 import io.pipelane.lanes.process.channel.Message.Tidy;
 import io.pipelane.lanes.process.channel.Message.WarmUp;
 import io.pipelane.lanes.process.channel.Message.WarmedUp;
@@ -39,6 +40,7 @@ final class MessageType {
   private static final int NOTED = 17;
   private static final int WARMED_UP = 18;
   private static final int PLACE = 19;
+  private static final int SHRUNK = 20;
 
   private MessageType() {}
 
@@ -56,6 +58,7 @@ final class MessageType {
       case Grown _ -> GROWN;
       case Built _ -> BUILT;
       case Closed _ -> CLOSED;
+      case Shrunk _ -> SHRUNK;
       case Ran _ -> RAN;
       case Grow _ -> GROW;
       case Failed _ -> FAILED;
@@ -81,6 +84,7 @@ final class MessageType {
           case GROWN -> new Grown(body.size());
           case BUILT -> new Built(body.size(), body.size());
           case CLOSED -> new Closed();
+          case SHRUNK -> new Shrunk(body.size());
           case RAN -> Ran.read(body);
           case GROW -> new Grow(body.size(), body.size());
           case FAILED -> Failed.read(body);

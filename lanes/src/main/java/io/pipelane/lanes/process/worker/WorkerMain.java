@@ -38,6 +38,7 @@ public final class WorkerMain {
 
   /** The same, telling how far it comes. */
   static void run(String[] arguments, WorkerSteps steps) throws InterruptedException {
+    ServerDeath.continueAtIt();
     WorkerEnd ending = new WorkerEnd();
     Thread.ofPlatform().daemon().name("server-watch").start(ending);
     try {

@@ -103,9 +103,13 @@ final class WorkerSessions {
    *
    * @param progress made while it waits for a run: that may take its time
    */
-  Message.Closed shrink(Message.Shrink shrink, Progress progress) {
-    find(shrink.session()).ifPresent(session -> session.shrink(progress::step));
-    return new Message.Closed();
+  Message.Shrunk shrink(Message.Shrink shrink, Progress progress) {
+    WorkerSession session = sessions.get(shrink.session());
+    if (session == null) {
+      return new Message.Shrunk(0); // It has been closed, and holds nothing.
+    }
+    session.shrink(progress::step);
+    return new Message.Shrunk(session.heldBytes());
   }
 
   /** Sees whether the device still does anything for this process. */

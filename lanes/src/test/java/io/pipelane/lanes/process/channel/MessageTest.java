@@ -48,6 +48,7 @@ class MessageTest {
         new Message.Place(3, TENSOR),
         new Message.Built(300, 400),
         new Message.Closed(),
+        new Message.Shrunk(1L << 33),
         new Message.Grow(1000, 2000),
         new Message.Ran(2000, 5, 6, true, List.of(STRINGS, TENSOR)),
         new Message.Finished(2000, 6, true),

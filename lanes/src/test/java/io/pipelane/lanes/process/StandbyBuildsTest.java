@@ -1,0 +1,69 @@
+package io.pipelane.lanes.process;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.process.ArmedFaults.Fault;
+import io.pipelane.lanes.process.worker.FaultyWorker;
+import io.pipelane.lanes.process.worker.WorkerSteps.Step;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two workers that stand by build beside each other. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StandbyBuildsTest {
+  private static final int STANDBYS = 2;
+  private static final float[] X = WorkerFixture.random(2, 1);
+
+  @TempDir Path folder;
+  private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
+  private final WorkerFixture workers =
+      new WorkerFixture(FaultyWorker.class, STANDBYS, Duration.ofSeconds(20));
+
+  @AfterEach
+  void nothingIsLeft() throws IOException {
+    workers.close();
+    faults.close();
+  }
+
+  private List<WorkersOverview.Entry> standbys() {
+    return workers.sessions.workers().workers().stream()
+        .filter(worker -> worker.state() == WorkerState.STANDBY)
+        .toList();
+  }
+
+  private void awaitStandbys(int count, int built) {
+    while (standbys().stream().filter(it -> it.sessions() >= built).count() < count) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Test
+  void build_oneStandbyHangs_theOtherBuildsMeanwhile() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      awaitStandbys(STANDBYS, 1);
+      faults.arm(Step.WARMING, Fault.HANG);
+      float[] expected = workers.run(session, X);
+      assertArrayEquals(expected, workers.run(session, X)); // Twice is worth a warm-up.
+      while (faults.isArmed(Step.WARMING)) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      try (ModelSession _ = workers.gated(model, workers.filled(model))) {
+        awaitStandbys(1, 2);
+        assertEquals(0, workers.sessions.workers().lost(), "nobody was ended for it");
+      }
+    }
+  }
+}
