@@ -14,6 +14,8 @@ import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.kept.KeptOverview;
+import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.PeerMemory;
@@ -41,6 +43,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * Answers requests for every registered model from one device: the front door of this module.
@@ -62,6 +65,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final Worker worker;
   private final Estimates estimates;
   private final RequestQueue queue;
+  private final KeptTensors kept;
   private final Sequences sequences;
   private final SegmentProfiles profiles;
   private final Execution execution;
@@ -100,13 +104,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
             shared,
             this::writeOfflineStateOut);
     Lanes lanes = working.lanes();
+    kept =
+        new KeptTensors(
+            device.name(), device.states(), lanes, settings.keptBytes(), this::hasAlike);
     sequences =
         new Sequences(
             device.states(),
-            lanes,
+            kept.yielding(lanes),
             working.offline(),
             settings.hostStateBytes(),
-            this::evictIdleSession,
+            this::makeRoomForStates,
             this::queued,
             clock);
     sharing =
@@ -118,7 +125,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             clock);
     worker =
         new SessionWorker(
-            sessions, device.persistent(), lanes, sequences::writeOut, profiles, clock);
+            sessions, device.persistent(), lanes, this::freeIdle, kept, profiles, clock);
     daemon =
         new MemoryDaemon(
             device,
@@ -162,9 +169,18 @@ public final class Switcher implements InferenceService, AutoCloseable {
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
-  /** Makes room for states. */
-  private void evictIdleSession() {
+  private void makeRoomForStates() {
+    boolean _ = kept.giveIdleBack();
     worker.evictIdleBeside();
+  }
+
+  /** Has something leave working memory that nobody uses now; false when there is nothing. */
+  private boolean freeIdle(Priority inFavourOf) {
+    return kept.giveIdleBack() || sequences.writeOut(inFavourOf);
+  }
+
+  private boolean hasAlike(ModelVersion model) {
+    return queue.hasAlike(model);
   }
 
   /** Makes room in what offline work may hold. */
@@ -435,6 +451,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return sequences.overview();
   }
 
+  /** What is kept between two runs. */
+  public KeptOverview kept() {
+    return kept.overview();
+  }
+
+  /** Says which models run here, where there are several devices: what they read may be kept. */
+  public void keepOnlyFor(Predicate<ModelVersion> modelsHere) {
+    kept.readOnlyBy(modelsHere);
+  }
+
   /** Runs that were made by the threads that brought the requests. */
   public long shortRuns() {
     return execution.shortRuns();
@@ -495,6 +521,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     monitor.close();
     admission.close();
     sequences.close();
+    kept.close();
     daemon.close();
     worker.close();
     working.close();
