@@ -1,6 +1,7 @@
 package io.pipelane.bench.ensemble;
 
 import ai.onnxruntime.OrtEnvironment;
+import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.measure.Samples;
@@ -11,6 +12,7 @@ import io.pipelane.bench.report.Results;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -56,7 +58,10 @@ public final class EnsembleCommand implements Callable<Integer> {
       names = "--isolation",
       paramLabel = "KIND",
       defaultValue = "thread",
-      description = "Whether models run in worker processes: process or thread (${DEFAULT-VALUE}).")
+      description = {
+        "Whether models run in worker processes, process or thread (${DEFAULT-VALUE}); on a GPU two",
+        "servers need processes of their own."
+      })
   private String isolation = "thread";
 
   @Override
@@ -85,13 +90,15 @@ public final class EnsembleCommand implements Callable<Integer> {
 
   private LocalPipelane start(Path repository, String name, String ensembleMemory)
       throws Exception {
-    return LocalPipelane.start(
-        repository,
-        options.work().resolve(name),
-        Map.of(
-            "device.kind", device,
-            "workers.isolation", isolation,
-            "device.ensemble-memory", ensembleMemory));
+    Map<String, String> settings = new HashMap<>();
+    settings.put("device.kind", device);
+    settings.put("workers.isolation", isolation);
+    settings.put("device.ensemble-memory", ensembleMemory);
+    if (!device.equals("cpu")) { // The providers lie beside the library.
+      Path library = AcceleratorOptions.library(options.work()).toAbsolutePath();
+      settings.put("runtime.library", library.resolveSibling("").toString());
+    }
+    return LocalPipelane.start(repository, options.work().resolve(name), settings);
   }
 
   private void measure(Chain chain, LocalPipelane byHost, LocalPipelane keeping, Results results)

@@ -79,7 +79,8 @@ final class EnsembleRun implements InferenceService.Ticket {
     this.statistics = statistics;
     this.transfers = transfers;
     this.tensors = new StepTensors(members, request.inputs());
-    this.mayKeep = request.priority() == Priority.ONLINE; // Others have another account of memory.
+    // Offline work has another account of memory, and a step on a state cannot be made twice.
+    this.mayKeep = request.priority() == Priority.ONLINE && request.sequence().isEmpty();
   }
 
   /**

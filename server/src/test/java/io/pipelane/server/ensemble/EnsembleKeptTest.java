@@ -22,6 +22,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.kept.KeptTensors;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -175,7 +176,7 @@ class EnsembleKeptTest {
     }
   }
 
-  private InferenceService.Ticket submit(Priority priority) {
+  private InferenceService.Ticket submit(Priority priority, Optional<SequenceStep> sequence) {
     MemorySegment data = Arena.ofAuto().allocate(BYTES);
     data.setAtIndex(ValueLayout.JAVA_FLOAT, 5, 7.5f);
     InferenceService models =
@@ -192,12 +193,13 @@ class EnsembleKeptTest {
                 List.of(new InputTensor("in", TensorType.FP32, Shape.of(ROWS, 4), data)),
                 List.of("out"),
                 OptionalLong.empty(),
-                priority),
+                priority,
+                sequence),
             caller);
   }
 
   private InferenceService.Ticket submit() {
-    return submit(Priority.ONLINE);
+    return submit(Priority.ONLINE, Optional.empty());
   }
 
   @Test
@@ -310,7 +312,18 @@ class EnsembleKeptTest {
 
   @Test
   void offlineRequest_keepsNothing() {
-    submit(Priority.OFFLINE);
+    submit(Priority.OFFLINE, Optional.empty());
+    requireNothingKept();
+  }
+
+  /** A model with a state would take its step twice, were the chain run again. */
+  @Test
+  void requestOfASequence_keepsNothing() {
+    submit(Priority.ONLINE, Optional.of(new SequenceStep("s", true, true)));
+    requireNothingKept();
+  }
+
+  private void requireNothingKept() {
     for (int i = 0; i < 3; i++) {
       runs.get(i).complete(device);
     }
