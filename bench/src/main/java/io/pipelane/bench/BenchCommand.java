@@ -3,6 +3,7 @@ package io.pipelane.bench;
 import io.pipelane.bench.cluster.ClusterCommand;
 import io.pipelane.bench.cycles.CyclesCommand;
 import io.pipelane.bench.density.DensityCommand;
+import io.pipelane.bench.ensemble.EnsembleCommand;
 import io.pipelane.bench.fairness.FairnessCommand;
 import io.pipelane.bench.faults.FaultsCommand;
 import io.pipelane.bench.forms.FormsCommand;
@@ -45,6 +46,7 @@ import picocli.CommandLine.Spec;
       ClusterCommand.class,
       CyclesCommand.class,
       DensityCommand.class,
+      EnsembleCommand.class,
       FairnessCommand.class,
       FaultsCommand.class,
       FormsCommand.class,

@@ -19,6 +19,13 @@ public record DeviceConfig(
             max = "16TiB")
         ByteSize workingMemory,
     @Key(
+            about =
+                "Of device.working-memory, what tensors may hold that one step of an ensemble has made and a later one reads; with 0 they wait in host memory",
+            standard = "64MiB",
+            min = "0B",
+            max = "16TiB")
+        ByteSize ensembleMemory,
+    @Key(
             about = "The unit in which device memory is lent to weights",
             unset = "2MiB on the CPU, 16MiB on a GPU",
             min = "4KiB",

@@ -443,7 +443,12 @@ class SectionsTest {
   void device_defaults() {
     assertEquals(
         new DeviceConfig(
-            new DeviceSelection.Cpu(), Optional.empty(), size("2GiB"), Optional.empty(), 0),
+            new DeviceSelection.Cpu(),
+            Optional.empty(),
+            size("2GiB"),
+            size("64MiB"),
+            Optional.empty(),
+            0),
         DEFAULTS.device());
   }
 
@@ -480,6 +485,7 @@ class SectionsTest {
             new DeviceSelection.Cuda(List.of(1, 0)),
             Optional.of(size("115MiB")),
             size("1GiB"),
+            size("8MiB"),
             Optional.of(size("64KiB")),
             3),
         changed(
@@ -487,6 +493,7 @@ class SectionsTest {
                     "device.kind", "cuda:1,0",
                     "device.memory", "115MiB",
                     "device.working-memory", "1GiB",
+                    "device.ensemble-memory", "8MiB",
                     "device.page-size", "64KiB",
                     "device.lanes", "3"))
             .device());

@@ -88,6 +88,7 @@ public final class PipelaneServer implements AutoCloseable {
   private final ServingDevices devices;
   private final RepositoryCatalog catalog;
   private final EnsembleCatalog models;
+  private final EnsembleService service;
   private final HttpServer http;
   private final @Nullable GrpcServer grpc;
   private final Optional<JobPlacement> placement;
@@ -126,7 +127,7 @@ public final class PipelaneServer implements AutoCloseable {
       Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
       hosts = FrontEndSettings.hosts(config.hosts(), tls).map(Hosts::inEtcd);
       LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices.lanes());
-      EnsembleService service =
+      service =
           new EnsembleService(
               models,
               hosts.isPresent() ? load : devices,
@@ -362,6 +363,11 @@ public final class PipelaneServer implements AutoCloseable {
 
   public ModelCatalog catalog() {
     return models;
+  }
+
+  /** Answers for all that the catalogue has, ensembles as well. */
+  public InferenceService service() {
+    return service;
   }
 
   public ServingDevices devices() {

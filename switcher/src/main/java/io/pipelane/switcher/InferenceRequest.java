@@ -4,6 +4,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.kept.Keeper;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -21,7 +22,9 @@ import java.util.OptionalLong;
  * @param stateNumber what the run writes behind its outputs, where they become a state on the
  *     device
  * @param device where it is to run, by name; another one answers where that is lost or does not
- *     know the model, and the one that is predicted to be first where none is named
+ *     know the model, and the one that is predicted to be first where none is named; but none where
+ *     inputs lie on it
+ * @param keeper who takes outputs over that stay on the device
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -31,7 +34,8 @@ public record InferenceRequest(
     Priority priority,
     Optional<SequenceStep> sequence,
     Optional<StateNumber> stateNumber,
-    Optional<String> device) {
+    Optional<String> device,
+    Optional<Keeper> keeper) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
@@ -52,6 +56,7 @@ public record InferenceRequest(
         deadlineNanos,
         priority,
         sequence,
+        Optional.empty(),
         Optional.empty(),
         Optional.empty());
   }
@@ -83,12 +88,30 @@ public record InferenceRequest(
   /** The same as offline work. */
   public InferenceRequest offline() {
     return new InferenceRequest(
-        model, inputs, outputs, deadlineNanos, Priority.OFFLINE, sequence, stateNumber, device);
+        model,
+        inputs,
+        outputs,
+        deadlineNanos,
+        Priority.OFFLINE,
+        sequence,
+        stateNumber,
+        device,
+        keeper);
   }
 
   /** Whether its deadline has passed. */
   public boolean isLate(long nowNanos) {
     return deadlineNanos.isPresent() && nowNanos - deadlineNanos.getAsLong() > 0;
+  }
+
+  /** Whether inputs lie where runs alone can touch them: it runs there then, and by itself. */
+  public boolean isOnDevice() {
+    for (InputTensor input : inputs) {
+      if (input.onDevice()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Bytes of all inputs. */

@@ -5,6 +5,7 @@ import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
@@ -14,6 +15,8 @@ import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.kept.KeptOverview;
+import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.PeerMemory;
@@ -42,6 +45,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * Answers requests for every registered model from one device: the front door of this module.
@@ -63,6 +67,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final Worker worker;
   private final Estimates estimates;
   private final RequestQueue queue;
+  private final KeptTensors kept;
   private final Sequences sequences;
   private final SegmentProfiles profiles;
   private final Execution execution;
@@ -101,13 +106,15 @@ public final class Switcher implements InferenceService, AutoCloseable {
             shared,
             this::writeOfflineStateOut);
     Lanes lanes = working.lanes();
+    DeviceStates states = new TidiedStates(device.states(), sessions::tidy);
+    kept = new KeptTensors(device.name(), states, lanes, settings.keptBytes(), this::hasAlike);
     sequences =
         new Sequences(
-            new TidiedStates(device.states(), sessions::tidy),
-            lanes,
+            states,
+            kept.yielding(lanes),
             working.offline(),
             settings.hostStateBytes(),
-            this::evictIdleSession,
+            this::makeRoomForStates,
             this::queued,
             clock);
     sharing =
@@ -119,7 +126,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             clock);
     worker =
         new SessionWorker(
-            sessions, device.persistent(), lanes, sequences::writeOut, profiles, clock);
+            sessions, device.persistent(), lanes, this::freeIdle, kept, profiles, clock);
     daemon =
         new MemoryDaemon(
             device,
@@ -163,9 +170,18 @@ public final class Switcher implements InferenceService, AutoCloseable {
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
-  /** Makes room for states. */
-  private void evictIdleSession() {
+  private void makeRoomForStates() {
+    boolean _ = kept.giveIdleBack();
     worker.evictIdleBeside();
+  }
+
+  /** Has something leave working memory that nobody uses now; false when there is nothing. */
+  private boolean freeIdle(Priority inFavourOf) {
+    return kept.giveIdleBack() || sequences.writeOut(inFavourOf);
+  }
+
+  private boolean hasAlike(ModelVersion model) {
+    return queue.hasAlike(model);
   }
 
   /** Makes room in what offline work may hold. */
@@ -436,6 +452,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return sequences.overview();
   }
 
+  /** What is kept between two runs. */
+  public KeptOverview kept() {
+    return kept.overview();
+  }
+
+  /** Says which models run here, where there are several devices: what they read may be kept. */
+  public void keepOnlyFor(Predicate<ModelVersion> modelsHere) {
+    kept.readOnlyBy(modelsHere);
+  }
+
   /** Runs that were made by the threads that brought the requests. */
   public long shortRuns() {
     return execution.shortRuns();
@@ -496,6 +522,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     monitor.close();
     admission.close();
     sequences.close();
+    kept.close();
     daemon.close();
     worker.close();
     working.close();

@@ -16,6 +16,7 @@ import io.pipelane.switcher.sharing.SharingSettings;
  * @param weightBytes device memory for weights
  * @param workingBytes device memory for lanes and session constants
  * @param hostStateBytes host memory for states that device memory has no room for at present
+ * @param keptBytes of the working memory, what tensors may take that stay between two runs
  * @param lanes runs that compute at once, in a lane each
  * @param queuedRequests requests that may wait
  * @param queuedBytes bytes of their inputs
@@ -29,6 +30,7 @@ public record SwitcherSettings(
     long weightBytes,
     long workingBytes,
     long hostStateBytes,
+    long keptBytes,
     int lanes,
     int queuedRequests,
     long queuedBytes,
@@ -49,7 +51,10 @@ public record SwitcherSettings(
     return giveWay ? 2 * atOnce : atOnce;
   }
 
-  /** Settings for a device that nobody looks at, whose offline runs pass gates; states stay. */
+  /**
+   * Settings for a device that nobody looks at, whose offline runs pass gates; states stay, and no
+   * tensor does between two runs.
+   */
   public SwitcherSettings(
       long weightBytes,
       long workingBytes,
@@ -63,6 +68,7 @@ public record SwitcherSettings(
     this(
         weightBytes,
         workingBytes,
+        0,
         0,
         lanes,
         queuedRequests,

@@ -69,6 +69,7 @@ class ShareLaneTest {
             WEIGHTS,
             64 * MIB,
             0,
+            0,
             1,
             1_000,
             1 << 20,

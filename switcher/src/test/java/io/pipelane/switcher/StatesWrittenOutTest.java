@@ -68,6 +68,7 @@ class StatesWrittenOutTest {
                   WEIGHTS,
                   WORKING,
                   hostStateBytes,
+                  0,
                   1,
                   1_000,
                   1 << 30,

@@ -251,7 +251,8 @@ class SwitcherGroupTest {
             Priority.OFFLINE,
             any.sequence(),
             any.stateNumber(),
-            Optional.of(device)),
+            Optional.of(device),
+            Optional.empty()),
         call);
     return call.await();
   }

@@ -142,6 +142,11 @@ public final class LocalPipelane implements AutoCloseable {
     return new LocalCaller(service, version, inputs, outputs(model));
   }
 
+  /** A caller of an ensemble, for one thread. */
+  public LocalCaller ensembleCaller(String name, List<Tensor> inputs) {
+    return new LocalCaller(server.service(), new ModelVersion(name, 1), inputs, outputs(name));
+  }
+
   private InferenceService.Ticket submit(
       InferenceRequest request, Priority priority, ResultHandler handler) {
     return server

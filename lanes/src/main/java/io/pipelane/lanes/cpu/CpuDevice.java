@@ -7,6 +7,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PeerPages;
@@ -15,6 +16,7 @@ import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.allocation.ElsewhereHeap;
 import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -39,6 +41,7 @@ public final class CpuDevice implements SharedDevice {
   private final CpuPagePool pages;
   private final CpuCopyEngine copies;
   private final OwnedMemory persistent;
+  private final CpuStates states = new CpuStates();
   private final @Nullable SlotTable slotTable;
   private final Set<CpuAddressRange> ranges = ConcurrentHashMap.newKeySet();
   private final Set<EphemeralRegion> regions = ConcurrentHashMap.newKeySet();
@@ -139,7 +142,8 @@ public final class CpuDevice implements SharedDevice {
         pages.descriptor(),
         pages.lent().pageBytes(),
         table.memory().descriptor(),
-        table.memory().segment().byteSize());
+        table.memory().segment().byteSize(),
+        states.descriptor());
   }
 
   @Override
@@ -203,6 +207,11 @@ public final class CpuDevice implements SharedDevice {
       public long windowAddress(long address) {
         return rangeAt(address).windowAddress();
       }
+
+      @Override
+      public boolean isState(MemorySegment segment) {
+        return states.offsetOf(segment).isPresent();
+      }
     };
   }
 
@@ -249,6 +258,11 @@ public final class CpuDevice implements SharedDevice {
     return persistent;
   }
 
+  @Override
+  public DeviceStates states() {
+    return states;
+  }
+
   /** {@inheritDoc} It is imitated by a lane like any: the system divides the processor's time. */
   @Override
   public void requireDivided(int percent) {}
@@ -277,6 +291,7 @@ public final class CpuDevice implements SharedDevice {
     List.copyOf(ranges).forEach(CpuAddressRange::closeWithPages);
     List.copyOf(regions).forEach(EphemeralRegion::close);
     persistent.close();
+    states.close();
     if (slotTable != null) {
       slotTable.close();
     }

@@ -4,13 +4,16 @@ import io.pipelane.lanes.DeviceExport;
 import java.util.List;
 
 /**
- * What a worker process maps of a device: the pages, and the table of what lies under which slot.
+ * What a worker process maps of a device: the pages, the table of what lies under which slot, and
+ * the states.
  *
  * @param process which has the device
  * @param pages the descriptor of all pages' memory there
  * @param slotTable the descriptor of the table there
+ * @param states the descriptor of the states' memory there
  */
-public record CpuExport(long process, int pages, long pageBytes, int slotTable, long slotTableBytes)
+public record CpuExport(
+    long process, int pages, long pageBytes, int slotTable, long slotTableBytes, int states)
     implements DeviceExport {
   public static final String KIND = "cpu";
 
@@ -26,7 +29,8 @@ public record CpuExport(long process, int pages, long pageBytes, int slotTable, 
         Integer.toString(pages),
         Long.toString(pageBytes),
         Integer.toString(slotTable),
-        Long.toString(slotTableBytes));
+        Long.toString(slotTableBytes),
+        Integer.toString(states));
   }
 
   /** Reads what {@link #toList} has written. */
@@ -36,6 +40,7 @@ public record CpuExport(long process, int pages, long pageBytes, int slotTable, 
         Integer.parseInt(words.get(1)),
         Long.parseLong(words.get(2)),
         Integer.parseInt(words.get(3)),
-        Long.parseLong(words.get(4)));
+        Long.parseLong(words.get(4)),
+        Integer.parseInt(words.get(5)));
   }
 }

@@ -43,6 +43,7 @@ import java.util.Map;
 final class CpuSession implements ModelSession {
   private final OrtEnvironment environment;
   private final DeviceMemory memory;
+  private final SessionRanges ranges;
   private final OrtSession session;
   private final Map<String, OrtTensor> weights;
   private final int segments;
@@ -51,12 +52,14 @@ final class CpuSession implements ModelSession {
   private CpuSession(
       OrtEnvironment environment,
       DeviceMemory memory,
+      SessionRanges ranges,
       OrtSession session,
       Map<String, OrtTensor> weights,
       int segments) {
     this.segments = segments;
     this.environment = environment;
     this.memory = memory;
+    this.ranges = ranges;
     this.session = session;
     this.weights = weights;
   }
@@ -64,6 +67,7 @@ final class CpuSession implements ModelSession {
   /**
    * Builds a session; the range need not be mapped.
    *
+   * @param ranges of the device
    * @param address where the streamed weights begin
    * @param window where those begin that are read in place, if there are any
    * @param constants charged with the constants that stay inside the session
@@ -72,6 +76,7 @@ final class CpuSession implements ModelSession {
   static CpuSession gated(
       OrtEnvironment environment,
       DeviceMemory memory,
+      SessionRanges ranges,
       ImportedModel model,
       long address,
       long window,
@@ -89,7 +94,8 @@ final class CpuSession implements ModelSession {
     try {
       SessionSettings settings = SessionSettings.onDevice(threads);
       OrtSession session = build(environment, memory, model, address, settings, constants);
-      return new CpuSession(environment, memory, session, weights, model.plan().segments().size());
+      return new CpuSession(
+          environment, memory, ranges, session, weights, model.plan().segments().size());
     } catch (RuntimeException e) {
       weights.values().forEach(OrtTensor::close);
       throw e;
@@ -172,9 +178,14 @@ final class CpuSession implements ModelSession {
       return;
     }
     long address =
-        region.contains(input.data()) ? input.data().address() : copyToLane(input, copies);
+        isReadInPlace(input, region) ? input.data().address() : copyToLane(input, copies);
     long bytes = input.data().byteSize();
     binding.input(input.name(), address, bytes, input.type(), input.shape());
+  }
+
+  /** In memory that nobody but runs writes to, and aligned for them. */
+  private boolean isReadInPlace(InputTensor input, EphemeralRegion region) {
+    return region.contains(input.data()) || ranges.isState(input.data());
   }
 
   private long copyToLane(InputTensor input, List<Long> copies) {

@@ -72,11 +72,11 @@ public final class CpuSessionFactory implements SessionFactory {
     long window = model.plan().inPlace().isEmpty() ? 0 : ranges.windowAddress(address);
     if (model.plan().repacked().isEmpty()) {
       return CpuSession.gated(
-          environment, memory, model, address, window, threadsPerRun, constants);
+          environment, memory, ranges, model, address, window, threadsPerRun, constants);
     }
     try (SessionRanges.Scratch _ = ranges.scratch(address)) {
       return CpuSession.gated(
-          environment, memory, model, address, window, threadsPerRun, constants);
+          environment, memory, ranges, model, address, window, threadsPerRun, constants);
     }
   }
 

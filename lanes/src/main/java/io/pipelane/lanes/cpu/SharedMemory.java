@@ -101,6 +101,29 @@ public final class SharedMemory implements AutoCloseable {
     }
   }
 
+  /** Whether all of some memory is of this. */
+  boolean contains(MemorySegment other) {
+    long offset = other.address() - segment.address();
+    return other.isNative()
+        && offset >= 0
+        && offset < segment.byteSize()
+        && other.byteSize() <= segment.byteSize() - offset;
+  }
+
+  /** Zeroes a stretch, whose whole pages go back to the system. */
+  void clear(long offset, long bytes) {
+    long begin = LibC.wholePages(offset);
+    long end = (offset + bytes) & -LibC.SYSTEM_PAGE_BYTES;
+    boolean discarded =
+        begin < end && LibC.madvise(segment.address() + begin, end - begin, LibC.ADVICE_REMOVE);
+    if (discarded) {
+      segment.asSlice(offset, begin - offset).fill((byte) 0);
+      segment.asSlice(end, offset + bytes - end).fill((byte) 0);
+    } else {
+      segment.asSlice(offset, bytes).fill((byte) 0);
+    }
+  }
+
   /** All of it, in whole pages of the system. */
   public MemorySegment segment() {
     return segment;

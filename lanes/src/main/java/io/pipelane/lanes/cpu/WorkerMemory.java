@@ -5,19 +5,21 @@ import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The CPU device as a worker process has it: another process's pages, for reading, and its lanes'
- * regions. Lives as long as the process. Safe for any thread.
+ * The CPU device as a worker process has it: another process's pages, for reading, its states and
+ * its lanes' regions. Lives as long as the process. Safe for any thread.
  */
 public final class WorkerMemory {
   private final long process;
   private final int pages;
   private final long pageBytes;
   private final SharedMemory slotTable;
+  private final SharedMemory states;
   private final OwnedMemory persistent = new OwnedMemory(new CpuHeap());
   private final DeviceMemory allocations = new DeviceMemory(persistent);
   private final Map<Long, WorkerRange> ranges = new ConcurrentHashMap<>();
@@ -28,6 +30,7 @@ public final class WorkerMemory {
     pages = LibC.open(SharedMemory.path(process, export.pages()), false);
     pageBytes = export.pageBytes();
     slotTable = SharedMemory.open(process, export.slotTable(), export.slotTableBytes());
+    states = SharedMemory.open(process, export.states(), CpuStates.ADDRESS_BYTES);
   }
 
   /** Session constants. */
@@ -52,6 +55,11 @@ public final class WorkerMemory {
       public long windowAddress(long address) {
         throw new IllegalStateException("worker processes read no tables in place");
       }
+
+      @Override
+      public boolean isState(MemorySegment segment) {
+        return states.contains(segment);
+      }
     };
   }
 
@@ -75,6 +83,19 @@ public final class WorkerMemory {
   /** Gives a range back; its addresses go with its last user. */
   public void giveBack(ExportedSlots slots) {
     ranges.computeIfPresent(slots.range(), (key, range) -> range.unshared() ? null : range);
+  }
+
+  /**
+   * Some of the server's states.
+   *
+   * @throws IllegalArgumentException when it has none there
+   */
+  public MemorySegment state(long offset, long bytes) {
+    if (offset < 0 || bytes > CpuStates.ADDRESS_BYTES - offset) {
+      throw new IllegalArgumentException(
+          "%d bytes of states at %d, beyond %d".formatted(bytes, offset, CpuStates.ADDRESS_BYTES));
+    }
+    return states.segment().asSlice(offset, bytes);
   }
 
   /** A lane's region. */

@@ -45,6 +45,14 @@ public interface Invocation {
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
 
   /**
+   * The same for an output that can be written to memory of the host alone: it was cut on the host,
+   * say, or comes from another process.
+   */
+  default MemorySegment placeOnHost(String name, TensorType type, Shape shape, long byteSize) {
+    return place(name, type, shape, byteSize);
+  }
+
+  /**
    * Offers an output where the run has left it, in host memory and not of strings; it stays there
    * until the lane is used again.
    *

@@ -337,6 +337,15 @@ final class RemoteRun implements AutoCloseable {
     return invocation.place(name, output.type(), output.shape(), output.byteSize());
   }
 
+  /** Where this process copies an output to: into no device's own memory, unless it is a state. */
+  private MemorySegment hostPlaceOf(int position, PlacedTensor output) {
+    if (!shared.states().areOnDevice() || invocation.stateNumber().isPresent()) {
+      return placeOf(position, output);
+    }
+    String name = invocation.outputs().get(position);
+    return invocation.placeOnHost(name, output.type(), output.shape(), output.byteSize());
+  }
+
   private void reached(long peakBytes) {
     if (peakBytes > lane.limitBytes()) {
       throw new ProtocolException(
@@ -380,7 +389,7 @@ final class RemoteRun implements AutoCloseable {
     }
     for (int i = 0; i < outputs.size(); i++) {
       GivenPlace given = givenPlaces.get(i);
-      MemorySegment place = given == null ? placeOf(i, outputs.get(i)) : given.memory;
+      MemorySegment place = given == null ? hostPlaceOf(i, outputs.get(i)) : given.memory;
       contents.get(i).ifPresent(content -> shared.copy(content, place));
     }
   }

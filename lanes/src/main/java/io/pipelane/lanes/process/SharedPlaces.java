@@ -37,7 +37,7 @@ record SharedPlaces(MemorySegment transferMemory, DeviceStates states) {
    *     no room while the device could have written it
    */
   void copy(MemorySegment content, MemorySegment place) {
-    if (states.offsetOf(place).isPresent()) {
+    if (states.areOnDevice() && states.offsetOf(place).isPresent()) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY, "there was no room for the state that a step has made");
     }

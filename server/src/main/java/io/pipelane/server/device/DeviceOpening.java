@@ -247,6 +247,7 @@ public final class DeviceOpening {
         device.budget().weights().bytes(),
         device.budget().working().bytes(),
         config.hostTier().states().bytes(),
+        config.device().ensembleMemory().bytes(),
         device.budget().lanes(),
         config.queue().maxRequests(),
         config.queue().maxBytes().bytes(),

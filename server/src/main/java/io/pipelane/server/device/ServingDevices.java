@@ -227,6 +227,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
               switcher.preemptions(),
               switcher.shortRuns(),
               switcher.states(),
+              switcher.kept(),
               switcher.sharing().overview(),
               Objects.requireNonNull(members.get(place.name))));
     }

@@ -5,12 +5,13 @@ import io.netty.buffer.PooledByteBufAllocator;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.ensemble.EnsemblePlan.Member;
 import io.pipelane.server.net.TransferBuffers;
-import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.protocol.TensorShapes;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -18,13 +19,18 @@ import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.kept.Keeper;
+import io.pipelane.switcher.kept.KeptTensor;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** One request on its way through an ensemble. */
@@ -33,8 +39,11 @@ final class EnsembleRun implements InferenceService.Ticket {
    * Steps run one after another, so all fields but those of `cancel` belong to whoever runs the
    * current step: the submitter at first, then the lane's thread that ends a step and submits the
    * next. What a step makes for the caller is placed with the caller at once; what it makes for
-   * another step lies in a buffer until the run ends. Buffers are given back before the caller is
-   * told the end, as no step reads them any more.
+   * others lies on the device that runs it, or in a buffer, until the last of them has run, or the
+   * request has ended. All is given back before the caller is told the end.
+   *
+   * What is on a device is lost with it, and takes memory that a later step may need. Then the
+   * chain is run once more from its inputs, which stay until the end, with nothing kept.
    */
   private final HeldSteps steps;
   private final List<Member> members;
@@ -42,13 +51,14 @@ final class EnsembleRun implements InferenceService.Ticket {
   private final ResultHandler handler;
   private final InferenceStatistics statistics;
   private final TransferBuffers transfers;
-  private final Map<String, InputTensor> tensors = new HashMap<>();
-  private final List<ByteBuf> buffers = new ArrayList<>();
+  private final StepTensors tensors;
   private InferenceTimings total = new InferenceTimings(0, 0, 0);
   private int position;
+  private int submissions;
+  private boolean mayKeep;
 
   private boolean cancelled;
-  private int submitted = -1;
+  private int submitted;
   private InferenceService.@Nullable Ticket ticket;
 
   /**
@@ -65,10 +75,12 @@ final class EnsembleRun implements InferenceService.Ticket {
     this.steps = steps;
     this.members = steps.members();
     this.request = request;
-    this.handler = handler;
+    this.handler = new PlacedOnce(handler);
     this.statistics = statistics;
     this.transfers = transfers;
-    request.inputs().forEach(input -> tensors.put(input.name(), input));
+    this.tensors = new StepTensors(members, request.inputs());
+    // Offline work has another account of memory, and a step on a state cannot be made twice.
+    this.mayKeep = request.priority() == Priority.ONLINE && request.sequence().isEmpty();
   }
 
   /**
@@ -81,18 +93,18 @@ final class EnsembleRun implements InferenceService.Ticket {
   }
 
   private void submit() {
-    int number = position;
-    Member member = members.get(number);
-    StepEnd end = new StepEnd(member);
+    int number = ++submissions;
+    Member member = members.get(position);
+    StepEnd end = new StepEnd(position, member);
     InferenceService.Ticket next;
     try {
-      InferenceRequest step = stepRequest(member);
+      InferenceRequest step = stepRequest(member, end);
       end.account.decoded(
           OptionalLong.empty(), BatchRows.of(member.model().inputs(), step.inputs()));
-      next = steps.holds().get(number).submit(step, end);
+      next = steps.holds().get(end.position).submit(step, end);
     } catch (StatusException e) {
       end.account.failed(e.status());
-      throw steps.named(position, e);
+      throw steps.named(end.position, e);
     } catch (RuntimeException | Error e) {
       end.account.failed(Status.INTERNAL);
       throw e;
@@ -111,15 +123,15 @@ final class EnsembleRun implements InferenceService.Ticket {
     }
   }
 
-  private InferenceRequest stepRequest(Member member) {
+  private InferenceRequest stepRequest(Member member, Keeper keeper) {
     List<InputTensor> inputs = new ArrayList<>();
     for (TensorSpec spec : member.model().inputs()) {
-      InputTensor tensor = tensors.get(member.step().inputs().get(spec.name()));
-      if (tensor == null) {
-        throw new IllegalStateException("no step has made input " + spec.name());
-      }
+      InputTensor tensor =
+          tensors.get(Objects.requireNonNull(member.step().inputs().get(spec.name())));
       TensorShapes.check("input \"" + spec.name() + "\"", spec, tensor.type(), tensor.shape());
-      inputs.add(new InputTensor(spec.name(), tensor.type(), tensor.shape(), tensor.data()));
+      inputs.add(
+          new InputTensor(
+              spec.name(), tensor.type(), tensor.shape(), tensor.data(), tensor.onDevice()));
     }
     List<String> outputs =
         member.model().outputs().stream()
@@ -134,7 +146,8 @@ final class EnsembleRun implements InferenceService.Ticket {
         request.priority(),
         request.sequence(),
         request.stateNumber(),
-        request.device());
+        tensors.deviceOf(member).or(request::device),
+        mayKeep ? Optional.of(keeper) : Optional.empty());
   }
 
   private boolean isNeeded(@Nullable String tensor) {
@@ -165,37 +178,50 @@ final class EnsembleRun implements InferenceService.Ticket {
             total.queueNanos() + timings.queueNanos(),
             total.stallNanos() + timings.stallNanos(),
             total.executeNanos() + timings.executeNanos());
+    tensors.stepEnded(position);
     position++;
     if (position == members.size()) {
-      release();
+      tensors.forget();
       handler.completed(total);
-      return;
+    } else {
+      next();
     }
+  }
+
+  private void next() {
     try {
       if (isCancelled()) {
         throw new StatusException(Status.CANCELLED, "the caller has gone");
       }
       submit();
     } catch (StatusException e) {
-      fail(e);
+      failed(e);
     } catch (RuntimeException | Error e) { // Held steps and buffers would stay lent.
       fail(new StatusException(Status.INTERNAL, "a fault of the server between steps", e));
     }
   }
 
+  /** What is kept may be the reason, or be lost: without it the chain may succeed. */
+  private void failed(StatusException error) {
+    boolean mayBeOfKeeping =
+        error.status() == Status.DEVICE_FAILURE || error.status() == Status.INSUFFICIENT_MEMORY;
+    if (mayBeOfKeeping && tensors.device().isPresent()) {
+      tensors.forget();
+      mayKeep = false;
+      position = 0;
+      next();
+    } else {
+      fail(error);
+    }
+  }
+
   private void fail(StatusException error) {
-    release();
+    tensors.forget();
     handler.failed(error);
   }
 
-  private void release() {
-    buffers.forEach(ByteBuf::release);
-    buffers.clear();
-    tensors.clear();
-  }
-
-  /** Memory for what a step makes for another one. */
-  private MemorySegment keep(String tensor, TensorType type, Shape shape, long byteSize) {
+  /** Host memory for what a step makes for another one. */
+  private MemorySegment onHost(String tensor, TensorType type, Shape shape, long byteSize) {
     if (byteSize > Integer.MAX_VALUE) {
       throw new StatusException(
           Status.TOO_LARGE,
@@ -204,19 +230,18 @@ final class EnsembleRun implements InferenceService.Ticket {
     }
     int size = (int) byteSize;
     ByteBuf buffer = transfers.take(Math.max(1, size), PooledByteBufAllocator.DEFAULT);
-    buffers.add(buffer);
     buffer.writerIndex(size);
-    MemorySegment data = OutputTensor.memory(buffer);
-    tensors.put(tensor, new InputTensor(tensor, type, shape, data));
-    return data;
+    return tensors.put(tensor, type, shape, buffer);
   }
 
   /** Takes what a step makes. */
-  private final class StepEnd implements ResultHandler {
+  private final class StepEnd implements ResultHandler, Keeper {
+    private final int position;
     private final Member member;
     private final RequestAccount account;
 
-    StepEnd(Member member) {
+    StepEnd(int position, Member member) {
+      this.position = position;
       this.member = member;
       this.account = statistics.begin(member.model().version());
     }
@@ -226,7 +251,30 @@ final class EnsembleRun implements InferenceService.Ticket {
       String tensor = member.step().outputs().getOrDefault(name, name);
       return request.outputs().contains(tensor)
           ? handler.place(tensor, type, shape, byteSize)
-          : keep(tensor, type, shape, byteSize);
+          : onHost(tensor, type, shape, byteSize);
+    }
+
+    /** All that is kept at a time lies on one device, as one step may read several. */
+    @Override
+    public Set<ModelVersion> readers(String device, String output) {
+      @Nullable String tensor = member.step().outputs().get(output);
+      boolean mayStay =
+          tensor != null
+              && !request.outputs().contains(tensor)
+              && !tensors.isOnHost(tensor) // An earlier attempt's place is asked for once.
+              && tensors.device().map(device::equals).orElse(true);
+      return mayStay
+          ? members.stream()
+              .skip(position + 1L)
+              .filter(later -> later.step().inputs().containsValue(tensor))
+              .map(later -> later.model().version())
+              .collect(Collectors.toSet())
+          : Set.of();
+    }
+
+    @Override
+    public void keep(String output, TensorType type, Shape shape, KeptTensor kept) {
+      tensors.put(Objects.requireNonNull(member.step().outputs().get(output)), type, shape, kept);
     }
 
     @Override
@@ -239,7 +287,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     @Override
     public void failed(StatusException error) {
       account.failed(error.status());
-      fail(steps.named(position, error));
+      EnsembleRun.this.failed(steps.named(position, error));
     }
   }
 }

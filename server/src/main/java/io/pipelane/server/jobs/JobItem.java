@@ -183,7 +183,8 @@ final class JobItem {
                     priority,
                     step,
                     Optional.empty(),
-                    place.map(at -> at.place().device())),
+                    place.map(at -> at.place().device()),
+                    Optional.empty()),
                 this);
         return true;
       } catch (StatusException e) {

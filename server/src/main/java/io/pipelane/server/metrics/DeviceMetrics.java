@@ -4,10 +4,12 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.kept.KeptOverview.Obstacle;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
@@ -67,6 +69,7 @@ final class DeviceMetrics {
           taken.add(memory.weights().lentBytes(), "device", device, "kind", "weights");
           taken.add(memory.constantBytes(), "device", device, "kind", "constants");
           taken.add(memory.laneBytes(), "device", device, "kind", "lanes");
+          taken.add(state.kept().takenBytes(), "device", device, "kind", "kept");
           taken.add(memory.frameworkBytes(), "device", device, "kind", "framework");
           limits.add(memory.weights().capacityBytes(), "device", device, "kind", "weights");
           limits.add(memory.workingBytes(), "device", device, "kind", "working");
@@ -131,10 +134,30 @@ final class DeviceMetrics {
         "pipelane_states_written_out",
         "Tensors of states that were written out to host memory",
         state -> state.states().timesWrittenOut());
+    addKept();
     gauge(
         "pipelane_estimate_error",
         "Median over the latest runs of how far their estimate was off, as a share",
         DeviceState::estimateError);
+  }
+
+  private void addKept() {
+    counter(
+        "pipelane_kept_tensors",
+        "Tensors that stayed on the device between an ensemble's steps",
+        state -> state.kept().tensors());
+    Counter others =
+        new Counter(
+            "pipelane_tensors_not_kept", "Such tensors that went through host memory, by reason");
+    devices.forEach(
+        (device, state) -> {
+          for (Obstacle obstacle : Obstacle.values()) {
+            String reason = obstacle.name().toLowerCase(Locale.ROOT);
+            long count = state.kept().notKept().getOrDefault(obstacle, 0L);
+            others.add(count, "device", device, "reason", reason);
+          }
+        });
+    families.add(others);
   }
 
   private void addModels() {

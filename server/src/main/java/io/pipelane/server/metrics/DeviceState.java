@@ -1,6 +1,7 @@
 package io.pipelane.server.metrics;
 
 import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
@@ -17,6 +18,7 @@ import io.pipelane.switcher.sharing.SharingOverview;
  * @param preemptions what its runs have given way to
  * @param shortRuns made by the threads that brought the requests, since the start
  * @param states what it keeps for sequences
+ * @param kept what it keeps between two runs
  * @param sharing how online and offline work share it
  * @param member what it is among the others
  */
@@ -29,5 +31,6 @@ public record DeviceState(
     Preemptions preemptions,
     long shortRuns,
     StatesOverview states,
+    KeptOverview kept,
     SharingOverview sharing,
     MemberOverview member) {}

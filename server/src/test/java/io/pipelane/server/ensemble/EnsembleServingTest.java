@@ -1,12 +1,16 @@
 package io.pipelane.server.ensemble;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.switcher.kept.KeptOverview;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -16,8 +20,15 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -57,6 +68,132 @@ class EnsembleServingTest {
     return Arrays.copyOfRange(answer.body(), json, answer.body().length);
   }
 
+  private Map<String, String> settings(Path repository, Map<String, String> more) {
+    Map<String, String> settings =
+        new HashMap<>(
+            Map.of(
+                "repository.path",
+                repository.toString(),
+                "repository.cache",
+                folder.resolve("cache").toString(),
+                "device.memory",
+                "8MiB",
+                "server.http-port",
+                "0"));
+    settings.putAll(more);
+    return TestDevices.settings(settings);
+  }
+
+  private Path chain() throws IOException {
+    Path repository = folder.resolve("repository");
+    for (int step = 1; step <= 3; step++) {
+      Path file = repository.resolve("step" + step + "/1/model.onnx");
+      TestModels.write(TestModels.chain(2, WIDTH, step), file);
+      Files.writeString(
+          repository.resolve("step" + step + "/pipelane.yaml"), "batching: {mode: never}\n");
+    }
+    Files.createDirectories(repository.resolve("all"));
+    Files.writeString(
+        repository.resolve("all/pipelane.yaml"),
+        """
+        ensemble:
+          steps:
+            - {model: step1, inputs: {x: input}, outputs: {y: first}}
+            - {model: step2, inputs: {x: first}, outputs: {y: second}}
+            - {model: step3, inputs: {x: second}, outputs: {y: output}}
+        """);
+    return repository;
+  }
+
+  private static byte[] rows(int rows, int seed) {
+    byte[] input = new byte[rows * WIDTH * Float.BYTES];
+    for (int i = 2; i < input.length; i += Float.BYTES) {
+      input[i] = (byte) (i * 31 + seed);
+      input[i + 1] = 0x3f;
+    }
+    return input;
+  }
+
+  private static KeptOverview kept(PipelaneServer server, String device) {
+    return Objects.requireNonNull(server.devices().states().get(device)).kept();
+  }
+
+  /** Large tensors stay on the device; nothing of them is left after any of the requests. */
+  @Test
+  void largeTensors_stayOnTheDevice_andAnswersAreTheSame() throws Exception {
+    int rows = 4 << 10; // 512 KiB.
+    try (HttpClient client = HttpClient.newHttpClient();
+        PipelaneServer server =
+            PipelaneServer.start(PipelaneConfig.of(settings(chain(), Map.of())));
+        ExecutorService callers = Executors.newFixedThreadPool(4)) {
+      server.imports().join();
+      String models = server.url() + "/v2/models/";
+      byte[] expected = rows(rows, 0);
+      for (int step = 1; step <= 3; step++) {
+        expected = tensor(post(client, models + "step" + step + "/infer", expected));
+      }
+      List<Future<byte[]>> answers = new ArrayList<>();
+      for (int i = 0; i < 40; i++) {
+        answers.add(
+            callers.submit(() -> tensor(post(client, models + "all/infer", rows(rows, 0)))));
+      }
+      for (Future<byte[]> answer : answers) {
+        assertArrayEquals(expected, answer.get());
+      }
+      String device = server.devices().states().keySet().iterator().next();
+      KeptOverview kept = kept(server, device);
+      assertEquals(80, kept.tensors(), kept::toString);
+      assertEquals(Map.of(), kept.notKept());
+      assertEquals(0, kept.lentBytes());
+      assertTrue(
+          get(client, server.url() + "/metrics").contains("pipelane_kept_tensors_total{device="));
+      server.devices().verify();
+    }
+  }
+
+  /** The models have homes of their own: a tensor stays where its reader runs on the same one. */
+  @Test
+  void severalDevices_tensorsForAnotherGoByTheHost() throws Exception {
+    assumeFalse(TestDevices.ON_GPU, "there is one GPU");
+    int rows = 1 << 10;
+    Map<String, String> two = Map.of("device.kind", "cpu:0,1", "placement.replicas", "false");
+    try (HttpClient client = HttpClient.newHttpClient();
+        PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings(chain(), two)))) {
+      server.imports().join();
+      String models = server.url() + "/v2/models/";
+      byte[] expected = rows(rows, 1);
+      for (int step = 1; step <= 3; step++) {
+        expected = tensor(post(client, models + "step" + step + "/infer", expected));
+      }
+      for (int i = 0; i < 10; i++) {
+        assertArrayEquals(expected, tensor(post(client, models + "all/infer", rows(rows, 1))));
+      }
+      List<KeptOverview> kept =
+          server.devices().states().values().stream().map(state -> state.kept()).toList();
+      assertEquals(2, kept.size());
+      long stayed = kept.stream().mapToLong(KeptOverview::tensors).sum();
+      long moved =
+          kept.stream()
+              .mapToLong(of -> of.notKept().getOrDefault(KeptOverview.Obstacle.ELSEWHERE, 0L))
+              .sum();
+      assertEquals(20, stayed + moved, kept::toString);
+      assertTrue(moved >= 10, "three models on two devices, in whatever order: " + kept);
+      server.devices().verify();
+    }
+  }
+
+  @Test
+  void withoutMemoryForThem_tensorsGoByTheHost() throws Exception {
+    Map<String, String> none = Map.of("device.ensemble-memory", "0B");
+    try (HttpClient client = HttpClient.newHttpClient();
+        PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings(chain(), none)))) {
+      server.imports().join();
+      byte[] _ = tensor(post(client, server.url() + "/v2/models/all/infer", rows(1 << 10, 2)));
+      String device = server.devices().states().keySet().iterator().next();
+      assertEquals(KeptOverview.NONE, kept(server, device));
+    }
+  }
+
   @Test
   void ensemble_answersAsItsModelsOneAfterAnother() throws Exception {
     Path repository = folder.resolve("repository");
@@ -71,26 +208,12 @@ class EnsembleServingTest {
             - {model: first, inputs: {x: input}, outputs: {y: between}}
             - {model: second, inputs: {x: between}, outputs: {y: output}}
         """);
-    Map<String, String> settings =
-        TestDevices.settings(
-            Map.of(
-                "repository.path",
-                repository.toString(),
-                "repository.cache",
-                folder.resolve("cache").toString(),
-                "device.memory",
-                "8MiB",
-                "server.http-port",
-                "0"));
     try (HttpClient client = HttpClient.newHttpClient();
-        PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings))) {
+        PipelaneServer server =
+            PipelaneServer.start(PipelaneConfig.of(settings(repository, Map.of())))) {
       server.imports().join();
       String models = server.url() + "/v2/models/";
-      byte[] input = new byte[2 * WIDTH * Float.BYTES];
-      for (int i = 2; i < input.length; i += Float.BYTES) {
-        input[i] = (byte) i;
-        input[i + 1] = 0x3f;
-      }
+      byte[] input = rows(2, 0);
       byte[] between = tensor(post(client, models + "first/infer", input));
       byte[] expected = tensor(post(client, models + "second/infer", between));
       assertTrue(

@@ -28,6 +28,7 @@ import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
@@ -101,6 +102,7 @@ class WebPageInBrowserTest {
         new Preemptions(0, 0, 0, 0),
         0,
         new StatesOverview(0, 0, 0),
+        KeptOverview.NONE,
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,

@@ -11,6 +11,7 @@ import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
@@ -86,6 +87,7 @@ class MetricsTest {
         new Preemptions(23, 24, 1_500_000_000, 250_000_000),
         35,
         new StatesOverview(36, 37, 38),
+        new KeptOverview(44, 45, 46, Map.of(KeptOverview.Obstacle.WAITING, 47L)),
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,
@@ -229,6 +231,10 @@ class MetricsTest {
     assertLine(lines, "pipelane_sequences{device=\"cpu\"} 36.0");
     assertLine(lines, "pipelane_state_written_out_bytes{device=\"cpu\"} 37.0");
     assertLine(lines, "pipelane_states_written_out_total{device=\"cpu\"} 38.0");
+    assertLine(lines, "pipelane_device_memory_bytes{device=\"cpu\",kind=\"kept\"} 45.0");
+    assertLine(lines, "pipelane_kept_tensors_total{device=\"cpu\"} 46.0");
+    assertLine(lines, "pipelane_tensors_not_kept_total{device=\"cpu\",reason=\"waiting\"} 47.0");
+    assertLine(lines, "pipelane_tensors_not_kept_total{device=\"cpu\",reason=\"full\"} 0.0");
     assertLine(lines, "pipelane_padded_rows_total{device=\"cpu\"} 6.0");
     assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
     assertLine(lines, "pipelane_hosts 2.0");

@@ -17,6 +17,7 @@ import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.MemoryOverview;
+import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
@@ -83,6 +84,7 @@ class StateSourceTest {
         new Preemptions(0, 0, 0, 0),
         0,
         new StatesOverview(0, 0, 0),
+        KeptOverview.NONE,
         new SharingOverview(
             SharingState.HEALTHY,
             0.5,

@@ -18,7 +18,8 @@ final class Router {
    * of them knows of a run counts for all.
    *
    * A request that names its device goes there, and its model's weights with it, as long as that is
-   * not lost: somebody has weighed that who knows more than what is asked now.
+   * not lost: somebody has weighed that who knows more than what is asked now. Where its inputs lie
+   * on the device no other can run it.
    *
    * Of requests for one model that is on its way, the first alone adds its stall to what the device
    * has to do: one transfer serves them all.
@@ -45,11 +46,17 @@ final class Router {
    * Chooses.
    *
    * @throws StatusException {@link Status#DEVICE_FAILURE} when every device is lost that knows the
-   *     model
+   *     model, or the one that has the request's inputs
    */
   Choice choose(Route route, InferenceRequest request) {
     long execution = executionNanos(route, request);
     @Nullable Member chosen = request.device().map(name -> named(route, name)).orElse(null);
+    if (chosen == null && request.isOnDevice()) {
+      throw new StatusException(
+          Status.DEVICE_FAILURE,
+          "device %s is lost, and inputs for model %s with it"
+              .formatted(request.device().orElse("(unnamed)"), route.version));
+    }
     if (chosen == null) {
       chosen = unnamed(route, request.priority());
     }

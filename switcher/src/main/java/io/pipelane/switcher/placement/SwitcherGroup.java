@@ -69,8 +69,15 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.config = config;
     this.nanoClock = nanoClock;
     if (only == null) {
+      members.forEach(
+          member -> member.switcher.keepOnlyFor(version -> hasDevice(version, member.index)));
       startReviews();
     }
+  }
+
+  private boolean hasDevice(ModelVersion version, int device) {
+    @Nullable Route route = routes.get(version);
+    return route != null && route.devices().contains(device);
   }
 
   private void startReviews() {

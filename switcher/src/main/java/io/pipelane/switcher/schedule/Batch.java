@@ -3,11 +3,14 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.kept.Keeper;
+import io.pipelane.switcher.kept.KeptTensor;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -15,7 +18,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /**
  * Requests of one key that run as one: their rows behind each other, in the order in which the
@@ -36,6 +41,24 @@ final class Batch implements ResultHandler {
 
   /** What a run has answered, all rows of it. */
   private record Output(TensorType type, Shape shape, MemorySegment data) {}
+
+  /** What would be taken over of a request that runs alone. */
+  private record CutApart(Keeper alone) implements Keeper {
+    @Override
+    public Set<ModelVersion> readers(String device, String output) {
+      return alone.readers(device, output);
+    }
+
+    @Override
+    public boolean isCutApart() {
+      return true;
+    }
+
+    @Override
+    public void keep(String output, TensorType type, Shape shape, KeptTensor tensor) {
+      throw new IllegalStateException("an output of several requests is nobody's");
+    }
+  }
 
   private Batch(RequestQueue queue, List<QueuedRequest> members) {
     this.queue = queue;
@@ -71,7 +94,15 @@ final class Batch implements ResultHandler {
       inputs.add(joined(input));
     }
     return new InferenceRequest(
-        first.model(), inputs, first.outputs(), latestDeadline(), first.priority());
+        first.model(),
+        inputs,
+        first.outputs(),
+        latestDeadline(),
+        first.priority(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        first.keeper().map(CutApart::new));
   }
 
   private InputTensor joined(int input) {

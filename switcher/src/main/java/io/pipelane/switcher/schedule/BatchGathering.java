@@ -58,7 +58,7 @@ final class BatchGathering {
   List<QueuedRequest> with(QueuedRequest first, boolean comesFromRun, BooleanSupplier mayHold) {
     BatchRules rules = first.line().batching();
     boolean holds = comesFromRun && rules.maxDelayNanos() > 0;
-    if (!rules.any() || (first.line().requests() == 0 && !holds)) {
+    if (!rules.any() || first.runsAlone() || (first.line().requests() == 0 && !holds)) {
       return List.of(first);
     }
     List<QueuedRequest> members = new ArrayList<>(List.of(first));

@@ -22,6 +22,7 @@ public final class QueuedRequest implements Ticket {
   private final ModelLine line;
   private final InferenceRequest request;
   private final RunKey key;
+  private final boolean runsAlone;
   private final long inputBytes;
   private final long submittedNanos;
   private ResultHandler handler;
@@ -34,6 +35,7 @@ public final class QueuedRequest implements Ticket {
     this.line = queue.line(request.model());
     this.request = request;
     this.key = RunKey.of(request);
+    this.runsAlone = request.isOnDevice();
     this.handler = new PlacedOnce(handler);
     this.inputBytes = request.inputBytes();
     this.submittedNanos = submittedNanos;
@@ -108,6 +110,11 @@ public final class QueuedRequest implements Ticket {
     polled = first;
   }
 
+  /** Whether no other can run with it, as the host cannot put their inputs together. */
+  boolean runsAlone() {
+    return runsAlone;
+  }
+
   /** Claims the request for running; false when it was withdrawn before. */
   boolean start() {
     return state.compareAndSet(State.QUEUED, State.STARTED);
@@ -121,6 +128,8 @@ public final class QueuedRequest implements Ticket {
   private boolean isAlike(QueuedRequest other) {
     return other != this
         && other.line == line
+        && !other.runsAlone
+        && !runsAlone
         && other.request.priority() == request.priority()
         && other.key.equals(key)
         && other.request.outputs().equals(request.outputs());

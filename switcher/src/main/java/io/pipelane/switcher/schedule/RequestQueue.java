@@ -409,6 +409,17 @@ public final class RequestQueue {
     return isEmpty() && !policyHeedsEnds && !line(request.model()).batching().preserveOrder();
   }
 
+  /** Whether requests of a model wait that another one may run together with. */
+  public boolean hasAlike(ModelVersion model) {
+    lock.lock();
+    try {
+      ModelLine line = line(model);
+      return line.batching().any() && line.requests() > 0;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** A request was withdrawn and waits no longer. */
   void withdrawn(QueuedRequest request) {
     lock.lock();

@@ -330,7 +330,8 @@ final class Sequence {
           request.priority(),
           Optional.of(of),
           kept.nextNumber(),
-          request.device());
+          request.device(),
+          request.keeper());
     }
 
     private KeptState kept() {

@@ -20,6 +20,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.memory.Structure;
@@ -49,6 +50,7 @@ public final class SessionWorker implements Worker {
   private final SessionRooms rooms;
   private final SessionPool pool;
   private final LongSupplier nanoClock;
+  private final KeptTensors kept;
   private final SegmentProfiles profiles;
   private final Retries retries = new Retries();
   private final LongAdder paddedRows = new LongAdder();
@@ -72,6 +74,7 @@ public final class SessionWorker implements Worker {
    * @param lanes the working memory, which the sessions are charged to
    * @param writeOut has something idle leave that memory in favour of a class; false when there is
    *     nothing
+   * @param kept where outputs lie that stay on the device
    * @param profiles told how long segments compute
    */
   public SessionWorker(
@@ -79,9 +82,11 @@ public final class SessionWorker implements Worker {
       PersistentMemory persistent,
       Lanes lanes,
       Predicate<Priority> writeOut,
+      KeptTensors kept,
       SegmentProfiles profiles,
       LongSupplier nanoClock) {
     this.profiles = profiles;
+    this.kept = kept;
     this.sessions = sessions;
     this.lanes = lanes;
     this.nanoClock = nanoClock;
@@ -206,7 +211,8 @@ public final class SessionWorker implements Worker {
       ResultHandler handler,
       Runnable placed) {
     PooledSession session = take(model, lease, lane);
-    Invocation invocation = new RequestInvocation(request, sessions.owner(model), handler, placed);
+    Invocation invocation =
+        new RequestInvocation(request, sessions.owner(model), handler, kept, placed);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {
@@ -349,7 +355,11 @@ public final class SessionWorker implements Worker {
 
   /** A request as a session sees it. */
   private record RequestInvocation(
-      InferenceRequest request, String owner, ResultHandler handler, Runnable whenPlaced)
+      InferenceRequest request,
+      String owner,
+      ResultHandler handler,
+      KeptTensors kept,
+      Runnable whenPlaced)
       implements Invocation {
     @Override
     public List<InputTensor> inputs() {
@@ -368,6 +378,15 @@ public final class SessionWorker implements Worker {
 
     @Override
     public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      return request
+          .keeper()
+          .flatMap(keeper -> kept.place(keeper, name, type, shape, byteSize))
+          .orElseGet(() -> handler.place(name, type, shape, byteSize));
+    }
+
+    @Override
+    public MemorySegment placeOnHost(String name, TensorType type, Shape shape, long byteSize) {
+      request.keeper().ifPresent(keeper -> kept.notPlaced(keeper, name, byteSize));
       return handler.place(name, type, shape, byteSize);
     }
 

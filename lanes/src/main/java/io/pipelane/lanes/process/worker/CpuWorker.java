@@ -10,6 +10,7 @@ import io.pipelane.lanes.cpu.WorkerRegion;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -64,7 +65,7 @@ final class CpuWorker implements WorkerDevice {
 
   @Override
   public ServerMemory serverMemory() {
-    return ServerMemory.NONE;
+    return new ServerMemory(MemorySegment.NULL, memory::state);
   }
 
   @Override
