@@ -168,7 +168,10 @@ public final class PipelaneServer implements AutoCloseable {
               ? null
               : opened.add(
                   GrpcServer.start(
-                      FrontEndSettings.grpc(config.server(), tls), backend, open.transferMemory()));
+                      FrontEndSettings.grpc(config.server(), tls),
+                      backend,
+                      hosts,
+                      open.transferMemory()));
       models.start();
       imports = catalog.start();
       hosts.ifPresent(
