@@ -61,14 +61,13 @@ final class CallForwarding {
       ModelInferRequest message, Metadata metadata, CallOrigin origin) {
     String model = message.getModelName();
     long version = Hosts.versionNumber(message.getModelVersion());
-    boolean staysHere =
-        version < 0
-            || metadata.containsKey(MARK)
-            || namesMemoryOfThisHost(message)
-            || !origin.caller().sees(model); // This host says so.
-    return staysHere
-        ? Optional.empty()
-        : hosts.elsewhere(model, version, parts.backend().find(model, message.getModelVersion()));
+    boolean isForbidden = !origin.caller().sees(model); // This host says so.
+    if (version < 0 || isForbidden || metadata.containsKey(MARK)) {
+      return Optional.empty();
+    }
+    return hosts
+        .elsewhere(model, version, parts.backend().find(model, message.getModelVersion()))
+        .filter(_ -> !namesMemoryOfThisHost(message));
   }
 
   /** Whether inputs or outputs lie in shared memory, which other hosts do not see. */
