@@ -224,6 +224,7 @@ public final class PipelaneServer implements AutoCloseable {
             JobPlacement.open(
                 new PlacementSettings(folder.get().resolve(".placement"), gpuType, interval),
                 devices::readings,
+                devices::devicesThatCanServe,
                 System::nanoTime));
     opening.start();
     return Optional.of(opening);
