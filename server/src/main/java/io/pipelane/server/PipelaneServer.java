@@ -175,7 +175,10 @@ public final class PipelaneServer implements AutoCloseable {
               ? null
               : opened.add(
                   GrpcServer.start(
-                      FrontEndSettings.grpc(config.server(), tls), backend, open.transferMemory()));
+                      FrontEndSettings.grpc(config.server(), tls),
+                      backend,
+                      hosts,
+                      open.transferMemory()));
       models.start();
       imports = catalog.start();
       hosts.ifPresent(
@@ -228,6 +231,7 @@ public final class PipelaneServer implements AutoCloseable {
             JobPlacement.open(
                 new PlacementSettings(folder.get().resolve(".placement"), gpuType, interval),
                 devices::readings,
+                devices::devicesThatCanServe,
                 System::nanoTime));
     opening.start();
     return Optional.of(opening);

@@ -2,10 +2,20 @@ package io.pipelane.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
+import io.grpc.ManagedChannel;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.modelstore.ChildJvm;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelInferRequest.InferInputTensor;
+import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.cli.Pipelane;
 import io.pipelane.server.hosts.Etcd;
@@ -16,6 +26,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,6 +39,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
@@ -45,6 +58,8 @@ class HostsServingTest {
   private static final int HOSTS = 3;
   private static final int CLIENTS = 8;
   private static final int WIDTH = 32;
+  private static final String HTTP = "Listening on ";
+  private static final String GRPC = "Listening for gRPC on ";
   private static final String INPUT =
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
           .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
@@ -53,6 +68,7 @@ class HostsServingTest {
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<Process> processes = new ArrayList<>();
   private final List<String> urls = new ArrayList<>();
+  private final List<ManagedChannel> channels = new ArrayList<>();
   private final Patience patience = Patience.begin();
   private @Nullable Etcd etcd;
 
@@ -78,8 +94,10 @@ class HostsServingTest {
     }
     for (int host = 0; host < HOSTS; host++) {
       Path log = log(host);
-      patience.awaitTrue("host " + log + " listens", () -> address(log).isPresent());
-      urls.add(address(log).orElseThrow());
+      patience.awaitTrue("host " + log + " listens", () -> address(log, GRPC).isPresent());
+      urls.add(address(log, HTTP).orElseThrow());
+      channels.add(
+          NettyChannelBuilder.forTarget(address(log, GRPC).orElseThrow()).usePlaintext().build());
     }
     for (String url : urls) {
       for (int model = 0; model < having.length; model++) {
@@ -103,7 +121,7 @@ class HostsServingTest {
             "--repository.path=" + folder.resolve("models-" + host),
             "--repository.cache=" + folder.resolve("cache"),
             "--server.http-port=0",
-            "--server.grpc-port=-1",
+            "--server.grpc-port=0",
             "--device.memory=16MiB",
             "--device.lanes=1",
             "--hosts.etcd=" + registry,
@@ -116,15 +134,16 @@ class HostsServingTest {
         .start();
   }
 
-  private static Optional<String> address(Path log) throws IOException {
+  private static Optional<String> address(Path log, String said) throws IOException {
     return Files.readAllLines(log).stream()
-        .filter(line -> line.startsWith("Listening on "))
-        .map(line -> line.substring("Listening on ".length()))
+        .filter(line -> line.startsWith(said))
+        .map(line -> line.substring(said.length()))
         .findFirst();
   }
 
   @AfterEach
   void endHosts() throws Exception {
+    channels.forEach(ManagedChannel::shutdownNow);
     for (Process process : processes) {
       process.destroyForcibly().waitFor();
     }
@@ -142,6 +161,35 @@ class HostsServingTest {
       assertEquals(expected.get(model), infer(urls.get(1), model).body());
     }
     assertEquals(404, infer(urls.getFirst(), "unknown").statusCode());
+    killUnderLoad(
+        (number, model) -> {
+          HttpResponse<String> answer = infer(urls.get(number % 2), model);
+          assertEquals(200, answer.statusCode(), answer::body);
+          assertEquals(expected.get(model), answer.body());
+        });
+  }
+
+  /** The same over gRPC: a call that is not answered throws. */
+  @Test
+  void hostKilledUnderLoadOfCalls_everyCallIsAnsweredAndRightly() throws Exception {
+    Map<String, ModelInferResponse> expected = new ConcurrentHashMap<>();
+    for (String model : List.of("m0", "m1", "m2")) {
+      expected.put(model, call(0, model));
+      assertEquals(expected.get(model), call(1, model));
+    }
+    assertTrue(forwardedBy(urls.getFirst()) > 0, "m2 is not on the first host");
+    assertEquals(
+        Code.NOT_FOUND,
+        assertThrows(StatusRuntimeException.class, () -> call(0, "unknown")).getStatus().getCode());
+    killUnderLoad((number, model) -> assertEquals(expected.get(model), call(number % 2, model)));
+  }
+
+  /** Asks once for a model. */
+  private interface Asking {
+    void ask(int client, String model) throws Exception;
+  }
+
+  private void killUnderLoad(Asking asking) throws Exception {
     AtomicBoolean ending = new AtomicBoolean();
     AtomicInteger answered = new AtomicInteger();
     List<Future<Integer>> clients = new ArrayList<>();
@@ -154,9 +202,7 @@ class HostsServingTest {
                   int asked = 0;
                   for (; !ending.get(); asked++) {
                     String model = "m" + (asked + number) % 3;
-                    HttpResponse<String> answer = infer(urls.get(number % 2), model);
-                    assertEquals(200, answer.statusCode(), answer::body);
-                    assertEquals(expected.get(model), answer.body());
+                    asking.ask(number, model);
                     answered.incrementAndGet();
                   }
                   return asked;
@@ -203,6 +249,16 @@ class HostsServingTest {
     return line.find() ? Double.parseDouble(line.group(1)) : 0;
   }
 
+  /** Requests that a host has given to any other. */
+  private double forwardedBy(String url) throws Exception {
+    String text = get(url + "/metrics").body();
+    Pattern line = Pattern.compile("(?m)^pipelane_forwarded_requests_total\\{.*} (\\S+)$");
+    return line.matcher(text)
+        .results()
+        .mapToDouble(each -> Double.parseDouble(each.group(1)))
+        .sum();
+  }
+
   private HttpResponse<String> get(String url) throws Exception {
     return http.send(HttpRequest.newBuilder(URI.create(url)).build(), BodyHandlers.ofString());
   }
@@ -213,5 +269,25 @@ class HostsServingTest {
             .POST(BodyPublishers.ofString(INPUT))
             .build(),
         BodyHandlers.ofString());
+  }
+
+  private ModelInferResponse call(int host, String model) {
+    ByteBuffer values = ByteBuffer.allocate(4 * WIDTH).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < WIDTH; i++) {
+      values.putFloat(0.5f);
+    }
+    return GRPCInferenceServiceGrpc.newBlockingStub(channels.get(host))
+        .withDeadlineAfter(60, TimeUnit.SECONDS)
+        .modelInfer(
+            ModelInferRequest.newBuilder()
+                .setModelName(model)
+                .addInputs(
+                    InferInputTensor.newBuilder()
+                        .setName("x")
+                        .setDatatype("FP32")
+                        .addShape(1)
+                        .addShape(WIDTH))
+                .addRawInputContents(ByteString.copyFrom(values.flip()))
+                .build());
   }
 }

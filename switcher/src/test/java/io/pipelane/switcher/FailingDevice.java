@@ -7,6 +7,7 @@ import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.modelstore.WeightSource;
@@ -14,14 +15,23 @@ import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Another device, one of whose calls finds no memory: the n-th that could take some. */
+/**
+ * Another device, one of whose calls finds no memory, the n-th that could take some; or some of
+ * whose copies fail on their way.
+ */
 final class FailingDevice implements Device {
   private final Device device;
   private final AtomicInteger calls = new AtomicInteger();
+  private final AtomicInteger lostCopies = new AtomicInteger();
   private volatile int failing;
 
   FailingDevice(Device device) {
     this.device = device;
+  }
+
+  /** Has so many of the copies that are given next fail once they are on their way. */
+  void failArrivals(int count) {
+    lostCopies.set(count);
   }
 
   /** Counts from here, and fails the n-th call; none when n is 0. */
@@ -85,7 +95,9 @@ final class FailingDevice implements Device {
         WeightSource source, long sourceOffset, AddressRange range, long rangeOffset, long bytes) {
       step("copy");
       AddressRange real = range instanceof Range wrapped ? wrapped.range : range;
-      return device.copies().copy(source, sourceOffset, real, rangeOffset, bytes);
+      boolean isLost = lostCopies.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
+      WeightSource from = isLost ? HeldSource.failing(source.byteSize()) : source;
+      return device.copies().copy(from, sourceOffset, real, rangeOffset, bytes);
     }
   }
 

@@ -18,6 +18,7 @@ import io.pipelane.lanes.cpu.CpuRuntime;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
@@ -271,7 +272,10 @@ class SwitcherGroupTest {
     assertEquals(1, overview(group, "cpu:0").online().requests());
     assertEquals(List.of("cpu:0"), group.devices(model.version()));
     assertArrayEquals(expected, inferOn(group, model, "cpu:7"));
+    assertEquals(List.of("cpu:0", "cpu:1"), group.devicesThatCanServe(model.version()));
     lose("cpu:1");
+    assertEquals(List.of("cpu:0"), group.devicesThatCanServe(model.version()));
+    assertEquals(List.of(), group.devicesThatCanServe(new ModelVersion("unknown", 1)));
     assertArrayEquals(expected, inferOn(group, model, "cpu:1"));
     assertEquals(2, overview(group, "cpu:0").offline().requests());
   }

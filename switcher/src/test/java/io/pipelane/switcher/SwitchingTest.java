@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
@@ -93,6 +94,27 @@ class SwitchingTest {
         assertArrayEquals(expectedOne, infer(switcher, one), "round " + i);
         assertArrayEquals(expectedOther, infer(switcher, other), "round " + i);
       }
+    }
+  }
+
+  /** As when another device fails over whose link, or out of whose pages, they come. */
+  @Test
+  void weightsThatFailOnTheirWay_areSentForOnceMore_andTheRequestIsAnswered() throws Exception {
+    try (Switcher switcher = open(MODEL_BYTES)) {
+      ImportedModel model = chain("one", 1);
+      switcher.register(model);
+      float[] expected = infer(switcher, model);
+      for (int round = 1; round <= 10; round++) {
+        switcher.evict(model.version());
+        failing.failArrivals(1);
+        assertArrayEquals(expected, infer(switcher, model), "round " + round);
+        assertEquals(round, switcher.transfers().failedLoads());
+      }
+      switcher.evict(model.version());
+      failing.failArrivals(Integer.MAX_VALUE);
+      assertThrows(StatusException.class, () -> infer(switcher, model));
+      failing.failArrivals(0);
+      assertArrayEquals(expected, infer(switcher, model));
     }
   }
 

@@ -27,6 +27,8 @@ public final class OfflinePlacement {
    *
    * Jobs take part in their order, as many as there are devices. With all of them in the graph, as
    * in the paper, those that share badly would wait as long as others come.
+   *
+   * A device that cannot run a job weighs nothing to it, and is left out should it be matched so.
    */
   private final Map<String, SpeedPredictor> predictors;
   private final MultiprocessorShare shares;
@@ -70,15 +72,21 @@ public final class OfflinePlacement {
       OfflineJob job = served.get(row);
       double afterMove = 1 - Math.min(1, (double) job.move().toNanos() / interval.toNanos());
       for (int column = 0; column < healthy.size(); column++) {
-        boolean stays = job.device().equals(Optional.of(healthy.get(column).id()));
-        weights[row][column] = predicted[column][kindOf[row]] * (stays ? 1 : afterMove);
+        String device = healthy.get(column).id();
+        boolean stays = job.device().equals(Optional.of(device));
+        boolean isBarred = job.barred().contains(device);
+        weights[row][column] =
+            isBarred ? 0 : predicted[column][kindOf[row]] * (stays ? 1 : afterMove);
       }
     }
     int[] matched = MaximumWeightMatching.of(weights);
     List<Placement> plan = new ArrayList<>();
     for (int row = 0; row < matched.length; row++) {
-      if (matched[row] >= 0) {
-        OnlineDevice device = healthy.get(matched[row]);
+      if (matched[row] < 0) {
+        continue;
+      }
+      OnlineDevice device = healthy.get(matched[row]);
+      if (!served.get(row).barred().contains(device.id())) {
         plan.add(
             new Placement(
                 served.get(row).id(),

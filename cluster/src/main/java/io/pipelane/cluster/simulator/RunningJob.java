@@ -4,6 +4,7 @@ import io.pipelane.cluster.placement.OfflineJob;
 import io.pipelane.cluster.profile.WorkloadProfile;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A job and how far it is. Times are minutes. */
@@ -45,7 +46,8 @@ final class RunningJob {
         Integer.toString(job.number()),
         profile,
         Optional.ofNullable(device).map(SimulatedDevice::id),
-        Duration.ofNanos(Math.round(moveMinutes * 60e9)));
+        Duration.ofNanos(Math.round(moveMinutes * 60e9)),
+        Set.of());
   }
 
   @Nullable SimulatedDevice device() {

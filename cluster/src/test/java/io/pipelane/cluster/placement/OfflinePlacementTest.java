@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class OfflinePlacementTest {
@@ -33,7 +34,12 @@ class OfflinePlacementTest {
   }
 
   private static OfflineJob job(int number, Optional<String> device, Duration move) {
-    return new OfflineJob("job-" + number, profile(number), device, move);
+    return job(number, device, move, Set.of());
+  }
+
+  private static OfflineJob job(
+      int number, Optional<String> device, Duration move, Set<String> barred) {
+    return new OfflineJob("job-" + number, profile(number), device, move, barred);
   }
 
   private static List<OfflineJob> waiting(int count) {
@@ -104,6 +110,23 @@ class OfflinePlacementTest {
         places(
             placement(speeds)
                 .plan(two(SharingState.HEALTHY), List.of(job(0, here, Duration.ofSeconds(10))))));
+  }
+
+  @Test
+  void plan_aDeviceThatCannotRunAJob_isNotGivenIt() {
+    OfflinePlacement placement = placement(new double[][] {{0.5, 0.6}, {0.9, 0.5}});
+    List<OnlineDevice> devices = two(SharingState.HEALTHY);
+    Optional<String> none = Optional.empty();
+    OfflineJob job = job(0, none, Duration.ZERO, Set.of("device-1"));
+    OfflineJob other = job(1, none, Duration.ZERO);
+
+    // It would be faster there.
+    assertEquals(Map.of("job-0", "device-0"), places(placement.plan(devices, List.of(job))));
+    assertEquals(
+        Map.of("job-0", "device-0", "job-1", "device-1"),
+        places(placement.plan(devices, List.of(job, other))));
+    OfflineJob nowhere = job(0, none, Duration.ZERO, Set.of("device-0", "device-1"));
+    assertTrue(placement.plan(devices, List.of(nowhere)).isEmpty());
   }
 
   @Test

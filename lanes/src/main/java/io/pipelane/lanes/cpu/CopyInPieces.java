@@ -1,6 +1,10 @@
 package io.pipelane.lanes.cpu;
 
 import io.pipelane.modelstore.WeightSource;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +21,8 @@ final class CopyInPieces {
   private final CpuAddressRange range;
   private final long rangeOffset;
   private final long bytes;
+  private final Deque<Long> broughtBack = new ArrayDeque<>();
+  private final Map<LinkThrottle, Throwable> failedLinks = new HashMap<>();
   private long next;
   private int onTheWay;
   private long borrowedBytes;
@@ -32,28 +38,58 @@ final class CopyInPieces {
   }
 
   /**
-   * Carries pieces until there are none left.
+   * Carries pieces over the device's own link until there are none left, those included that others
+   * have failed to carry; blocks until none is on its way.
+   *
+   * @param sinceNanos when the copy was asked for, by the link's clock
+   * @param ended looked at between pieces
+   * @return why the copy has failed, or null
+   */
+  @Nullable Throwable carryAll(LinkThrottle link, long sinceNanos, BooleanSupplier ended) {
+    long at = ended.getAsBoolean() ? takeNoMore() : takeAny();
+    while (at >= 0) {
+      done(0, carry(link, sinceNanos, at, ended));
+      at = ended.getAsBoolean() ? takeNoMore() : takeAny();
+    }
+    return failure();
+  }
+
+  /**
+   * Carries pieces over another device's link until there are none left, or one fails, which is
+   * left to the copy's own device then.
    *
    * @param sinceNanos when the link was asked to, by its clock
-   * @param borrowed whether the link is another device's
    * @param ended looked at between pieces
    */
-  void carry(LinkThrottle link, long sinceNanos, boolean borrowed, BooleanSupplier ended) {
+  void help(LinkThrottle link, long sinceNanos, BooleanSupplier ended) {
     long at = ended.getAsBoolean() ? -1 : take();
     while (at >= 0) {
-      long piece = Math.min(PIECE_BYTES, bytes - at);
-      Throwable reason = null;
-      try {
-        range.fill(source, sourceOffset + at, rangeOffset + at, piece);
-        link.pace(sinceNanos, piece, ended);
-      } catch (Throwable e) {
-        reason = e;
+      Throwable reason = carry(link, sinceNanos, at, ended);
+      if (reason != null) {
+        bringBack(at, link, reason);
+        return;
       }
-      done(borrowed ? piece : 0, reason);
+      done(bytesAt(at), null);
       at = ended.getAsBoolean() ? -1 : take();
     }
   }
 
+  private @Nullable Throwable carry(
+      LinkThrottle link, long sinceNanos, long at, BooleanSupplier ended) {
+    try {
+      range.fill(source, sourceOffset + at, rangeOffset + at, bytesAt(at));
+      link.pace(sinceNanos, bytesAt(at), ended);
+      return null;
+    } catch (Throwable e) { // A source may fail as it likes; the thread must live on.
+      return e;
+    }
+  }
+
+  private long bytesAt(long at) {
+    return Math.min(PIECE_BYTES, bytes - at);
+  }
+
+  /** A piece that nobody has; -1 where there is none. */
   private synchronized long take() {
     if (next >= bytes || failure != null) {
       return -1;
@@ -64,6 +100,37 @@ final class CopyInPieces {
     return at;
   }
 
+  /** The same for the copy's own device, which waits for those that may be brought back. */
+  private synchronized long takeAny() {
+    long at = take();
+    if (at >= 0) {
+      return at;
+    }
+    awaitUntil(() -> onTheWay == 0 || !broughtBack.isEmpty());
+    if (failure != null || broughtBack.isEmpty()) {
+      return takeNoMore();
+    }
+    onTheWay++;
+    return broughtBack.removeFirst();
+  }
+
+  /** Waits for the pieces on their way; there will be no others. */
+  private synchronized long takeNoMore() {
+    next = bytes;
+    awaitUntil(() -> onTheWay == 0);
+    return -1;
+  }
+
+  private synchronized void awaitUntil(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      try {
+        wait();
+      } catch (InterruptedException e) {
+        // Nobody has a reason to interrupt an engine's thread; the copy goes on.
+      }
+    }
+  }
+
   private synchronized void done(long borrowed, @Nullable Throwable reason) {
     borrowedBytes += borrowed;
     failure = failure == null ? reason : failure;
@@ -71,21 +138,20 @@ final class CopyInPieces {
     notifyAll();
   }
 
-  /**
-   * Blocks until no piece is on its way; those that nobody has taken are taken no more.
-   *
-   * @return why it failed, or null
-   */
-  synchronized @Nullable Throwable await() {
-    next = bytes;
-    while (onTheWay > 0) {
-      try {
-        wait();
-      } catch (InterruptedException e) {
-        // Nobody has a reason to interrupt an engine's thread; the copy goes on.
-      }
-    }
+  private synchronized void bringBack(long at, LinkThrottle link, Throwable reason) {
+    broughtBack.add(at);
+    failedLinks.put(link, reason);
+    onTheWay--;
+    notifyAll();
+  }
+
+  private synchronized @Nullable Throwable failure() {
     return failure;
+  }
+
+  /** Why another device's link has failed to carry a piece, or null. */
+  synchronized @Nullable Throwable failureOf(LinkThrottle link) {
+    return failedLinks.get(link);
   }
 
   /** What came in over other devices' links. */

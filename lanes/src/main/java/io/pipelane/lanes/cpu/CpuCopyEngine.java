@@ -8,6 +8,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.modelstore.WeightSource;
+import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -29,6 +30,8 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
    * Links are lent where they have a rate: without one, a second thread would bring no more through
    * the memory. The lender's thread carries pieces until its device has a copy of its own.
    */
+
+  private static final System.Logger LOG = System.getLogger(CpuCopyEngine.class.getName());
 
   /** Copies that may wait; a model of many gigabytes in groups of a page stays far below it. */
   static final int MAXIMUM_PENDING = 1 << 16;
@@ -152,10 +155,20 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     CopyInPieces pieces =
         new CopyInPieces(copy.source, copy.sourceOffset, copy.range, copy.rangeOffset, copy.bytes);
     lenders.forEach(lender -> lender.help(pieces));
-    pieces.carry(throttle, copy.enqueuedAtNanos, false, () -> closed);
-    Throwable failure = pieces.await();
+    Throwable failure = pieces.carryAll(throttle, copy.enqueuedAtNanos, () -> closed);
     borrowedBytes.add(pieces.borrowedBytes());
+    if (failure == null) { // What fails over every link is no lender's fault.
+      lenders.removeIf(lender -> hasFailed(lender, pieces));
+    }
     return failure;
+  }
+
+  private static boolean hasFailed(CpuCopyEngine lender, CopyInPieces pieces) {
+    Throwable failure = pieces.failureOf(lender.throttle);
+    if (failure != null) {
+      LOG.log(Level.WARNING, "a borrowed link is used no more", failure);
+    }
+    return failure != null;
   }
 
   /** Carries pieces for another device, when there is nothing to carry for this one. */
@@ -163,7 +176,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     synchronized (enqueueing) {
       if (!needsItsLink() && pending.isEmpty()) {
         long now = throttle.nanoTime();
-        boolean _ = pending.offer(() -> pieces.carry(throttle, now, true, this::needsItsLink));
+        boolean _ = pending.offer(() -> pieces.help(throttle, now, this::needsItsLink));
       }
     }
   }

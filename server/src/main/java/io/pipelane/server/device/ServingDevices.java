@@ -162,6 +162,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     return group.devices(version);
   }
 
+  /** See {@link SwitcherGroup#devicesThatCanServe}. */
+  public List<String> devicesThatCanServe(ModelVersion version) {
+    return group.devicesThatCanServe(version);
+  }
+
   /**
    * Has a device be lost, as one that fell off the bus: what runs there fails from now on, and is
    * answered by others. For drills; nothing but a new process brings it back.

@@ -1,5 +1,6 @@
 package io.pipelane.server.grpc;
 
+import com.google.protobuf.CodedInputStream;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.Status;
@@ -8,7 +9,6 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.ServedModel;
@@ -21,6 +21,7 @@ import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -46,9 +47,8 @@ final class GrpcInferRun implements ResultHandler {
 
   private final InferenceParts parts;
   private final Receiver receiver;
-  private final Caller caller;
+  private final CallOrigin origin;
   private final EventExecutor loop;
-  private final @Nullable Function<String, @Nullable String> headers;
   private final List<OutputTensor> outputs = new ArrayList<>(2);
   private @Nullable RequestAccount account;
   private @Nullable MessageCall call;
@@ -58,23 +58,22 @@ final class GrpcInferRun implements ResultHandler {
   /** Where the end of a run is told; called once, on an event loop or a codec thread. */
   interface Receiver {
     /** Serializes the answer before it returns: it reads memory that is given back then. */
-    void answered(ModelInferResponse message, RequestAccount account);
+    void answered(ModelInferResponse message, AnswerHeaders headers);
 
     void failed(StatusException error);
   }
 
-  private GrpcInferRun(InferenceParts parts, Caller caller, Receiver receiver) {
+  private GrpcInferRun(InferenceParts parts, CallOrigin origin, Receiver receiver) {
     this.parts = parts;
-    this.caller = caller;
+    this.origin = origin;
     this.receiver = receiver;
     this.loop = parts.loop();
-    this.headers = parts.backend().statistics().traces() ? GrpcTracing.headers() : null;
   }
 
   /** Begins; on an event loop. Every error is told to the receiver. */
   static GrpcInferRun start(
-      ModelInferRequest message, InferenceParts parts, Caller caller, Receiver receiver) {
-    GrpcInferRun run = new GrpcInferRun(parts, caller, receiver);
+      ModelInferRequest message, InferenceParts parts, CallOrigin origin, Receiver receiver) {
+    GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
     if (message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP
         && !namesRegion(parts, message)) {
       run.begin(message);
@@ -88,6 +87,55 @@ final class GrpcInferRun implements ResultHandler {
     return run;
   }
 
+  /**
+   * The same for a message that has not been parsed.
+   *
+   * @param bytes the caller's; retained where they are needed for longer
+   */
+  static GrpcInferRun start(
+      ByteBuf bytes, InferenceParts parts, CallOrigin origin, Receiver receiver) {
+    GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
+    if (bytes.readableBytes() <= CodecThreads.LARGEST_ON_LOOP
+        && !parts.backend().sharedMemory().isInUse()) {
+      run.begin(bytes);
+      return run;
+    }
+    bytes.retain();
+    try {
+      parts
+          .codecs()
+          .execute(
+              () -> {
+                try {
+                  run.begin(bytes);
+                } finally {
+                  bytes.release();
+                }
+              });
+    } catch (RejectedExecutionException e) {
+      bytes.release();
+      receiver.failed(CodecThreads.busy("decoding"));
+    }
+    return run;
+  }
+
+  private void begin(ByteBuf bytes) {
+    ModelInferRequest message;
+    try {
+      message =
+          ModelInferRequest.parseFrom(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
+    } catch (IOException e) {
+      refuse(
+          new StatusException(
+              Status.INVALID_ARGUMENT, "the body is no message of type ModelInferRequest", e));
+      return;
+    } catch (OutOfMemoryError e) {
+      refuse(logged(e));
+      return;
+    }
+    begin(message);
+  }
+
   /** Whether inputs may have to be copied from shared memory, which an event loop must not do. */
   private static boolean namesRegion(InferenceParts parts, ModelInferRequest message) {
     return parts.backend().sharedMemory().isInUse()
@@ -97,7 +145,7 @@ final class GrpcInferRun implements ResultHandler {
 
   private void begin(ModelInferRequest message) {
     try {
-      caller.check(Demand.of(Role.INFER, message.getModelName()));
+      origin.caller().check(Demand.of(Role.INFER, message.getModelName()));
       parts
           .backend()
           .answerWith(message.getModelName(), message.getModelVersion(), new Submission(message));
@@ -161,6 +209,7 @@ final class GrpcInferRun implements ResultHandler {
 
   private RequestAccount open(ServedModel model) {
     InferenceStatistics statistics = parts.backend().statistics();
+    Function<String, @Nullable String> headers = origin.headers();
     return headers == null
         ? statistics.begin(model.version())
         : statistics.begin(model.version(), headers);
@@ -171,7 +220,7 @@ final class GrpcInferRun implements ResultHandler {
       throw callerHasGone();
     }
     InferenceService.Ticket submitted =
-        parts.backend().service().submit(caller.classed(decoded.request()), this);
+        parts.backend().service().submit(origin.caller().classed(decoded.request()), this);
     ticket = submitted;
     if (cancelled) {
       submitted.cancel();
@@ -268,7 +317,7 @@ final class GrpcInferRun implements ResultHandler {
       if (outcome == null && call != null && account != null) {
         ModelInferResponse message = InferMessageWriter.write(call, outputs);
         account.answered();
-        receiver.answered(message, account);
+        receiver.answered(message, AnswerHeaders.of(account));
       }
     } catch (StatusException e) {
       outcome = e;

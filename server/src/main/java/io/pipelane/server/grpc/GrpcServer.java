@@ -13,6 +13,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.TransferBuffers;
@@ -20,8 +21,10 @@ import io.pipelane.server.net.Transport;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The gRPC front end: the inference service, health and reflection. Calls are handled on event
@@ -30,6 +33,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class GrpcServer implements AutoCloseable {
   /** What a message may have beside its tensors' bytes. */
   private static final int ROOM_FOR_DESCRIPTION = 1 << 20;
+
+  /** The largest output. */
+  static final int MAXIMUM_OUTPUT_BYTES = Integer.MAX_VALUE - ROOM_FOR_DESCRIPTION;
 
   private static final int MAXIMUM_HEADERS_LENGTH = 32 << 10;
   private static final int MAXIMUM_CALLS_PER_CONNECTION = 1024;
@@ -43,7 +49,11 @@ public final class GrpcServer implements AutoCloseable {
   private final HealthStatusManager health = new HealthStatusManager();
   private final Server server;
 
-  private GrpcServer(GrpcSettings settings, Backend backend, TransferMemory transferMemory) {
+  private GrpcServer(
+      GrpcSettings settings,
+      Backend backend,
+      Optional<Hosts> hosts,
+      TransferMemory transferMemory) {
     Transport transport = settings.transport().resolve();
     codecs = new CodecThreads("grpc-codec");
     loops =
@@ -56,9 +66,13 @@ public final class GrpcServer implements AutoCloseable {
             PooledByteBufAllocator.DEFAULT,
             loops,
             codecs,
-            Integer.MAX_VALUE - ROOM_FOR_DESCRIPTION);
+            MAXIMUM_OUTPUT_BYTES);
+    @Nullable CallForwarding forwarding =
+        hosts
+            .map(others -> new CallForwarding(others, parts, settings.maxMessageBytes()))
+            .orElse(null);
     try {
-      server = listen(settings, transport, parts);
+      server = listen(settings, transport, parts, forwarding);
     } catch (RuntimeException | Error e) {
       stop();
       throw e;
@@ -75,10 +89,27 @@ public final class GrpcServer implements AutoCloseable {
    */
   public static GrpcServer start(
       GrpcSettings settings, Backend backend, TransferMemory transferMemory) {
-    return new GrpcServer(settings, backend, transferMemory);
+    return start(settings, backend, Optional.empty(), transferMemory);
   }
 
-  private Server listen(GrpcSettings settings, Transport transport, InferenceParts parts) {
+  /**
+   * The same.
+   *
+   * @param hosts other hosts that may answer
+   */
+  public static GrpcServer start(
+      GrpcSettings settings,
+      Backend backend,
+      Optional<Hosts> hosts,
+      TransferMemory transferMemory) {
+    return new GrpcServer(settings, backend, hosts, transferMemory);
+  }
+
+  private Server listen(
+      GrpcSettings settings,
+      Transport transport,
+      InferenceParts parts,
+      @Nullable CallForwarding forwarding) {
     InetSocketAddress address = new InetSocketAddress(settings.host(), settings.port());
     try {
       NettyServerBuilder builder = NettyServerBuilder.forAddress(address);
@@ -102,7 +133,7 @@ public final class GrpcServer implements AutoCloseable {
           .permitKeepAliveTime(LEAST_KEEP_ALIVE.toMillis(), TimeUnit.MILLISECONDS)
           .permitKeepAliveWithoutCalls(true)
           .intercept(new GrpcAccess(parts.backend().access()))
-          .addService(InferenceGrpcService.of(parts))
+          .addService(InferenceGrpcService.of(parts, forwarding))
           .addService(health.getHealthService())
           .addService(ProtoReflectionServiceV1.newInstance())
           .build()

@@ -7,7 +7,6 @@ import io.grpc.Status.Code;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
-import io.pipelane.server.statistics.RequestAccount;
 import org.jspecify.annotations.Nullable;
 
 /** Answers ModelInfer, with how long the run waited for weights among the response's headers. */
@@ -17,28 +16,38 @@ final class InferCallHandler implements ServerCallHandler<ModelInferRequest, Mod
       Metadata.Key.of("pipelane-stall-us", Metadata.ASCII_STRING_MARSHALLER);
 
   private final InferenceParts parts;
+  private final @Nullable CallForwarding forwarding;
 
-  InferCallHandler(InferenceParts parts) {
+  /**
+   * Answers here, or has another host answer.
+   *
+   * @param forwarding says which; null where this host is alone
+   */
+  InferCallHandler(InferenceParts parts, @Nullable CallForwarding forwarding) {
     this.parts = parts;
+    this.forwarding = forwarding;
   }
 
   @Override
   public ServerCall.Listener<ModelInferRequest> startCall(
       ServerCall<ModelInferRequest, ModelInferResponse> call, Metadata headers) {
     call.request(2); // A second message is an error, to be seen as such.
-    return new Listener(call);
+    return new Listener(call, headers);
   }
 
   /** One call; its methods are called one after another, on the call's event loop. */
   private final class Listener extends ServerCall.Listener<ModelInferRequest>
       implements GrpcInferRun.Receiver {
     private final ServerCall<ModelInferRequest, ModelInferResponse> call;
+    private final Metadata metadata;
     private @Nullable ModelInferRequest message;
+    private @Nullable ForwardedCall forwarded;
     private @Nullable GrpcInferRun run;
     private boolean refused;
 
-    Listener(ServerCall<ModelInferRequest, ModelInferResponse> call) {
+    Listener(ServerCall<ModelInferRequest, ModelInferResponse> call, Metadata metadata) {
       this.call = call;
+      this.metadata = metadata;
     }
 
     @Override
@@ -58,7 +67,47 @@ final class InferCallHandler implements ServerCallHandler<ModelInferRequest, Mod
       } else if (!refused) {
         ModelInferRequest received = message;
         message = null;
-        run = GrpcInferRun.start(received, parts, GrpcAccess.caller(), this);
+        begin(received, CallOrigin.ofCall(GrpcAccess.caller(), parts));
+      }
+    }
+
+    private void begin(ModelInferRequest received, CallOrigin origin) {
+      if (forwarding != null) {
+        try {
+          forwarded = forwarding.begin(received, metadata, origin, new Elsewhere(received, origin));
+        } catch (StatusException e) {
+          failed(e);
+          return;
+        }
+      }
+      if (forwarded == null) {
+        run = GrpcInferRun.start(received, parts, origin, this);
+      }
+    }
+
+    /** Told how it went on another host. */
+    private final class Elsewhere implements ForwardedCall.End {
+      private final ModelInferRequest received;
+      private final CallOrigin origin;
+
+      Elsewhere(ModelInferRequest received, CallOrigin origin) {
+        this.received = received;
+        this.origin = origin;
+      }
+
+      @Override
+      public void here() {
+        run = GrpcInferRun.start(received, parts, origin, Listener.this);
+      }
+
+      @Override
+      public void answered(ModelInferResponse answer, AnswerHeaders headers) {
+        Listener.this.answered(answer, headers);
+      }
+
+      @Override
+      public void failed(StatusException error) {
+        Listener.this.failed(error);
       }
     }
 
@@ -69,23 +118,20 @@ final class InferCallHandler implements ServerCallHandler<ModelInferRequest, Mod
 
     @Override
     public void onCancel() {
+      if (forwarded != null) {
+        forwarded.cancel();
+      }
       if (run != null) {
         run.cancel();
       }
     }
 
     @Override
-    public void answered(ModelInferResponse answer, RequestAccount account) {
+    public void answered(ModelInferResponse answer, AnswerHeaders headers) {
       if (call.isCancelled()) {
         return;
       }
-      Metadata headers = new Metadata();
-      headers.put(STALL_MICROS, Long.toString(Math.ceilDiv(account.stallNanos(), 1000L)));
-      String traceparent = account.traceparent();
-      if (traceparent != null) {
-        headers.put(GrpcTracing.TRACEPARENT, traceparent);
-      }
-      call.sendHeaders(headers);
+      call.sendHeaders(headers.metadata());
       call.sendMessage(answer);
       call.close(io.grpc.Status.OK, new Metadata());
     }

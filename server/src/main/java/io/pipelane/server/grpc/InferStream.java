@@ -7,7 +7,6 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
 import io.pipelane.server.access.Caller;
-import io.pipelane.server.statistics.RequestAccount;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -57,7 +56,7 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
     private boolean done;
 
     @Override
-    public void answered(ModelInferResponse message, RequestAccount account) {
+    public void answered(ModelInferResponse message, AnswerHeaders headers) {
       end(this, ModelStreamInferResponse.newBuilder().setInferResponse(message).build());
     }
 
@@ -91,7 +90,7 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
       slot.failed(e);
       return;
     }
-    GrpcInferRun run = GrpcInferRun.start(message, parts, caller, slot);
+    GrpcInferRun run = GrpcInferRun.start(message, parts, CallOrigin.ofCall(caller, parts), slot);
     synchronized (this) {
       if (!slot.done) {
         slot.run = run;

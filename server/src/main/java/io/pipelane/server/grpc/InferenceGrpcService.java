@@ -62,6 +62,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Every call of the service but ModelInfer, which {@link InferCallHandler} answers. Those not named
@@ -76,14 +77,18 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     this.backend = parts.backend();
   }
 
-  /** The service with all its calls. */
-  static ServerServiceDefinition of(InferenceParts parts) {
+  /**
+   * The service with all its calls.
+   *
+   * @param forwarding says which inferences others answer; null where there are no others
+   */
+  static ServerServiceDefinition of(InferenceParts parts, @Nullable CallForwarding forwarding) {
     ServerServiceDefinition generated = new InferenceGrpcService(parts).bindService();
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     for (ServerMethodDefinition<?, ?> method : generated.getMethods()) {
       methods.add(
           method.getMethodDescriptor().equals(GRPCInferenceServiceGrpc.getModelInferMethod())
-              ? modelInfer(parts)
+              ? modelInfer(parts, forwarding)
               : method);
     }
     ServiceDescriptor.Builder descriptor =
@@ -96,7 +101,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   }
 
   private static ServerMethodDefinition<ModelInferRequest, ModelInferResponse> modelInfer(
-      InferenceParts parts) {
+      InferenceParts parts, @Nullable CallForwarding forwarding) {
     MethodDescriptor<ModelInferRequest, ModelInferResponse> method =
         GRPCInferenceServiceGrpc.getModelInferMethod();
     return ServerMethodDefinition.create(
@@ -104,7 +109,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
                 new InferRequestMarshaller(method.getRequestMarshaller()),
                 method.getResponseMarshaller())
             .build(),
-        new InferCallHandler(parts));
+        new InferCallHandler(parts, forwarding));
   }
 
   @Override

@@ -6,9 +6,12 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** What goes to another host and what comes back. */
 public final class Forward {
+  private static final int LONGEST_VALUE = 64;
+
   private Forward() {}
 
   /**
@@ -37,6 +40,18 @@ public final class Forward {
     boolean isRefusal() {
       return status.equals(HttpResponseStatus.NOT_FOUND)
           || status.equals(HttpResponseStatus.SERVICE_UNAVAILABLE);
+    }
+
+    /** A field's number; -1 where it has none. */
+    public long number(CharSequence name) {
+      String value = headers.get(name);
+      return value != null && value.matches("[0-9]{1,9}") ? Long.parseLong(value) : -1;
+    }
+
+    /** A field's value; null where there is none, or one that is too long to be passed on. */
+    public @Nullable String field(CharSequence name) {
+      String value = headers.get(name);
+      return value != null && value.length() <= LONGEST_VALUE ? value : null;
     }
 
     public void release() {

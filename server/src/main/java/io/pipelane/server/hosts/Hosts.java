@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Hosts implements AutoCloseable {
   private static final int INSTANCE_BYTES = 8;
+  private static final int MOST_VERSION_DIGITS = 18;
 
   private final HostSettings settings;
   private final Function<String, HostRegistry> registries;
@@ -94,6 +95,15 @@ public final class Hosts implements AutoCloseable {
     if (now != null) {
       now.word.leave();
     }
+  }
+
+  /** The number of a version: 0 for any, which empty text stands for, -1 for what is none. */
+  public static long versionNumber(String version) {
+    if (version.isEmpty()) {
+      return 0;
+    }
+    boolean isOne = version.matches("[1-9][0-9]{0," + (MOST_VERSION_DIGITS - 1) + "}");
+    return isOne ? Long.parseLong(version) : -1;
   }
 
   /**

@@ -17,6 +17,7 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.grpc.MessageInferences;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
@@ -52,6 +53,7 @@ final class Api {
   private final ServerActivity activity;
   private final Executor codecs;
   private final Semaphore uploads = new Semaphore(UploadRun.MAXIMUM_RUNNING);
+  private final MessageInferences messages;
   private final StateEvents events;
   private final SettingsApi settings;
   private final JobsApi jobs;
@@ -72,6 +74,7 @@ final class Api {
     this.service = backend.service();
     this.activity = activity;
     this.codecs = codecs;
+    this.messages = new MessageInferences(backend, codecs);
     this.events = new StateEvents(codecs);
     this.settings = new SettingsApi(backend);
     this.jobs = new JobsApi(backend.jobs(), codecs);
@@ -240,8 +243,12 @@ final class Api {
         answer(exchange, target -> ModelConfigs.write(target, config));
       }
       case Route.Infer(String name, String version) -> {
-        String wanted = version == null ? "" : version;
-        new InferStart(exchange, backend, codecs, name, wanted, body).begin();
+        if (MessageRun.isOf(exchange)) {
+          MessageRun.start(exchange, messages, body);
+        } else {
+          String wanted = version == null ? "" : version;
+          new InferStart(exchange, backend, codecs, name, wanted, body).begin();
+        }
       }
       case Route.Statistics(String name, String version) -> {
         List<ModelCounters> models =

@@ -3,7 +3,6 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.StatusException;
@@ -30,11 +29,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class ForwardedRun implements Trip.End {
   private static final String STALL = "Pipelane-Stall-Us";
-  private static final int MOST_VERSION_DIGITS = 18;
-  private static final int LONGEST_VALUE = 64;
 
   /** Fields of an answer that are passed on besides what is said of its content. */
-  private static final List<String> PASSED = List.of("Retry-After", "WWW-Authenticate");
+  private static final List<String> PASSED =
+      List.of("Retry-After", "WWW-Authenticate", "traceparent");
 
   private final Exchange exchange;
   private final ByteBuf body;
@@ -47,25 +45,19 @@ final class ForwardedRun implements Trip.End {
   }
 
   /** What a route asks of one model. */
-  private record Asked(String model, @Nullable String version, boolean runs) {
+  private record Asked(String model, String version, boolean runs) {
     static @Nullable Asked of(Route route) {
       return switch (route) {
-        case Route.Infer(String model, String version) -> new Asked(model, version, true);
-        case Route.ModelMetadata(String model, String version) -> new Asked(model, version, false);
-        case Route.ModelReady(String model, String version) -> new Asked(model, version, false);
-        case Route.ModelConfiguration(String model, String version) ->
-            new Asked(model, version, false);
+        case Route.Infer(String model, String version) -> of(model, version, true);
+        case Route.ModelMetadata(String model, String version) -> of(model, version, false);
+        case Route.ModelReady(String model, String version) -> of(model, version, false);
+        case Route.ModelConfiguration(String model, String version) -> of(model, version, false);
         default -> null;
       };
     }
 
-    /** The version as a number, 0 for any, -1 for what is none. */
-    long number() {
-      if (version == null) {
-        return 0;
-      }
-      boolean isOne = version.matches("[1-9][0-9]{0," + (MOST_VERSION_DIGITS - 1) + "}");
-      return isOne ? Long.parseLong(version) : -1;
+    private static Asked of(String model, @Nullable String version, boolean runs) {
+      return new Asked(model, version == null ? "" : version, runs);
     }
   }
 
@@ -78,28 +70,24 @@ final class ForwardedRun implements Trip.End {
   static boolean begin(
       Hosts hosts, Backend backend, Exchange exchange, Route route, Consumer<ByteBuf> here) {
     Asked asked = Asked.of(route);
-    if (asked == null || asked.number() < 0 || exchange.headers().contains(ForwardedHeaders.MARK)) {
+    if (asked == null || exchange.headers().contains(ForwardedHeaders.MARK)) {
       return false;
     }
-    @Nullable ServedModel model = resolve(backend, asked);
+    long version = Hosts.versionNumber(asked.version);
+    if (version < 0) {
+      return false;
+    }
+    @Nullable ServedModel model = backend.find(asked.model, asked.version);
     if (model != null && !asked.runs) {
       return false;
     }
-    Optional<Elsewhere> elsewhere = hosts.elsewhere(asked.model, asked.number(), model);
+    Optional<Elsewhere> elsewhere = hosts.elsewhere(asked.model, version, model);
     if (elsewhere.isEmpty() || (asked.runs && namesMemoryOfThisHost(backend, exchange))) {
       return false;
     }
     ByteBuf body = exchange.takeBody();
     new ForwardedRun(exchange, body, here).begin(elsewhere.get());
     return true;
-  }
-
-  private static @Nullable ServedModel resolve(Backend backend, Asked asked) {
-    try {
-      return backend.catalog().resolve(asked.model, asked.version);
-    } catch (RuntimeException e) {
-      return null; // Told to the client if this host is to answer.
-    }
   }
 
   /** Whether inputs or outputs may lie in shared memory, which other hosts do not see. */
@@ -155,36 +143,24 @@ final class ForwardedRun implements Trip.End {
   }
 
   private Response response(Forward.Answer answer) {
-    HttpHeaders headers = answer.headers();
     List<String> fields = new ArrayList<>();
     for (String name : PASSED) {
-      pass(headers, name, fields);
+      String value = answer.field(name);
+      if (value != null) {
+        fields.add(name + ": " + value);
+      }
     }
-    pass(headers, "traceparent", fields);
-    String type = headers.get(HttpHeaderNames.CONTENT_TYPE, "");
+    String type = answer.headers().get(HttpHeaderNames.CONTENT_TYPE, "");
     Content content = type.startsWith(Content.BINARY.mediaType()) ? Content.BINARY : Content.JSON;
-    long stallMicros = number(headers, STALL);
+    long stallMicros = answer.number(STALL);
     return new Response(
         HttpResponseStatus.valueOf(answer.status().code()), // Its reason may be of any length.
         Response.newBody(exchange.allocator()),
         answer.body(),
         content,
-        (int) number(headers, InferenceHeader.NAME),
+        (int) answer.number(InferenceHeader.NAME),
         stallMicros < 0 ? -1 : stallMicros * 1000,
         fields,
         false);
-  }
-
-  private static void pass(HttpHeaders headers, String name, List<String> fields) {
-    String value = headers.get(name);
-    if (value != null && value.length() <= LONGEST_VALUE) {
-      fields.add(name + ": " + value);
-    }
-  }
-
-  /** A field's number; -1 where there is none. */
-  private static long number(HttpHeaders headers, CharSequence name) {
-    String value = headers.get(name);
-    return value != null && value.matches("[0-9]{1,9}") ? Long.parseLong(value) : -1;
   }
 }

@@ -7,6 +7,8 @@ import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.grpc.MessageInferences;
+import io.pipelane.server.net.HttpStatusMapping;
 import io.pipelane.server.protocol.Answers;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,6 +44,7 @@ record Response(
   enum Content {
     JSON("application/json"),
     BINARY("application/octet-stream"),
+    MESSAGE(MessageInferences.MEDIA_TYPE),
     METRICS("text/plain; version=0.0.4; charset=utf-8"),
     EVENTS("text/event-stream"),
     PAGE("text/html; charset=utf-8"),

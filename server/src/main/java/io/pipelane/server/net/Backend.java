@@ -16,6 +16,7 @@ import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What every front end answers from.
@@ -42,6 +43,15 @@ public record Backend(
    */
   public ServedModel resolve(String name, String version) {
     return catalog.resolve(name, version.isEmpty() ? null : version);
+  }
+
+  /** The same; null where there is none that answers. */
+  public @Nullable ServedModel find(String name, String version) {
+    try {
+      return resolve(name, version);
+    } catch (StatusException e) {
+      return null;
+    }
   }
 
   /** Has one version answer. */

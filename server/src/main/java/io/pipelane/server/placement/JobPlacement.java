@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -33,8 +34,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,6 +75,7 @@ public final class JobPlacement implements AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private final PlacementSettings settings;
   private final Supplier<List<DeviceReading>> readings;
+  private final Function<ModelVersion, List<String>> able;
   private final LongSupplier nanoClock;
   private final ProfileStore profiles;
   private final SpeedLearning speeds;
@@ -101,11 +105,13 @@ public final class JobPlacement implements AutoCloseable {
   private JobPlacement(
       PlacementSettings settings,
       Supplier<List<DeviceReading>> readings,
+      Function<ModelVersion, List<String>> able,
       LongSupplier nanoClock,
       ProfileStore profiles,
       SpeedLearning speeds) {
     this.settings = settings;
     this.readings = readings;
+    this.able = able;
     this.nanoClock = nanoClock;
     this.profiles = profiles;
     this.speeds = speeds;
@@ -120,14 +126,20 @@ public final class JobPlacement implements AutoCloseable {
    * #start}.
    *
    * @param readings what is seen of all devices, always the same ones in the same order
+   * @param able the devices that can answer for a model, by name; none where that is not known, or
+   *     where no device can: then requests say why, wherever they are sent
    */
   public static JobPlacement open(
-      PlacementSettings settings, Supplier<List<DeviceReading>> readings, LongSupplier nanoClock)
+      PlacementSettings settings,
+      Supplier<List<DeviceReading>> readings,
+      Function<ModelVersion, List<String>> able,
+      LongSupplier nanoClock)
       throws IOException {
     Files.createDirectories(settings.folder());
     return new JobPlacement(
         settings,
         readings,
+        able,
         nanoClock,
         opened(settings.folder().resolve("profiles.tsv"), ProfileStore::open),
         opened(settings.folder().resolve("pairs.tsv"), SpeedLearning::new));
@@ -282,7 +294,11 @@ public final class JobPlacement implements AutoCloseable {
       if (slot != null && !job.mustMove() && slot.next == null && slot.reading().takesJobs()) {
         movable.add(
             new OfflineJob(
-                Integer.toString(i), job.profile.orElse(UNKNOWN), Optional.of(slot.name), move));
+                Integer.toString(i),
+                job.profile.orElse(UNKNOWN),
+                Optional.of(slot.name),
+                move,
+                barred(job.model())));
       }
     }
     return new OfflinePlacement(
@@ -335,12 +351,23 @@ public final class JobPlacement implements AutoCloseable {
     return predictor().normalizedThroughput(slot.online.profile(), profile.orElse(UNKNOWN), WHOLE);
   }
 
+  /** The devices that cannot answer for a model, while others can. */
+  private Set<String> barred(ModelVersion model) {
+    List<String> can = able.apply(model);
+    return can.isEmpty()
+        ? Set.of()
+        : slots.keySet().stream()
+            .filter(device -> !can.contains(device))
+            .collect(Collectors.toUnmodifiableSet());
+  }
+
   /** Of the healthy devices without a job, where it would be fastest; the first of equals. */
-  private Optional<DeviceSlot> bestFree(Optional<WorkloadProfile> profile) {
+  private Optional<DeviceSlot> bestFree(ModelVersion model, Optional<WorkloadProfile> profile) {
+    Set<String> barred = barred(model);
     @Nullable DeviceSlot best = null;
     double most = -1;
     for (DeviceSlot slot : slots.values()) {
-      if (slot.isFree()) {
+      if (slot.isFree() && !barred.contains(slot.name)) {
         double predicted = predicted(slot, profile);
         if (predicted > most) {
           most = predicted;
@@ -362,12 +389,12 @@ public final class JobPlacement implements AutoCloseable {
     Optional<WorkloadProfile> profile = profiles.find(workload, settings.gpuType());
     lock.lock();
     try {
-      Optional<DeviceSlot> free = bestFree(profile);
-      if (free.isEmpty() || jobs.stream().anyMatch(PlacedJob::isDisplaced)) {
+      Optional<DeviceSlot> free = bestFree(model, profile);
+      if (free.isEmpty() || jobs.stream().anyMatch(job -> waitsFor(free.get(), job))) {
         return Optional.empty();
       }
       JobPlace place = place(free.get(), profile);
-      PlacedJob job = new PlacedJob(this, workload, profile, place);
+      PlacedJob job = new PlacedJob(this, model, profile, place);
       long nanos = nanoClock.getAsLong();
       jobs.add(job);
       job.arrived(free.get(), place.by(), place.predicted(), nanos);
@@ -375,6 +402,11 @@ public final class JobPlacement implements AutoCloseable {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Whether a job that has lost its device could take a free one, which is its own then. */
+  private boolean waitsFor(DeviceSlot slot, PlacedJob job) {
+    return job.isDisplaced() && !barred(job.model()).contains(slot.name);
   }
 
   private JobPlace place(DeviceSlot slot, Optional<WorkloadProfile> profile) {
@@ -394,7 +426,7 @@ public final class JobPlacement implements AutoCloseable {
         job.target = null;
       }
       if (job.target == null) {
-        Optional<DeviceSlot> free = bestFree(job.profile);
+        Optional<DeviceSlot> free = bestFree(job.model(), job.profile);
         if (free.isEmpty()) {
           return false;
         }

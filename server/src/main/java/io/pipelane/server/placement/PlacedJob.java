@@ -2,6 +2,7 @@ package io.pipelane.server.placement;
 
 import io.pipelane.cluster.profile.Profiler;
 import io.pipelane.cluster.profile.WorkloadProfile;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceTimings;
 import java.time.Duration;
 import java.util.Optional;
@@ -24,7 +25,7 @@ public final class PlacedJob {
   private static final double LEAST_LEFT = 0.1;
 
   private final JobPlacement placement;
-  private final String workload;
+  private final ModelVersion model;
   private final LongAdder items = new LongAdder();
   private final LongAdder runNanos = new LongAdder();
   private final Profiler profiler = new Profiler();
@@ -53,9 +54,12 @@ public final class PlacedJob {
   private boolean isWholeInterval;
 
   PlacedJob(
-      JobPlacement placement, String workload, Optional<WorkloadProfile> profile, JobPlace place) {
+      JobPlacement placement,
+      ModelVersion model,
+      Optional<WorkloadProfile> profile,
+      JobPlace place) {
     this.placement = placement;
-    this.workload = workload;
+    this.model = model;
     this.profile = profile;
     this.place = place;
   }
@@ -103,8 +107,13 @@ public final class PlacedJob {
     placement.leave(this);
   }
 
+  ModelVersion model() {
+    return model;
+  }
+
+  /** What its profile is kept by. */
   String workload() {
-    return workload;
+    return model.toString();
   }
 
   /** It is to go to a device, or to any that takes it. */

@@ -1,7 +1,10 @@
 package io.pipelane.server.protocol;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import io.netty.buffer.ByteBuf;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.runtime.TensorSpec;
@@ -240,5 +243,23 @@ public final class Answers {
           json.writeStringField("error", message);
           json.writeEndObject();
         });
+  }
+
+  /** What such an answer says; empty for another one. */
+  public static String errorIn(ByteBuf answer) {
+    try {
+      return Json.read(answer, Answers::errorIn);
+    } catch (StatusException e) {
+      return "";
+    }
+  }
+
+  private static String errorIn(JsonParser json) throws IOException {
+    boolean isError =
+        json.nextToken() == JsonToken.START_OBJECT
+            && "error".equals(json.nextFieldName())
+            && json.nextToken() == JsonToken.VALUE_STRING;
+    String message = isError ? json.getText() : "";
+    return isError && json.nextToken() == JsonToken.END_OBJECT ? message : "";
   }
 }

@@ -9,6 +9,7 @@ import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
 import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
@@ -40,6 +41,11 @@ final class GrpcConversation implements AutoCloseable {
   }
 
   GrpcConversation(Function<FakeCatalog, Backend> backend) {
+    this(backend, Optional.empty());
+  }
+
+  /** One that other hosts may answer for. */
+  GrpcConversation(Function<FakeCatalog, Backend> backend, Optional<Hosts> hosts) {
     GrpcSettings settings =
         new GrpcSettings(
             "127.0.0.1",
@@ -49,7 +55,7 @@ final class GrpcConversation implements AutoCloseable {
             LARGEST_MESSAGE,
             Duration.ofSeconds(60),
             Optional.empty());
-    server = GrpcServer.start(settings, backend.apply(catalog), transferMemory);
+    server = GrpcServer.start(settings, backend.apply(catalog), hosts, transferMemory);
     channel =
         NettyChannelBuilder.forAddress(server.address())
             .usePlaintext()

@@ -8,6 +8,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.HttpStatusMapping;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import java.util.List;

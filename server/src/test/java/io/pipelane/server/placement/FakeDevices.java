@@ -1,11 +1,13 @@
 package io.pipelane.server.placement;
 
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.placement.MemberOverview.Work;
 import io.pipelane.switcher.sharing.SharingState;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +25,7 @@ public final class FakeDevices {
 
   private final AtomicLong nanos = new AtomicLong();
   private final Map<String, DeviceReading> readings = new LinkedHashMap<>();
+  private final Map<ModelVersion, List<String>> able = new HashMap<>();
   private final Map<String, Double> onlineBusy = new LinkedHashMap<>();
 
   /** Healthy ones that nobody asks. */
@@ -39,6 +42,7 @@ public final class FakeDevices {
     return JobPlacement.open(
         new PlacementSettings(folder, "test", INTERVAL),
         () -> List.copyOf(readings.values()),
+        model -> able.getOrDefault(model, List.of()),
         this::nanos);
   }
 
@@ -57,6 +61,11 @@ public final class FakeDevices {
     change(
         device,
         r -> new DeviceReading(r.name(), r.usable(), state, r.online(), r.offline(), r.sample()));
+  }
+
+  /** A model can be had on these alone. */
+  public void serve(ModelVersion model, String... devices) {
+    able.put(model, List.of(devices));
   }
 
   public void lose(String device) {

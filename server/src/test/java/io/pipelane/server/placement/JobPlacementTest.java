@@ -105,6 +105,32 @@ class JobPlacementTest {
   }
 
   @Test
+  void deviceThatHasNoRoomForTheModel_getsNoJobOfIt() throws IOException {
+    devices.serve(HEAVY, "a");
+    try (JobPlacement placement = open()) {
+      devices.ask("a", 0.5); // The other one would be faster.
+      devices.look(placement);
+      devices.look(placement);
+      PlacedJob heavy = admit(placement, HEAVY);
+      assertEquals("a", device(heavy));
+      assertTrue(placement.admit(HEAVY).isEmpty(), "it waits, though a device is free");
+      devices.interval(placement);
+      assertFalse(heavy.mustMove());
+      PlacedJob light = admit(placement, LIGHT);
+      assertEquals("b", device(light));
+      devices.lose("a");
+      light.leave();
+      devices.look(placement);
+      assertTrue(heavy.mustMove());
+      assertFalse(heavy.settle(), "no other device has room for it");
+      light = admit(placement, LIGHT); // Whoever waits for another device is not in the way.
+      light.leave();
+      devices.serve(HEAVY); // Nobody any more: its requests say so.
+      assertEquals("b", device(settled(heavy)));
+    }
+  }
+
+  @Test
   void jobOnADeviceThatIsNotHealthy_goesOnThereAndNobodyComes() throws IOException {
     try (JobPlacement placement = open()) {
       PlacedJob job = admit(placement, HEAVY);
@@ -362,7 +388,8 @@ class JobPlacementTest {
           return List.of(devices.reading("a"));
         };
     PlacementSettings settings = new PlacementSettings(folder, "test", FakeDevices.INTERVAL);
-    try (JobPlacement placement = JobPlacement.open(settings, readings, System::nanoTime)) {
+    try (JobPlacement placement =
+        JobPlacement.open(settings, readings, _ -> List.of(), System::nanoTime)) {
       looks.countDown();
       placement.start();
       looks.await();

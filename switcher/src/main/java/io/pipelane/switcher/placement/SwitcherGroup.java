@@ -339,6 +339,21 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
         : route.devices().stream().map(device -> members.get(device).name).toList();
   }
 
+  /**
+   * The devices that can answer for a model, whether they have it at present or not: those that it
+   * is not too large for, and that are not lost; by name. None when it is not registered.
+   */
+  public List<String> devicesThatCanServe(ModelVersion version) {
+    @Nullable Route route = routes.get(version);
+    return route == null
+        ? List.of()
+        : route.registered.stream()
+            .map(members::get)
+            .filter(Member::isUsable)
+            .map(member -> member.name)
+            .toList();
+  }
+
   /** Every device, by name. */
   public Map<String, MemberOverview> overview() {
     Map<String, MemberOverview> overviews = new LinkedHashMap<>();

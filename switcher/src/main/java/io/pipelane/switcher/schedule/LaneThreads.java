@@ -11,6 +11,7 @@ import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.LongSupplier;
@@ -23,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * empty.
  */
 public final class LaneThreads {
+  private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
+
   /** A shorter run, on a device that is given work ahead of its time, comes to its end. */
   private static final long WORTH_STOPPING_NANOS = 5_000_000;
 
@@ -136,31 +139,82 @@ public final class LaneThreads {
 
   /** Gives the answer only where a run goes on after it. */
   private InferenceTimings run(QueuedRequest queued, Answer answer, Turn turn) {
-    InferenceRequest request = queued.request();
-    RunKey key = queued.key();
-    long begin = nanoClock.getAsLong();
-    long expectedStall = estimates.stallNanos(key);
-    long expected = expectedStall + estimates.executionNanos(key);
-    long mark = gate.mark();
-    RunProgress progress = turn.progress();
-    try (Lease lease = daemon.acquire(request.model(), request.priority(), turn::leave)) {
-      turn.retake();
-      progress.segments(lease.segments());
-      lease.controlledBy(turn, segmentsAhead(request, expected));
-      Runnable placed = () -> answer.complete(timings(progress, begin, lease));
-      runs.run(queued, lease, placed, turn);
-      InferenceTimings timings = timings(progress, begin, lease);
-      estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
-      gate.computed(timings.executeNanos() - timings.stallNanos());
-      boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
-      if (isWarm && request.priority() == Priority.ONLINE) {
-        PastRuns kind = estimates.history().of(key);
-        gate.onlineRan(request.model(), kind, timings.executeNanos(), mark);
+    Attempt first = new Attempt(queued, answer, turn);
+    try {
+      return first.run();
+    } catch (RuntimeException e) {
+      boolean isOver = answer.isGiven() || queued.request().isLate(nanoClock.getAsLong());
+      if (!first.lacksWeights || isOver) {
+        throw e;
       }
-      if (request.priority() == Priority.OFFLINE) {
-        gate.trial().offlineRan(estimates.executionNanos(key));
+      LOG.log(Level.WARNING, "weights of {0} come in once more: {1}", queued.request().model(), e);
+      return new Attempt(queued, answer, turn).run();
+    }
+  }
+
+  /**
+   * One run of a request. Weights may have failed to come because of another device, over whose
+   * link or out of whose pages they came; then another attempt is worth it, for which the daemon
+   * has them come from the host.
+   */
+  private final class Attempt {
+    private final QueuedRequest queued;
+    private final Answer answer;
+    private final Turn turn;
+    private final RunProgress progress;
+    private final long begin = nanoClock.getAsLong();
+    private final long waitedBefore;
+    private boolean lacksWeights;
+
+    Attempt(QueuedRequest queued, Answer answer, Turn turn) {
+      this.queued = queued;
+      this.answer = answer;
+      this.turn = turn;
+      this.progress = turn.progress();
+      this.waitedBefore = progress.waitedNanos();
+    }
+
+    InferenceTimings run() {
+      InferenceRequest request = queued.request();
+      RunKey key = queued.key();
+      long expectedStall = estimates.stallNanos(key);
+      long expected = expectedStall + estimates.executionNanos(key);
+      long mark = gate.mark();
+      try (Lease lease = daemon.acquire(request.model(), request.priority(), turn::leave)) {
+        turn.retake();
+        progress.segments(lease.segments());
+        lease.controlledBy(turn, segmentsAhead(request, expected));
+        run(lease);
+        InferenceTimings timings = timings(lease);
+        estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
+        gate.computed(timings.executeNanos() - timings.stallNanos());
+        boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
+        if (isWarm && request.priority() == Priority.ONLINE) {
+          PastRuns kind = estimates.history().of(key);
+          gate.onlineRan(request.model(), kind, timings.executeNanos(), mark);
+        }
+        if (request.priority() == Priority.OFFLINE) {
+          gate.trial().offlineRan(estimates.executionNanos(key));
+        }
+        return timings;
       }
-      return timings;
+    }
+
+    private void run(Lease lease) {
+      try {
+        runs.run(queued, lease, () -> answer.complete(timings(lease)), turn);
+      } finally {
+        lacksWeights = lease.failed();
+      }
+    }
+
+    /** Waiting for others is waiting in line, wherever in the run it is. */
+    private InferenceTimings timings(Lease lease) {
+      long waited = progress.waitedNanos() - waitedBefore;
+      return new InferenceTimings(
+          begin - queued.submittedNanos() + waited,
+          lease.stallNanos(),
+          nanoClock.getAsLong() - begin - waited);
     }
   }
 
@@ -170,14 +224,5 @@ public final class LaneThreads {
       return gate.isQuiet() ? 2 : 1;
     }
     return expectedNanos >= WORTH_STOPPING_NANOS ? 2 : WeightArrivals.ALL;
-  }
-
-  /** Waiting for others is waiting in line, wherever in the run it is. */
-  private InferenceTimings timings(RunProgress progress, long begin, Lease lease) {
-    long waited = progress.waitedNanos();
-    return new InferenceTimings(
-        begin - progress.request().submittedNanos() + waited,
-        lease.stallNanos(),
-        nanoClock.getAsLong() - begin - waited);
   }
 }

@@ -1,16 +1,17 @@
-package io.pipelane.server.http;
+package io.pipelane.server.net;
 
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
+import java.util.Arrays;
 
 /** The one table from {@link Status} to HTTP. */
-final class HttpStatusMapping {
+public final class HttpStatusMapping {
   private static final HttpResponseStatus CLIENT_CLOSED_REQUEST =
       HttpResponseStatus.valueOf(499, "Client Closed Request");
 
   private HttpStatusMapping() {}
 
-  static HttpResponseStatus of(Status status) {
+  public static HttpResponseStatus of(Status status) {
     return switch (status) {
       case INVALID_ARGUMENT -> HttpResponseStatus.BAD_REQUEST;
       case UNAUTHENTICATED -> HttpResponseStatus.UNAUTHORIZED;
@@ -25,5 +26,19 @@ final class HttpStatusMapping {
       case UNIMPLEMENTED -> HttpResponseStatus.NOT_IMPLEMENTED;
       case DEVICE_FAILURE, INTERNAL -> HttpResponseStatus.INTERNAL_SERVER_ERROR;
     };
+  }
+
+  /**
+   * What another server's answer says: the table read backwards, {@link Status#INTERNAL} for what
+   * is not in it.
+   */
+  public static Status from(HttpResponseStatus answered) {
+    if (answered.equals(HttpResponseStatus.INTERNAL_SERVER_ERROR)) {
+      return Status.INTERNAL; // It may have been the device.
+    }
+    return Arrays.stream(Status.values())
+        .filter(status -> of(status).equals(answered))
+        .findFirst()
+        .orElse(Status.INTERNAL);
   }
 }

@@ -1,0 +1,95 @@
+package io.pipelane.server.grpc;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
+import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.TransferBuffers;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answers inferences that come as the protocol's message without a gRPC call around it, as other
+ * hosts forward theirs. Safe for any event loop.
+ */
+public final class MessageInferences {
+  /** What a body is said to be that is a message. */
+  public static final String MEDIA_TYPE = "application/x-protobuf";
+
+  private final Backend backend;
+  private final Executor codecs;
+
+  /**
+   * Answers from a backend.
+   *
+   * @param codecs runs what would hold an event loop for too long
+   */
+  public MessageInferences(Backend backend, Executor codecs) {
+    this.backend = backend;
+    this.codecs = codecs;
+  }
+
+  /**
+   * Where a message comes from.
+   *
+   * @param loop on which small ones are decoded and encoded
+   * @param headers what the header of a name says, or null
+   */
+  public record Origin(
+      EventLoop loop,
+      TransferBuffers transfers,
+      ByteBufAllocator allocator,
+      Caller caller,
+      Function<String, @Nullable String> headers) {}
+
+  /** Told the end of an inference, once, on its event loop or a codec thread. */
+  public interface End {
+    /**
+     * It was answered.
+     *
+     * @param message the receiver's to release
+     * @param stallMicros how long the run waited for weights
+     * @param traceparent names its span; null where it is not traced
+     */
+    void answered(ByteBuf message, long stallMicros, @Nullable String traceparent);
+
+    void failed(StatusException error);
+  }
+
+  /**
+   * Begins; on the origin's event loop. Every error is told to the end.
+   *
+   * @param message the caller's; it is retained where it is needed for longer
+   * @return gives it up; for any thread
+   */
+  public Runnable start(ByteBuf message, Origin origin, End end) {
+    InferenceParts parts =
+        new InferenceParts(
+            backend,
+            origin.transfers,
+            origin.allocator,
+            origin.loop,
+            codecs,
+            GrpcServer.MAXIMUM_OUTPUT_BYTES);
+    CallOrigin from =
+        new CallOrigin(origin.caller, backend.statistics().traces() ? origin.headers : null);
+    return GrpcInferRun.start(message, parts, from, new Serializing(origin.allocator, end))::cancel;
+  }
+
+  private record Serializing(ByteBufAllocator allocator, End end) implements GrpcInferRun.Receiver {
+    @Override
+    public void answered(ModelInferResponse message, AnswerHeaders headers) {
+      end.answered(
+          MessageBytes.of(message, allocator), headers.stallMicros(), headers.traceparent());
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      end.failed(error);
+    }
+  }
+}
