@@ -29,6 +29,7 @@ final class CpuHandleImports implements HandleImports {
     for (int slot = 0; slot < range.slots(); slot++) {
       range.map(slot, device.pages().take().orElseThrow());
     }
+    range.settled(range.slots()).await();
     slots = device.slotsAt(range.address());
     opened = new WorkerMemory(device.export());
   }

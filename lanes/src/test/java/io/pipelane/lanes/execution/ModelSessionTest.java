@@ -94,6 +94,7 @@ class ModelSessionTest {
     for (int slot = 0; slot < range.slots(); slot++) {
       range.map(slot, device.pages().take().orElseThrow());
     }
+    range.settled(range.slots()).await();
     byte[] weights = Files.readAllBytes(model.weights());
     range.memory().asSlice(0, weights.length).copyFrom(MemorySegment.ofArray(weights));
     return range;
