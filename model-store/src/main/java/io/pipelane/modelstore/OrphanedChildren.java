@@ -68,8 +68,7 @@ public final class OrphanedChildren {
     return declared.isPresent()
         && parent.isPresent()
         && parent.get().pid() != declared.get()
-        && process.info().user().equals(ProcessHandle.current().info().user())
-        && hasOurIds(process);
+        && isOurs(process);
   }
 
   private static Optional<Long> declaredParent(ProcessHandle process) {
@@ -81,10 +80,14 @@ public final class OrphanedChildren {
     }
   }
 
-  private static boolean hasOurIds(ProcessHandle process) {
+  /** Whether it runs as the user that we run as, and its number is one of those that we see. */
+  private static boolean isOurs(ProcessHandle process) {
     try {
-      Path ours = Files.readSymbolicLink(PROCESSES.resolve("self/ns/pid"));
-      return ours.equals(Files.readSymbolicLink(folder(process).resolve("ns/pid")));
+      Path self = folder(ProcessHandle.current());
+      return Files.getAttribute(self, "unix:uid")
+              .equals(Files.getAttribute(folder(process), "unix:uid"))
+          && Files.readSymbolicLink(self.resolve("ns/pid"))
+              .equals(Files.readSymbolicLink(folder(process).resolve("ns/pid")));
     } catch (IOException e) {
       return false;
     }

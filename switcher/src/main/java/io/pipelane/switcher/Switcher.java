@@ -5,7 +5,6 @@ import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
-import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
@@ -106,11 +105,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
             shared,
             this::writeOfflineStateOut);
     Lanes lanes = working.lanes();
-    DeviceStates states = new TidiedStates(device.states(), sessions::tidy);
-    kept = new KeptTensors(device.name(), states, lanes, settings.keptBytes(), this::hasAlike);
+    kept =
+        new KeptTensors(
+            device.name(), device.states(), lanes, settings.keptBytes(), this::hasAlike);
     sequences =
         new Sequences(
-            states,
+            new TidiedStates(device.states(), sessions::tidy),
             kept.yielding(lanes),
             working.offline(),
             settings.hostStateBytes(),

@@ -31,7 +31,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -59,7 +61,7 @@ abstract class SwitcherContract {
   @TempDir Path folder;
   private final Device device;
   private final Switcher switcher;
-  private volatile @Nullable WeightSource nextSource;
+  private final Queue<WeightSource> nextSources = new ConcurrentLinkedQueue<>();
 
   /** The switcher on a device, with what builds sessions there. */
   SwitcherContract(Device device, BiFunction<Device, DeviceMemory, SessionFactory> sessions) {
@@ -72,8 +74,7 @@ abstract class SwitcherContract {
   }
 
   private WeightSource weights(ImportedModel model) {
-    WeightSource source = nextSource;
-    nextSource = null;
+    @Nullable WeightSource source = nextSources.poll();
     return source != null ? source : ReadWeights.of(model);
   }
 
@@ -294,8 +295,19 @@ abstract class SwitcherContract {
   void run_weightsCannotBeRead_isTheServersFaultAndTheNextRunIsRight() throws Exception {
     ImportedModel model = chain("m", 1);
     switcher.register(model);
-    nextSource = HeldSource.failing(model.plan().weightBytes());
+    nextSources.add(HeldSource.failing(model.plan().weightBytes()));
+    nextSources.add(HeldSource.failing(model.plan().weightBytes()));
     assertEquals(Status.INTERNAL, refused(() -> infer(model, input(1))));
+    float[] once = infer(model, input(1));
+    assertArrayEquals(once, infer(model, input(1)));
+    assertEquals(2, switcher.transfers().failedLoads());
+  }
+
+  @Test
+  void run_weightsCannotBeReadOnce_isAnsweredAllTheSame() throws Exception {
+    ImportedModel model = chain("m", 1);
+    switcher.register(model);
+    nextSources.add(HeldSource.failing(model.plan().weightBytes()));
     float[] once = infer(model, input(1));
     assertArrayEquals(once, infer(model, input(1)));
     assertEquals(1, switcher.transfers().failedLoads());
@@ -306,7 +318,7 @@ abstract class SwitcherContract {
     ImportedModel model = chain("m", 1);
     switcher.register(model);
     HeldSource held = HeldSource.holding(model.plan().weightBytes());
-    nextSource = held;
+    nextSources.add(held);
     Call first = submit(model, input(1));
     Call second = submit(model, input(1));
     held.awaitReached();
@@ -330,7 +342,7 @@ abstract class SwitcherContract {
     ImportedModel model = chain("m", 1);
     switcher.register(model);
     HeldSource held = HeldSource.holding(model.plan().weightBytes());
-    nextSource = held;
+    nextSources.add(held);
     List<Call> calls = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
       calls.add(submit(model, input(i)));

@@ -97,6 +97,7 @@ final class CpuAddressRange implements AddressRange {
     requireOpen();
     slots.requireFree(slot, page);
     if (published != null) {
+      pages.populate(page); // Workers may map it as soon as it is published.
       published.put(slot, page);
     }
     slots.put(slot, page);

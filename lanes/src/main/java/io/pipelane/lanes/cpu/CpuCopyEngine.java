@@ -123,7 +123,9 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private void carryOut(Copy copy) {
     Throwable failure;
     try {
-      copy.range.prepare(copy.rangeOffset, copy.bytes);
+      if (!closed) {
+        copy.range.prepare(copy.rangeOffset, copy.bytes);
+      }
       failure = carry(copy);
     } catch (Throwable e) { // A source may fail as it likes; the thread must live on.
       failure = e;

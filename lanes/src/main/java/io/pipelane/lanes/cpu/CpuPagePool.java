@@ -5,7 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.LentPages;
 import java.lang.foreign.MemorySegment;
-import java.util.BitSet;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /** Pages that are pieces of one memfd. */
 final class CpuPagePool implements AutoCloseable {
@@ -28,13 +28,13 @@ final class CpuPagePool implements AutoCloseable {
   private final Reservation parking;
   private final boolean tablesMove;
   private final LentPages lent;
-  private final BitSet populated;
+  private final AtomicIntegerArray populated; // 1 for a page that is; read without a lock
 
   /** Makes {@code total} pages of {@code pageBytes}, a power of two. */
   CpuPagePool(long pageBytes, int total) {
     this.pageBytes = pageBytes;
     this.lent = new LentPages(pageBytes, total);
-    this.populated = new BitSet(total);
+    this.populated = new AtomicIntegerArray(total);
     long bytes = pageBytes * total;
     this.descriptor = LibC.memfdCreate("pipelane-device");
     Reservation first = null;
@@ -85,14 +85,19 @@ final class CpuPagePool implements AutoCloseable {
    * Takes the memory of a lent page and writes its tables, unless that has been done before. Any
    * thread's.
    */
-  synchronized void populate(Page page) {
-    int index = page.index();
-    if (!populated.get(index)) {
+  void populate(Page page) {
+    if (populated.get(page.index()) == 0) {
+      populateNow(page);
+    }
+  }
+
+  private synchronized void populateNow(Page page) {
+    if (populated.get(page.index()) == 0) {
       takeMemory(page);
       if (tablesMove) {
         LibC.madvise(placeIn(parking, page), pageBytes, LibC.ADVICE_POPULATE_WRITE);
       }
-      populated.set(index);
+      populated.set(page.index(), 1);
     }
   }
 

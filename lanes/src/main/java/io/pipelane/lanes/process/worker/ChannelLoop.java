@@ -105,6 +105,7 @@ final class ChannelLoop implements Runnable {
         || message instanceof Message.Build
         || message instanceof Message.Close
         || message instanceof Message.Shrink
+        || message instanceof Message.Tidy
         || message instanceof Message.Check;
   }
 
