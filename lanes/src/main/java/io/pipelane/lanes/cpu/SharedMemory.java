@@ -37,7 +37,7 @@ public final class SharedMemory implements AutoCloseable {
       LibC.close(descriptor);
       throw e;
     }
-    return map(descriptor, size);
+    return map(descriptor, size, true);
   }
 
   /**
@@ -49,7 +49,12 @@ public final class SharedMemory implements AutoCloseable {
    * @throws io.pipelane.config.StatusException when there is no such process or memory
    */
   public static SharedMemory open(long process, int descriptor, long bytes) {
-    return map(LibC.open(path(process, descriptor), true), bytes);
+    return map(LibC.open(path(process, descriptor), true), bytes, true);
+  }
+
+  /** The same for reading alone: writing to it ends the process. */
+  static SharedMemory openReadOnly(long process, int descriptor, long bytes) {
+    return map(LibC.open(path(process, descriptor), false), bytes, false);
   }
 
   /** The file under which one process can open a descriptor of another's. */
@@ -57,11 +62,15 @@ public final class SharedMemory implements AutoCloseable {
     return "/proc/" + process + "/fd/" + descriptor;
   }
 
-  private static SharedMemory map(int descriptor, long bytes) {
+  private static SharedMemory map(int descriptor, long bytes, boolean writable) {
     long address = 0;
     try {
       address = LibC.mapNothing(bytes);
-      LibC.mapFileAt(address, bytes, descriptor, 0, false);
+      if (writable) {
+        LibC.mapFileAt(address, bytes, descriptor, 0, false);
+      } else {
+        LibC.mapReadOnlyAt(address, bytes, descriptor, 0, false);
+      }
       return new SharedMemory(descriptor, MemorySegment.ofAddress(address).reinterpret(bytes));
     } catch (RuntimeException e) {
       if (address != 0) {

@@ -1,7 +1,9 @@
 package io.pipelane.lanes.process;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.DeviceExport;
+import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.SharedLane;
@@ -102,7 +104,7 @@ public final class ProcessSessionFactory implements SessionFactory {
       WorkerSettings settings,
       IntSupplier ids) {
     this.device = device;
-    this.shared = new SharedPlaces(transferMemory, device.states());
+    this.shared = new SharedPlaces(transferMemory, sharedStates(device, settings));
     this.settings = settings;
     this.background =
         Stream.generate(
@@ -114,6 +116,15 @@ public final class ProcessSessionFactory implements SessionFactory {
     this.supervisor =
         new WorkerSupervisor(settings, export, ids, this::catchUp, this::checkDeviceBeside);
     this.runtimeVersion = supervisor.start();
+  }
+
+  /**
+   * Where workers read and write states in place. Those in the host's memory can be had only all
+   * together, so workers that are not to see each other's are sent what they need.
+   */
+  private static DeviceStates sharedStates(SharedDevice device, WorkerSettings settings) {
+    boolean apart = settings.switchOn() != SwitchOn.FAULT && !device.states().areOnDevice();
+    return apart ? DeviceStates.ON_HOST : device.states();
   }
 
   WorkerSettings settings() {
