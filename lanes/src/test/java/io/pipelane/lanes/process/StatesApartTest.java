@@ -58,7 +58,7 @@ class StatesApartTest {
   @ParameterizedTest
   @EnumSource
   void state_isReadInPlaceByWorkersThatMaySeeAll(SwitchOn switchOn) throws Exception {
-    assumeFalse(TestDevices.ON_GPU, "each state has pages of its own there");
+    assumeFalse(TestDevices.ON_GPU, "workers map states page by page there");
     ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
     try (WorkerFixture workers =
             new WorkerFixture(WorkerMain.class, switchOn, 0, Duration.ofSeconds(20));
