@@ -91,7 +91,7 @@ public final class SessionWorker implements Worker {
     this.lanes = lanes;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
-    this.rooms = new SessionRooms(table, lanes, writeOut);
+    this.rooms = new SessionRooms(table, lanes, kept::giveIdleBack, writeOut);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
   }
 
