@@ -386,8 +386,13 @@ public final class SessionWorker implements Worker {
 
     @Override
     public MemorySegment placeOnHost(String name, TensorType type, Shape shape, long byteSize) {
-      request.keeper().ifPresent(keeper -> kept.notPlaced(keeper, name, byteSize));
       return handler.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public MemorySegment placeOfCut(String name, TensorType type, Shape shape, long byteSize) {
+      request.keeper().ifPresent(keeper -> kept.notPlaced(keeper, name, byteSize));
+      return placeOnHost(name, type, shape, byteSize);
     }
 
     @Override
