@@ -53,9 +53,12 @@ final class CpuStates implements DeviceStates, AutoCloseable {
   }
 
   private void giveBack(long offset, long bytes) {
-    memory.clear(offset, bytes);
-    synchronized (this) {
-      blocks.free(offset);
+    try {
+      memory.clear(offset, bytes);
+    } finally {
+      synchronized (this) {
+        blocks.free(offset);
+      }
     }
   }
 

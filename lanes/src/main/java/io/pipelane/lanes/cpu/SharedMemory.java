@@ -1,6 +1,8 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.config.StatusException;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +14,8 @@ import java.util.Objects;
  * thread; dead after {@link #close}.
  */
 public final class SharedMemory implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(SharedMemory.class.getName());
+
   private final int descriptor;
   private final MemorySegment segment;
   private boolean closed;
@@ -119,17 +123,24 @@ public final class SharedMemory implements AutoCloseable {
         && other.byteSize() <= segment.byteSize() - offset;
   }
 
-  /** Zeroes a stretch, whose whole pages go back to the system. */
+  /** Zeroes a stretch, whose whole pages go back to the system if it takes them. */
   void clear(long offset, long bytes) {
     long begin = LibC.wholePages(offset);
     long end = (offset + bytes) & -LibC.SYSTEM_PAGE_BYTES;
-    boolean discarded =
-        begin < end && LibC.madvise(segment.address() + begin, end - begin, LibC.ADVICE_REMOVE);
-    if (discarded) {
+    if (begin < end && discard(begin, end)) {
       segment.asSlice(offset, begin - offset).fill((byte) 0);
       segment.asSlice(end, offset + bytes - end).fill((byte) 0);
     } else {
       segment.asSlice(offset, bytes).fill((byte) 0);
+    }
+  }
+
+  private boolean discard(long begin, long end) {
+    try {
+      return LibC.madvise(segment.address() + begin, end - begin, LibC.ADVICE_REMOVE);
+    } catch (StatusException e) { // It is still ours, and can be written over.
+      LOG.log(Level.WARNING, "the system takes no memory back", e);
+      return false;
     }
   }
 
