@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,22 +34,34 @@ class OrphanedChildrenTest {
         "exec \"$@\"", List.of(), List.of("-Xmx16m"), Heedless.class, List.of());
   }
 
-  private static String words(long id) throws IOException {
+  /** Nothing of a process that is gone, or goes meanwhile. */
+  private static String read(long id, String file) {
     try {
-      return Files.readString(Path.of("/proc", Long.toString(id), "cmdline"));
-    } catch (NoSuchFileException e) {
+      return Files.readString(Path.of("/proc", Long.toString(id), file));
+    } catch (IOException e) {
       return "";
     }
   }
 
+  private static String words(long id) {
+    return read(id, "cmdline");
+  }
+
   /** The shell that prepares it becomes it. */
-  private static void awaitStart(long id) throws IOException {
+  private static void awaitStart(long id) {
     while (!words(id).split("\0", 2)[0].endsWith("/bin/java")) {
+      assertFalse(isDead(id), "it has died before it had started");
       LockSupport.parkNanos(1_000_000);
     }
   }
 
-  private static boolean isGone(long id) throws IOException {
+  /** Its words are gone for a moment too when it becomes another program. */
+  private static boolean isDead(long id) {
+    String stat = read(id, "stat");
+    return stat.isEmpty() || stat.substring(stat.lastIndexOf(')') + 2).startsWith("Z");
+  }
+
+  private static boolean isGone(long id) {
     return words(id).isEmpty();
   }
 

@@ -45,10 +45,12 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -220,12 +222,30 @@ class KeptRunsTest {
   }
 
   @Test
-  void chain_whoseWorkerIsKilled_readsWhatItHasLeft() {
+  void chain_whoseWorkerIsKilledTwice_readsWhatItHasLeft() {
+    killInChain(2);
+  }
+
+  @Test
+  @Tag("long")
+  void chain_whoseWorkerIsKilledAfterEachRun_readsWhatItHasLeft() {
+    killInChain(CHAIN);
+  }
+
+  /** Kills as often, after the first runs. */
+  private void killInChain(int kills) {
     assumeTrue(TestDevices.IN_WORKERS, "there are no workers");
     ProcessSessionFactory workers = (ProcessSessionFactory) sessions;
     float[] expected = chain(false, () -> {});
-    assertArrayEquals(expected, chain(true, () -> kill(workers)));
-    assertEquals(CHAIN, workers.workers().lost());
+    AtomicInteger left = new AtomicInteger(kills);
+    Runnable between =
+        () -> {
+          if (left.getAndDecrement() > 0) {
+            kill(workers);
+          }
+        };
+    assertArrayEquals(expected, chain(true, between));
+    assertEquals(kills, workers.workers().lost());
     assertEquals(CHAIN - 1, switcher.kept().tensors());
   }
 

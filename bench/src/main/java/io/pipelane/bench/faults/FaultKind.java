@@ -67,17 +67,13 @@ enum FaultKind {
   ACTIVE_AND_STANDBY("kill -9 of the active worker and of a standby", 2) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      FaultyServer.Worker standby = server.first("STANDBY");
-      server.signal("KILL", server.first("ACTIVE"));
-      server.signal("KILL", standby);
+      server.signal("KILL", server.first("ACTIVE"), server.first("STANDBY"));
     }
   },
   ALL("kill -9 of all workers", FaultsCommand.WORKERS) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
-      for (FaultyServer.Worker worker : server.workers().workers()) {
-        server.signal("KILL", worker);
-      }
+      server.signal("KILL", server.workers().workers().toArray(FaultyServer.Worker[]::new));
     }
   },
   RECYCLE("the active worker is recycled (no fault)", 0) {

@@ -109,9 +109,13 @@ final class FaultyServer implements AutoCloseable {
         .orElseThrow(() -> new IOException("no worker is " + state));
   }
 
-  /** Sends a signal to a worker. */
-  void signal(String name, Worker worker) throws IOException, InterruptedException {
-    run("kill", "-" + name, Long.toString(worker.pid()));
+  /** Sends a signal, to all workers at the same time: a run's retry is not to meet the second. */
+  void signal(String name, Worker... workers) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>(List.of("kill", "-" + name));
+    for (Worker worker : workers) {
+      command.add(Long.toString(worker.pid()));
+    }
+    run(command.toArray(String[]::new));
   }
 
   /** Lets a worker have no more memory than it has. */

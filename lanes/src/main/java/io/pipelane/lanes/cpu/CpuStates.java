@@ -9,7 +9,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 
 /**
- * States in the host's memory, where runs read them in place; worker processes map all of it.
+ * States in the host's memory, where runs read them in place; worker processes map all of it, for
+ * reading, once they are given one.
  *
  * <p>Opening takes addresses only: memory is taken as it is written to, and goes back with its
  * state.
@@ -52,9 +53,12 @@ final class CpuStates implements DeviceStates, AutoCloseable {
   }
 
   private void giveBack(long offset, long bytes) {
-    memory.clear(offset, bytes);
-    synchronized (this) {
-      blocks.free(offset);
+    try {
+      memory.clear(offset, bytes);
+    } finally {
+      synchronized (this) {
+        blocks.free(offset);
+      }
     }
   }
 

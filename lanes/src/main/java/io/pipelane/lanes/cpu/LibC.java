@@ -224,8 +224,9 @@ final class LibC {
   }
 
   /** The same for reading only, populated. */
-  static void mapReadOnlyAt(long address, long bytes, int descriptor, long offset) {
-    int flags = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
+  static void mapReadOnlyAt(
+      long address, long bytes, int descriptor, long offset, boolean populate) {
+    int flags = MAP_SHARED | MAP_FIXED | (populate ? MAP_POPULATE : 0);
     mmap(address, bytes, PROT_READ, flags, descriptor, offset);
   }
 

@@ -1,6 +1,8 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.config.StatusException;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +14,8 @@ import java.util.Objects;
  * thread; dead after {@link #close}.
  */
 public final class SharedMemory implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(SharedMemory.class.getName());
+
   private final int descriptor;
   private final MemorySegment segment;
   private boolean closed;
@@ -37,7 +41,7 @@ public final class SharedMemory implements AutoCloseable {
       LibC.close(descriptor);
       throw e;
     }
-    return map(descriptor, size);
+    return map(descriptor, size, true);
   }
 
   /**
@@ -49,7 +53,12 @@ public final class SharedMemory implements AutoCloseable {
    * @throws io.pipelane.config.StatusException when there is no such process or memory
    */
   public static SharedMemory open(long process, int descriptor, long bytes) {
-    return map(LibC.open(path(process, descriptor), true), bytes);
+    return map(LibC.open(path(process, descriptor), true), bytes, true);
+  }
+
+  /** The same for reading alone: writing to it ends the process. */
+  static SharedMemory openReadOnly(long process, int descriptor, long bytes) {
+    return map(LibC.open(path(process, descriptor), false), bytes, false);
   }
 
   /** The file under which one process can open a descriptor of another's. */
@@ -57,11 +66,15 @@ public final class SharedMemory implements AutoCloseable {
     return "/proc/" + process + "/fd/" + descriptor;
   }
 
-  private static SharedMemory map(int descriptor, long bytes) {
+  private static SharedMemory map(int descriptor, long bytes, boolean writable) {
     long address = 0;
     try {
       address = LibC.mapNothing(bytes);
-      LibC.mapFileAt(address, bytes, descriptor, 0, false);
+      if (writable) {
+        LibC.mapFileAt(address, bytes, descriptor, 0, false);
+      } else {
+        LibC.mapReadOnlyAt(address, bytes, descriptor, 0, false);
+      }
       return new SharedMemory(descriptor, MemorySegment.ofAddress(address).reinterpret(bytes));
     } catch (RuntimeException e) {
       if (address != 0) {
@@ -110,17 +123,24 @@ public final class SharedMemory implements AutoCloseable {
         && other.byteSize() <= segment.byteSize() - offset;
   }
 
-  /** Zeroes a stretch, whose whole pages go back to the system. */
+  /** Zeroes a stretch, whose whole pages go back to the system if it takes them. */
   void clear(long offset, long bytes) {
     long begin = LibC.wholePages(offset);
     long end = (offset + bytes) & -LibC.SYSTEM_PAGE_BYTES;
-    boolean discarded =
-        begin < end && LibC.madvise(segment.address() + begin, end - begin, LibC.ADVICE_REMOVE);
-    if (discarded) {
+    if (begin < end && discard(begin, end)) {
       segment.asSlice(offset, begin - offset).fill((byte) 0);
       segment.asSlice(end, offset + bytes - end).fill((byte) 0);
     } else {
       segment.asSlice(offset, bytes).fill((byte) 0);
+    }
+  }
+
+  private boolean discard(long begin, long end) {
+    try {
+      return LibC.madvise(segment.address() + begin, end - begin, LibC.ADVICE_REMOVE);
+    } catch (StatusException e) { // It is still ours, and can be written over.
+      LOG.log(Level.WARNING, "the system takes no memory back", e);
+      return false;
     }
   }
 

@@ -9,20 +9,25 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The CPU device as a worker process has it: another process's pages, for reading, its states and
- * its lanes' regions. Lives as long as the process. Safe for any thread.
+ * The CPU device as a worker process has it: another process's pages, for reading, its states once
+ * a run reads one, and its lanes' regions, which it writes to. Lives as long as the process. Safe
+ * for any thread.
  */
 public final class WorkerMemory {
   private final long process;
   private final int pages;
+  private final int statesThere;
   private final long pageBytes;
   private final SharedMemory slotTable;
-  private final SharedMemory states;
   private final OwnedMemory persistent = new OwnedMemory(new CpuHeap());
   private final DeviceMemory allocations = new DeviceMemory(persistent);
   private final Map<Long, WorkerRange> ranges = new ConcurrentHashMap<>();
+
+  /** Opened with the first that a run reads: a worker that is given none can see none. */
+  private volatile @Nullable SharedMemory states;
 
   /** Opens what a device has exported. */
   public WorkerMemory(CpuExport export) {
@@ -30,7 +35,7 @@ public final class WorkerMemory {
     pages = LibC.open(SharedMemory.path(process, export.pages()), false);
     pageBytes = export.pageBytes();
     slotTable = SharedMemory.open(process, export.slotTable(), export.slotTableBytes());
-    states = SharedMemory.open(process, export.states(), CpuStates.ADDRESS_BYTES);
+    statesThere = export.states();
   }
 
   /** Session constants. */
@@ -58,7 +63,8 @@ public final class WorkerMemory {
 
       @Override
       public boolean isState(MemorySegment segment) {
-        return states.contains(segment);
+        SharedMemory known = states;
+        return known != null && known.contains(segment);
       }
     };
   }
@@ -86,16 +92,26 @@ public final class WorkerMemory {
   }
 
   /**
-   * Some of the server's states.
+   * Some of the server's states, for reading.
    *
    * @throws IllegalArgumentException when it has none there
+   * @throws io.pipelane.config.StatusException when they cannot be mapped
    */
   public MemorySegment state(long offset, long bytes) {
     if (offset < 0 || bytes > CpuStates.ADDRESS_BYTES - offset) {
       throw new IllegalArgumentException(
           "%d bytes of states at %d, beyond %d".formatted(bytes, offset, CpuStates.ADDRESS_BYTES));
     }
-    return states.segment().asSlice(offset, bytes);
+    return states().segment().asSlice(offset, bytes);
+  }
+
+  private synchronized SharedMemory states() {
+    SharedMemory known = states;
+    if (known == null) {
+      known = SharedMemory.openReadOnly(process, statesThere, CpuStates.ADDRESS_BYTES);
+      states = known;
+    }
+    return known;
   }
 
   /** A lane's region. */

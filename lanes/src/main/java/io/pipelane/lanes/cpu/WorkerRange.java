@@ -59,7 +59,7 @@ public final class WorkerRange implements MappedRange {
     }
     Arrays.fill(mapped, first, first + count, NOTHING);
     LibC.mapReadOnlyAt(
-        address() + first * pageBytes, count * pageBytes, pages, (page - 1) * pageBytes);
+        address() + first * pageBytes, count * pageBytes, pages, (page - 1) * pageBytes, true);
     for (int i = 0; i < count; i++) {
       mapped[first + i] = page + i;
     }

@@ -45,11 +45,16 @@ public interface Invocation {
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
 
   /**
-   * The same for an output that can be written to memory of the host alone: it was cut on the host,
-   * say, or comes from another process.
+   * The same for an output that can be written to memory of the host alone, as it comes from
+   * another process.
    */
   default MemorySegment placeOnHost(String name, TensorType type, Shape shape, long byteSize) {
     return place(name, type, shape, byteSize);
+  }
+
+  /** The same for one that is cut on the host from what the run has made, which is larger. */
+  default MemorySegment placeOfCut(String name, TensorType type, Shape shape, long byteSize) {
+    return placeOnHost(name, type, shape, byteSize);
   }
 
   /**

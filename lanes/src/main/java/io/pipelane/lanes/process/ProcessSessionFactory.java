@@ -1,7 +1,9 @@
 package io.pipelane.lanes.process;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.DeviceExport;
+import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.SharedLane;
@@ -21,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -33,7 +36,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Builds sessions in worker processes: at once in the active one, in the background in others. */
@@ -54,8 +57,7 @@ public final class ProcessSessionFactory implements SessionFactory {
   private final Map<Long, Integer> lostInBackground = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
 
-  /** Each has some of the workers do one thing after another. */
-  private final List<ExecutorService> background;
+  private final BackgroundThreads background;
 
   /** What is asked of several workers at once, so that none waits for another that is busy. */
   private final ExecutorService beside =
@@ -102,18 +104,21 @@ public final class ProcessSessionFactory implements SessionFactory {
       WorkerSettings settings,
       IntSupplier ids) {
     this.device = device;
-    this.shared = new SharedPlaces(transferMemory, device.states());
+    this.shared = new SharedPlaces(transferMemory, sharedStates(device, settings));
     this.settings = settings;
-    this.background =
-        Stream.generate(
-                () ->
-                    Executors.newSingleThreadExecutor(
-                        Thread.ofPlatform().daemon().name("worker-standby-builds").factory()))
-            .limit(settings.buildsAtOnce())
-            .toList();
+    this.background = new BackgroundThreads(settings.buildsAtOnce());
     this.supervisor =
         new WorkerSupervisor(settings, export, ids, this::catchUp, this::checkDeviceBeside);
     this.runtimeVersion = supervisor.start();
+  }
+
+  /**
+   * Where workers read and write states in place. Those in the host's memory can be had only all
+   * together, so workers that are not to see each other's are sent what they need.
+   */
+  private static DeviceStates sharedStates(SharedDevice device, WorkerSettings settings) {
+    boolean apart = settings.switchOn() != SwitchOn.FAULT && !device.states().areOnDevice();
+    return apart ? DeviceStates.ON_HOST : device.states();
   }
 
   WorkerSettings settings() {
@@ -206,7 +211,16 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** Has a worker do something once it has done all that it was told before. */
   private void later(WorkerProcess worker, Runnable work) {
-    background.get(worker.id() % background.size()).execute(work);
+    background.execute(worker.id(), this::idsBesideActive, work);
+  }
+
+  private Set<Integer> idsBesideActive() {
+    WorkerBoard board = supervisor.board();
+    @Nullable WorkerProcess active = board.active().orElse(null);
+    return board.workers().stream()
+        .filter(worker -> !worker.equals(active))
+        .map(WorkerProcess::id)
+        .collect(Collectors.toSet());
   }
 
   /** Has workers that stand by do what the active one does again and again. */
@@ -428,7 +442,7 @@ public final class ProcessSessionFactory implements SessionFactory {
   @Override
   public void close() {
     supervisor.close();
-    background.forEach(ExecutorService::close);
+    background.close();
     beside.shutdown();
     awaitBeside();
   }

@@ -6,18 +6,22 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /** Signals to processes. */
 public final class Signals {
   private Signals() {}
 
-  /** Sends one; it may take effect later. */
-  public static void send(String name, long pid) {
+  /** Sends one, to all at the same time; it may take effect later. */
+  public static void send(String name, long... pids) {
+    List<String> command = new ArrayList<>(List.of("kill", "-" + name));
+    LongStream.of(pids).mapToObj(Long::toString).forEach(command::add);
     try {
-      assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor());
+      assertEquals(0, new ProcessBuilder(command).start().waitFor());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (InterruptedException e) {

@@ -13,12 +13,14 @@ import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two workers that stand by build beside each other. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -49,11 +51,25 @@ class StandbyBuildsTest {
     }
   }
 
-  @Test
-  void build_oneStandbyHangs_theOtherBuildsMeanwhile() throws Exception {
+  private void replaceLatestStandby() {
+    WorkersOverview.Entry latest =
+        standbys().stream().max(Comparator.comparingInt(WorkersOverview.Entry::id)).orElseThrow();
+    Signals.send("KILL", latest.pid());
+    while (standbys().stream().anyMatch(it -> it.id() == latest.id())) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void build_oneStandbyHangs_theOtherBuildsMeanwhile(boolean oneWasReplaced) throws Exception {
     ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
     try (ModelSession session = workers.gated(model, workers.filled(model))) {
       awaitStandbys(STANDBYS, 1);
+      if (oneWasReplaced) {
+        replaceLatestStandby();
+        awaitStandbys(STANDBYS, 1);
+      }
       faults.arm(Step.WARMING, Fault.HANG);
       float[] expected = workers.run(session, X);
       assertArrayEquals(expected, workers.run(session, X)); // Twice is worth a warm-up.
@@ -62,7 +78,10 @@ class StandbyBuildsTest {
       }
       try (ModelSession _ = workers.gated(model, workers.filled(model))) {
         awaitStandbys(1, 2);
-        assertEquals(0, workers.sessions.workers().lost(), "nobody was ended for it");
+        assertEquals(
+            oneWasReplaced ? 1 : 0,
+            workers.sessions.workers().lost(),
+            "nobody else was ended for it");
       }
     }
   }

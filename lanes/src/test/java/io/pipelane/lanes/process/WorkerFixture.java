@@ -41,8 +41,12 @@ final class WorkerFixture implements AutoCloseable {
   }
 
   WorkerFixture(Class<?> program, int standbys, Duration hangTimeout) {
+    this(program, SwitchOn.FAULT, standbys, hangTimeout);
+  }
+
+  WorkerFixture(Class<?> program, SwitchOn switchOn, int standbys, Duration hangTimeout) {
     region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
-    sessions = TestDevices.workers(device, program, 1, SwitchOn.FAULT, standbys, hangTimeout);
+    sessions = TestDevices.workers(device, program, 1, switchOn, standbys, hangTimeout);
   }
 
   /** A range with the model's weights in it. */

@@ -8,6 +8,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.kept.KeptOverview.Obstacle;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -33,6 +34,8 @@ public final class KeptTensors implements AutoCloseable {
    * The monitor guards the blocks and the counts; the device and the accounts are asked without it,
    * for a block that nobody else knows.
    */
+
+  private static final System.Logger LOG = System.getLogger(KeptTensors.class.getName());
 
   /** A smaller tensor is copied to the host and back for what it costs to keep account of it. */
   public static final long LEAST_BYTES = 64 << 10;
@@ -195,7 +198,7 @@ public final class KeptTensors implements AutoCloseable {
       hasRoom = takenBytes + bytes <= mostBytes;
       takenBytes += hasRoom ? bytes : 0;
     }
-    going.forEach(this::release);
+    release(going);
     return hasRoom;
   }
 
@@ -221,10 +224,18 @@ public final class KeptTensors implements AutoCloseable {
     }
   }
 
-  private void release(Block block) {
-    long bytes = block.bytes();
-    block.state.close();
-    working.releasePersistent(bytes);
+  /** Who asks for room gets that of each, also where a device fails that is to take it back. */
+  private void release(List<Block> going) {
+    for (Block block : going) {
+      long bytes = block.bytes();
+      try {
+        block.state.close();
+      } catch (RuntimeException e) {
+        LOG.log(Level.WARNING, device + " has not taken " + bytes + " bytes back", e);
+      } finally {
+        working.releasePersistent(bytes);
+      }
+    }
   }
 
   /**
@@ -239,7 +250,7 @@ public final class KeptTensors implements AutoCloseable {
       idle.clear();
       going.forEach(block -> takenBytes -= block.bytes());
     }
-    going.forEach(this::release);
+    release(going);
     return !going.isEmpty();
   }
 

@@ -100,7 +100,7 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
     long wantedBytes = byteSize / bucket * rows;
     MemorySegment filled = arena.allocate(byteSize, ALIGNMENT);
-    cuts.add(new Cut(filled, request.placeOnHost(name, type, withRows(shape, rows), wantedBytes)));
+    cuts.add(new Cut(filled, request.placeOfCut(name, type, withRows(shape, rows), wantedBytes)));
     return filled;
   }
 

@@ -9,6 +9,7 @@ import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /** Makes room in working memory for sessions and lanes, waiting where it must. */
@@ -22,17 +23,22 @@ final class SessionRooms {
   private final ReentrantLock gate = new ReentrantLock(true);
   private final SessionTable table;
   private final Lanes lanes;
+  private final BooleanSupplier giveIdleBack;
   private final Predicate<Priority> writeOut;
 
   /**
    * Nothing is granted yet.
    *
+   * @param giveIdleBack gives memory up that nothing lies in, which costs least; false when there
+   *     is none
    * @param writeOut has something idle leave the working memory in favour of a class; false when
    *     there is nothing
    */
-  SessionRooms(SessionTable table, Lanes lanes, Predicate<Priority> writeOut) {
+  SessionRooms(
+      SessionTable table, Lanes lanes, BooleanSupplier giveIdleBack, Predicate<Priority> writeOut) {
     this.table = table;
     this.lanes = lanes;
+    this.giveIdleBack = giveIdleBack;
     this.writeOut = writeOut;
   }
 
@@ -79,8 +85,8 @@ final class SessionRooms {
   }
 
   /**
-   * Closes idle sessions, writes idle states out, and waits for those in use, until a lane of so
-   * many bytes could be had. Called outside of lanes.
+   * Gives idle memory up, closes idle sessions, writes idle states out, and waits for those in use,
+   * until a lane of so many bytes could be had. Called outside of lanes.
    *
    * @param beforeWaiting called before it waits
    * @return false when it never can
@@ -94,9 +100,12 @@ final class SessionRooms {
     return true;
   }
 
-  /** Closes a session, writes a state out, or waits for one; false when none is left or in use. */
+  /**
+   * Gives idle memory up, closes a session, writes a state out, or waits for one; false when none
+   * is left or in use.
+   */
   private boolean evictOrWait(Priority inFavourOf, Runnable beforeWaiting) {
-    if (table.evict() || writeOut.test(inFavourOf)) {
+    if (giveIdleBack.getAsBoolean() || table.evict() || writeOut.test(inFavourOf)) {
       return true;
     }
     beforeWaiting.run();

@@ -91,7 +91,7 @@ public final class SessionWorker implements Worker {
     this.lanes = lanes;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
-    this.rooms = new SessionRooms(table, lanes, writeOut);
+    this.rooms = new SessionRooms(table, lanes, kept::giveIdleBack, writeOut);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
   }
 
@@ -386,8 +386,13 @@ public final class SessionWorker implements Worker {
 
     @Override
     public MemorySegment placeOnHost(String name, TensorType type, Shape shape, long byteSize) {
-      request.keeper().ifPresent(keeper -> kept.notPlaced(keeper, name, byteSize));
       return handler.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public MemorySegment placeOfCut(String name, TensorType type, Shape shape, long byteSize) {
+      request.keeper().ifPresent(keeper -> kept.notPlaced(keeper, name, byteSize));
+      return placeOnHost(name, type, shape, byteSize);
     }
 
     @Override

@@ -35,6 +35,7 @@ class KeptTensorsTest {
   private long capacity = 100 * BYTES;
   private boolean onDevice;
   private boolean driverHasNone;
+  private boolean driverFails;
   private int live;
 
   private final Reservations working =
@@ -86,6 +87,9 @@ class KeptTensorsTest {
             public void close() {
               live--;
               state.close();
+              if (driverFails) {
+                throw new StatusException(Status.DEVICE_FAILURE, "the driver fails");
+              }
             }
           };
         }
@@ -199,6 +203,19 @@ class KeptTensorsTest {
     assertFalse(others.tryReservePersistent(BYTES), "what is in use stays");
     others.releasePersistent(BYTES);
     assertFalse(kept.giveIdleBack());
+  }
+
+  @Test
+  void giveIdleBack_driverFails_allAreGivenUp() {
+    assertTrue(place(BYTES).isPresent());
+    assertTrue(place(2 * BYTES).isPresent());
+    closeFirst();
+    closeFirst();
+    driverFails = true;
+    assertTrue(kept.giveIdleBack());
+    assertEquals(0, reserved);
+    assertEquals(0, live);
+    assertEquals(0, kept.overview().takenBytes());
   }
 
   @Test

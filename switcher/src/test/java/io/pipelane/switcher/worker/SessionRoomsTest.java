@@ -43,8 +43,10 @@ class SessionRoomsTest {
           System::nanoTime);
   private final Structure structure = daemon.register(model).structure();
   private final SessionTable table = new SessionTable(lanes, System::nanoTime);
-  private final SessionRooms rooms = new SessionRooms(table, lanes, this::writeOut);
+  private final SessionRooms rooms =
+      new SessionRooms(table, lanes, this::giveIdleBack, this::writeOut);
   private boolean hasOnlineState;
+  private boolean hasIdleMemory;
 
   /** Only an online sequence's state is there, and makes no room for offline work. */
   private boolean writeOut(Priority inFavourOf) {
@@ -52,6 +54,15 @@ class SessionRoomsTest {
     if (goes) {
       lanes.releasePersistent(STATE);
       hasOnlineState = false;
+    }
+    return goes;
+  }
+
+  private boolean giveIdleBack() {
+    boolean goes = hasIdleMemory;
+    if (goes) {
+      lanes.releasePersistent(STATE);
+      hasIdleMemory = false;
     }
     return goes;
   }
@@ -88,5 +99,18 @@ class SessionRoomsTest {
     try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE)) {
       assertTrue(lanes.largestLaneBytes() >= laneBytes);
     }
+  }
+
+  @Test
+  void makeRoom_memoryThatNothingLiesIn_goesBeforeSessionsAndStates() throws Exception {
+    table.join(model, structure);
+    hasOnlineState = lanes.tryReservePersistent(STATE);
+    hasIdleMemory = lanes.tryReservePersistent(STATE);
+    assertTrue(hasOnlineState && hasIdleMemory);
+    long laneBytes = 10 * MIB - STATE - table.expectedBytes(structure);
+    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE)) {
+      assertTrue(hasOnlineState && !hasIdleMemory);
+    }
+    lanes.releasePersistent(STATE);
   }
 }
