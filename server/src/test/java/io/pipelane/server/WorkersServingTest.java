@@ -59,6 +59,7 @@ class WorkersServingTest {
   private final Patience patience = Patience.begin();
   private @Nullable Process process;
   private String url = "";
+  private volatile boolean killed;
 
   @BeforeEach
   void startServer() throws Exception {
@@ -175,6 +176,7 @@ class WorkersServingTest {
       patience.awaitTrue(
           "clients are answered",
           () -> answered.get() > 200 || clients.stream().anyMatch(Future::isDone));
+      killed = true;
       Signals.send("KILL", server().pid());
       for (Future<?> client : clients) {
         client.get();
@@ -199,6 +201,7 @@ class WorkersServingTest {
       try {
         response = post("v2/models/chain/infer", INPUT);
       } catch (IOException e) {
+        assertTrue(killed, e::toString);
         return null;
       }
       assertEquals(200, response.statusCode(), response.body());

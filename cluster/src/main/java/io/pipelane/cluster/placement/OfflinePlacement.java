@@ -28,7 +28,7 @@ public final class OfflinePlacement {
    * Jobs take part in their order, as many as there are devices. With all of them in the graph, as
    * in the paper, those that share badly would wait as long as others come.
    *
-   * A device that cannot run a job weighs nothing to it, and is left out should it be matched so.
+   * A device that cannot run a job weighs nothing to it, and what weighs nothing is not matched.
    */
   private final Map<String, SpeedPredictor> predictors;
   private final MultiprocessorShare shares;
@@ -86,14 +86,12 @@ public final class OfflinePlacement {
         continue;
       }
       OnlineDevice device = healthy.get(matched[row]);
-      if (!served.get(row).barred().contains(device.id())) {
-        plan.add(
-            new Placement(
-                served.get(row).id(),
-                device.id(),
-                shares.beside(device.online()),
-                predicted[matched[row]][kindOf[row]]));
-      }
+      plan.add(
+          new Placement(
+              served.get(row).id(),
+              device.id(),
+              shares.beside(device.online()),
+              predicted[matched[row]][kindOf[row]]));
     }
     return plan;
   }

@@ -19,17 +19,29 @@ import org.jspecify.annotations.Nullable;
  *
  * @param versions every version of the model that is READY, ascending
  * @param options how its owner wants requests to be treated that say nothing of it themselves
+ * @param keepsState whether its answers depend on earlier requests, so that none may be run twice
  */
 public record ServedModel(
     ModelVersion version,
     List<Long> versions,
     List<TensorSpec> inputs,
     List<TensorSpec> outputs,
-    ModelOptions options) {
+    ModelOptions options,
+    boolean keepsState) {
   public ServedModel {
     versions = List.copyOf(versions);
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
+  }
+
+  /** A version of a model, which keeps state when its options say so. */
+  public ServedModel(
+      ModelVersion version,
+      List<Long> versions,
+      List<TensorSpec> inputs,
+      List<TensorSpec> outputs,
+      ModelOptions options) {
+    this(version, versions, inputs, outputs, options, !options.state().isEmpty());
   }
 
   /**

@@ -134,7 +134,8 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
               List.of(VERSION),
               List.copyOf(inputs.values()),
               outputs,
-              ModelOptions.DEFAULT);
+              ModelOptions.DEFAULT,
+              members.stream().anyMatch(member -> member.model.keepsState()));
       return new EnsemblePlan(served, members);
     }
 

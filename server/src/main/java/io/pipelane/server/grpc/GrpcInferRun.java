@@ -1,6 +1,5 @@
 package io.pipelane.server.grpc;
 
-import com.google.protobuf.CodedInputStream;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.Status;
@@ -21,7 +20,6 @@ import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -87,17 +85,14 @@ final class GrpcInferRun implements ResultHandler {
     return run;
   }
 
-  /**
-   * The same for a message that has not been parsed.
-   *
-   * @param bytes the caller's; retained where they are needed for longer
-   */
+  /** The same for a message that has not been parsed. */
   static GrpcInferRun start(
-      ByteBuf bytes, InferenceParts parts, CallOrigin origin, Receiver receiver) {
+      AddressedMessage addressed, InferenceParts parts, CallOrigin origin, Receiver receiver) {
     GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
+    ByteBuf bytes = addressed.bytes();
     if (bytes.readableBytes() <= CodecThreads.LARGEST_ON_LOOP
         && !parts.backend().sharedMemory().isInUse()) {
-      run.begin(bytes);
+      run.begin(addressed);
       return run;
     }
     bytes.retain();
@@ -107,7 +102,7 @@ final class GrpcInferRun implements ResultHandler {
           .execute(
               () -> {
                 try {
-                  run.begin(bytes);
+                  run.begin(addressed);
                 } finally {
                   bytes.release();
                 }
@@ -119,17 +114,14 @@ final class GrpcInferRun implements ResultHandler {
     return run;
   }
 
-  private void begin(ByteBuf bytes) {
+  private void begin(AddressedMessage addressed) {
     ModelInferRequest message;
     try {
-      message =
-          ModelInferRequest.parseFrom(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
-    } catch (IOException e) {
-      refuse(
-          new StatusException(
-              Status.INVALID_ARGUMENT, "the body is no message of type ModelInferRequest", e));
+      message = addressed.parse();
+    } catch (StatusException e) {
+      refuse(e);
       return;
-    } catch (OutOfMemoryError e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       refuse(logged(e));
       return;
     }

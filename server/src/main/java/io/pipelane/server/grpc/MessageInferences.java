@@ -63,10 +63,9 @@ public final class MessageInferences {
   /**
    * Begins; on the origin's event loop. Every error is told to the end.
    *
-   * @param message the caller's; it is retained where it is needed for longer
    * @return gives it up; for any thread
    */
-  public Runnable start(ByteBuf message, Origin origin, End end) {
+  public Runnable start(AddressedMessage message, Origin origin, End end) {
     InferenceParts parts =
         new InferenceParts(
             backend,

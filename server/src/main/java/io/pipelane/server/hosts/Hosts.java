@@ -118,7 +118,7 @@ public final class Hosts implements AutoCloseable {
     if (now == null || now.view.hosts().isEmpty()) {
       return Optional.empty();
     }
-    boolean keepsState = here != null && !here.options().state().isEmpty();
+    boolean keepsState = here != null && here.keepsState();
     @Nullable ServedModel usable = here != null && now.load.isUsable() ? here : null;
     long before = usable == null ? Long.MAX_VALUE : beforeRunNanos(now.load, usable.version());
     long hop = settings.hop().toNanos();

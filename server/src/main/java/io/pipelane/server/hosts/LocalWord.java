@@ -67,8 +67,7 @@ final class LocalWord implements Supplier<String> {
       }
       try {
         ModelVersion version = new ModelVersion(entry.name(), Long.parseLong(entry.version()));
-        boolean keepsState =
-            !catalog.resolve(entry.name(), entry.version()).options().state().isEmpty();
+        boolean keepsState = catalog.resolve(entry.name(), entry.version()).keepsState();
         models.add(
             new OfferedModel(
                 entry.name(),

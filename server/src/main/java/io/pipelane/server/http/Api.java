@@ -17,6 +17,7 @@ import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.grpc.AddressedMessage;
 import io.pipelane.server.grpc.MessageInferences;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.http.Response.Content;
@@ -244,7 +245,7 @@ final class Api {
       }
       case Route.Infer(String name, String version) -> {
         if (MessageRun.isOf(exchange)) {
-          MessageRun.start(exchange, messages, body);
+          MessageRun.start(exchange, messages, new AddressedMessage(body, name, version));
         } else {
           String wanted = version == null ? "" : version;
           new InferStart(exchange, backend, codecs, name, wanted, body).begin();

@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.StatusException;
@@ -70,7 +71,7 @@ final class ForwardedRun implements Trip.End {
   static boolean begin(
       Hosts hosts, Backend backend, Exchange exchange, Route route, Consumer<ByteBuf> here) {
     Asked asked = Asked.of(route);
-    if (asked == null || exchange.headers().contains(ForwardedHeaders.MARK)) {
+    if (asked == null || mayNotGo(exchange.headers())) {
       return false;
     }
     long version = Hosts.versionNumber(asked.version);
@@ -88,6 +89,14 @@ final class ForwardedRun implements Trip.End {
     ByteBuf body = exchange.takeBody();
     new ForwardedRun(exchange, body, here).begin(elsewhere.get());
     return true;
+  }
+
+  /**
+   * Whether a request has come from another host, or would, marked as by this one, be taken for a
+   * message of its own.
+   */
+  private static boolean mayNotGo(HttpHeaders headers) {
+    return headers.contains(ForwardedHeaders.MARK) || MessageRun.looksLikeOne(headers);
   }
 
   /** Whether inputs or outputs may lie in shared memory, which other hosts do not see. */

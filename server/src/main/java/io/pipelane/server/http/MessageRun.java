@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.grpc.AddressedMessage;
 import io.pipelane.server.grpc.MessageInferences;
 import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.http.Response.Content;
@@ -25,17 +26,16 @@ final class MessageRun implements MessageInferences.End {
 
   /** Whether an inference is one: clients have gRPC for that, so other hosts alone send them. */
   static boolean isOf(Exchange exchange) {
-    HttpHeaders headers = exchange.headers();
-    return MessageInferences.MEDIA_TYPE.equals(headers.get(HttpHeaderNames.CONTENT_TYPE))
-        && headers.contains(ForwardedHeaders.MARK);
+    return looksLikeOne(exchange.headers()) && exchange.headers().contains(ForwardedHeaders.MARK);
   }
 
-  /**
-   * Begins.
-   *
-   * @param body the caller's
-   */
-  static void start(Exchange exchange, MessageInferences inferences, ByteBuf body) {
+  /** Whether a request would be taken for one, did it come from another host. */
+  static boolean looksLikeOne(HttpHeaders headers) {
+    return MessageInferences.MEDIA_TYPE.equals(headers.get(HttpHeaderNames.CONTENT_TYPE));
+  }
+
+  /** Begins. */
+  static void start(Exchange exchange, MessageInferences inferences, AddressedMessage message) {
     MessageInferences.Origin origin =
         new MessageInferences.Origin(
             (EventLoop) exchange.loop(),
@@ -43,7 +43,7 @@ final class MessageRun implements MessageInferences.End {
             exchange.allocator(),
             exchange.caller(),
             exchange.headers()::get);
-    Runnable cancel = inferences.start(body, origin, new MessageRun(exchange));
+    Runnable cancel = inferences.start(message, origin, new MessageRun(exchange));
     if (!exchange.isAnswered()) {
       exchange.whenAbandoned(cancel);
     }

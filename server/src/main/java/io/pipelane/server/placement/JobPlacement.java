@@ -38,6 +38,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -223,7 +224,15 @@ public final class JobPlacement implements AutoCloseable {
         .ifPresent(profile -> profiled.put(job.workload(), profile));
     if (!slot.reading().usable() && !job.mustMove()) {
       job.tell(null, nanos);
+    } else if (isMisplaced(job)) {
+      bestFree(job.model(), job.profile)
+          .ifPresentOrElse(free -> job.tell(free, nanos), () -> makeRoom(job.model(), nanos));
     }
+  }
+
+  /** Whether a job's device cannot answer for its model, which nobody knew when it was chosen. */
+  private boolean isMisplaced(PlacedJob job) {
+    return job.slot != null && !job.mustMove() && barred(job.model()).contains(job.slot.name);
   }
 
   /** What was reached in the interval that ends. */
@@ -379,8 +388,39 @@ public final class JobPlacement implements AutoCloseable {
   }
 
   /**
+   * Has a job that could be elsewhere leave a device that another needs, unless one leaves such a
+   * device already.
+   */
+  private void makeRoom(ModelVersion model, long nanos) {
+    Set<String> barred = barred(model);
+    List<PlacedJob> holders =
+        slots.values().stream()
+            .filter(slot -> !barred.contains(slot.name) && slot.next == null)
+            .filter(slot -> slot.reading().takesJobs())
+            .flatMap(slot -> Stream.ofNullable(slot.job))
+            .toList();
+    if (holders.stream().anyMatch(PlacedJob::mustMove)) {
+      return;
+    }
+    for (PlacedJob holder : holders) {
+      Optional<DeviceSlot> free = bestFree(holder.model(), holder.profile);
+      if (free.isPresent()) {
+        holder.tell(free.get(), nanos);
+        LOG.log(
+            Level.INFO,
+            "an offline job of {0} moves from {1} to {2}, as one of {3} can be nowhere else",
+            holder.workload(),
+            holder.place().device(),
+            free.get().name,
+            model);
+        return;
+      }
+    }
+  }
+
+  /**
    * Gives a job a device; empty while none is healthy and without a job, or one that has lost its
-   * own waits for it.
+   * own waits for it. A job that is on the only ones that would do is told to go to a free one.
    *
    * @param model whose jobs share a profile
    */
@@ -389,13 +429,17 @@ public final class JobPlacement implements AutoCloseable {
     Optional<WorkloadProfile> profile = profiles.find(workload, settings.gpuType());
     lock.lock();
     try {
+      long nanos = nanoClock.getAsLong();
       Optional<DeviceSlot> free = bestFree(model, profile);
-      if (free.isEmpty() || jobs.stream().anyMatch(job -> waitsFor(free.get(), job))) {
+      if (free.isEmpty()) {
+        makeRoom(model, nanos);
+        return Optional.empty();
+      }
+      if (jobs.stream().anyMatch(job -> waitsFor(free.get(), job))) {
         return Optional.empty();
       }
       JobPlace place = place(free.get(), profile);
       PlacedJob job = new PlacedJob(this, model, profile, place);
-      long nanos = nanoClock.getAsLong();
       jobs.add(job);
       job.arrived(free.get(), place.by(), place.predicted(), nanos);
       return Optional.of(job);
@@ -404,9 +448,9 @@ public final class JobPlacement implements AutoCloseable {
     }
   }
 
-  /** Whether a job that has lost its device could take a free one, which is its own then. */
+  /** Whether a job that has no device, or none for it, could take a free one, its own then. */
   private boolean waitsFor(DeviceSlot slot, PlacedJob job) {
-    return job.isDisplaced() && !barred(job.model()).contains(slot.name);
+    return (job.isDisplaced() || isMisplaced(job)) && !barred(job.model()).contains(slot.name);
   }
 
   private JobPlace place(DeviceSlot slot, Optional<WorkloadProfile> profile) {
@@ -428,6 +472,7 @@ public final class JobPlacement implements AutoCloseable {
       if (job.target == null) {
         Optional<DeviceSlot> free = bestFree(job.model(), job.profile);
         if (free.isEmpty()) {
+          makeRoom(job.model(), nanos);
           return false;
         }
         job.target = free.get();

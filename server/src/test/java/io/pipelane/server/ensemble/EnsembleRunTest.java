@@ -17,9 +17,13 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.hosts.FakeRegistry;
+import io.pipelane.server.hosts.Hosts;
+import io.pipelane.server.hosts.LocalLoad;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.net.Transport;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceRequest;
@@ -30,8 +34,10 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -312,6 +318,26 @@ class EnsembleRunTest {
     assertTrue(entry().reason().contains("it was unloaded"), entry().reason());
     catalog.load("pipe").join();
     assertEquals(State.READY, entry().state());
+  }
+
+  /** Other hosts do not take a step twice that they are told, or see, depends on earlier ones. */
+  @Test
+  void stepThatKeepsState_isStateOfTheEnsemble() throws IOException {
+    FakeRegistry registry = new FakeRegistry();
+    try (Hosts hosts = registry.hosts()) {
+      LocalLoad load = new LocalLoad(EchoService.inline(), _ -> 0, 1);
+      hosts.start(URI.create("http://127.0.0.1:1"), Transport.AUTO.resolve(), catalog, load);
+      declare(CHAIN);
+      assertTrue(registry.word().contains("[\"pipe\",1,0]"), registry.word());
+      declare(
+          CHAIN.replace("{model: echo, inputs: {x: middle}", "{model: sum, inputs: {x: middle}"));
+      assertTrue(registry.word().contains("[\"pipe\",1,0,\"state\"]"), registry.word());
+      for (int port = 2; port < 100; port++) { // By their names one of them has the sequences.
+        registry.has(URI.create("http://127.0.0.1:" + port), "pipe", 1, true, Duration.ZERO);
+      }
+      ServedModel pipe = catalog.resolve("pipe", null);
+      assertTrue(hosts.elsewhere("pipe", 0, pipe).isPresent(), "without state it would stay");
+    }
   }
 
   @Test

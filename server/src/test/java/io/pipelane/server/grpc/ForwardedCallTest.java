@@ -445,8 +445,13 @@ class ForwardedCallTest {
   /** Posts a body as a message; marked, as by another host, or not. */
   private static HttpResponse<String> post(HttpServer host, byte[] body, boolean marked)
       throws Exception {
+    return post(host, "echo", body, marked);
+  }
+
+  private static HttpResponse<String> post(
+      HttpServer host, String model, byte[] body, boolean marked) throws Exception {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(host.url() + "/v2/models/echo/infer"))
+        HttpRequest.newBuilder(URI.create(host.url() + "/v2/models/" + model + "/infer"))
             .header("Content-Type", MessageInferences.MEDIA_TYPE)
             .POST(BodyPublishers.ofByteArray(body));
     if (marked) {
@@ -470,6 +475,22 @@ class ForwardedCallTest {
         assertEquals(400, wrong.statusCode());
         assertTrue(wrong.body().contains("ModelInferRequest"), wrong::body);
       }
+    }
+  }
+
+  @Test
+  void messageThatNamesAnotherModelThanItsPath_isRefused() throws Exception {
+    ModelInferRequest message = Inferences.raw("echo", 1, 2, 3, 4);
+    byte[] any = message.toByteArray();
+    byte[] second = message.toBuilder().setModelVersion("2").build().toByteArray();
+    try (HttpServer host = realHost(FakeCatalog.usual(), new InferenceStatistics())) {
+      HttpResponse<String> other = post(host, "pair", any, true);
+      assertEquals(400, other.statusCode());
+      assertTrue(other.body().contains("echo") && other.body().contains("pair"), other::body);
+      assertEquals(400, post(host, "echo/versions/2", any, true).statusCode());
+      assertEquals(400, post(host, "echo/versions/1", second, true).statusCode());
+      assertEquals(200, post(host, "echo/versions/2", second, true).statusCode());
+      assertEquals(200, post(host, second, true).statusCode());
     }
   }
 

@@ -440,6 +440,20 @@ class ForwardedRequestTest {
     assertEquals(0, first.received.size() + second.received.size());
   }
 
+  /** With this host's mark on it, another would run whatever model the message names. */
+  @Test
+  void bodyThatSaysItIsAMessage_isNotForwarded() throws Exception {
+    stallNanos = 1_000_000_000;
+    registry.has(first.url(), "echo", 2, false, Duration.ZERO);
+    registry.has(second.url(), "far", 1, false, Duration.ZERO);
+    for (String model : List.of("echo", "far")) {
+      HttpResponse<String> answer =
+          ask(infer(model, "\n\004pair").header("Content-Type", "application/x-protobuf"));
+      assertEquals(model.equals("echo") ? 400 : 404, answer.statusCode(), answer::body);
+    }
+    assertEquals(0, first.received.size() + second.received.size());
+  }
+
   @Test
   void modelThatIsHere_isAskedElsewhereWhileThatIsSooner() throws Exception {
     registry.has(first.url(), "echo", 2, false, Duration.ZERO);

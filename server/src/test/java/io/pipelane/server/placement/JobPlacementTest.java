@@ -130,6 +130,60 @@ class JobPlacementTest {
     }
   }
 
+  /** As after a restart, when jobs begin before their models are in service. */
+  @Test
+  void deviceThatTurnsOutToHaveNoRoom_isLeft() throws IOException {
+    FakeDevices three = new FakeDevices("a", "b", "c");
+    try (JobPlacement placement = three.open(folder.resolve("placement"))) {
+      PlacedJob heavy = admit(placement, HEAVY);
+      PlacedJob light = admit(placement, LIGHT);
+      assertEquals("a", device(heavy));
+      assertEquals("b", device(light));
+      three.serve(HEAVY, "b", "c");
+      three.look(placement);
+      assertEquals("c", device(settled(heavy)));
+      assertFalse(light.mustMove());
+      three.serve(HEAVY, "b");
+      three.look(placement);
+      assertFalse(heavy.mustMove(), "it works where it is until another takes it");
+      assertEquals("a", device(settled(light)), "which it does when this one has made room");
+      assertTrue(placement.admit(LIGHT).isEmpty(), "for it alone");
+      three.look(placement);
+      assertEquals("b", device(settled(heavy)));
+      assertEquals("c", device(admit(placement, LIGHT)));
+      three.look(placement);
+      assertFalse(heavy.mustMove() || light.mustMove());
+    }
+  }
+
+  @Test
+  void onlyDeviceForAModel_isLeftToItByAJobThatCouldBeElsewhere() throws IOException {
+    devices.serve(HEAVY, "a");
+    try (JobPlacement placement = open()) {
+      PlacedJob light = admit(placement, LIGHT);
+      assertEquals("a", device(light));
+      assertTrue(placement.admit(HEAVY).isEmpty());
+      assertTrue(light.mustMove());
+      assertTrue(placement.admit(HEAVY).isEmpty(), "not before it has left");
+      assertEquals("b", device(settled(light)));
+      assertEquals("a", device(admit(placement, HEAVY)));
+      assertTrue(placement.admit(HEAVY).isEmpty());
+      devices.look(placement);
+      assertFalse(light.mustMove());
+    }
+  }
+
+  @Test
+  void onlyDeviceForTwoModels_isLeftByNeither() throws IOException {
+    devices.serve(HEAVY, "a");
+    devices.serve(LIGHT, "a");
+    try (JobPlacement placement = open()) {
+      PlacedJob light = admit(placement, LIGHT);
+      assertTrue(placement.admit(HEAVY).isEmpty());
+      assertFalse(light.mustMove());
+    }
+  }
+
   @Test
   void jobOnADeviceThatIsNotHealthy_goesOnThereAndNobodyComes() throws IOException {
     try (JobPlacement placement = open()) {

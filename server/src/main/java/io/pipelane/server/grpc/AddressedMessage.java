@@ -1,0 +1,50 @@
+package io.pipelane.server.grpc;
+
+import com.google.protobuf.CodedInputStream;
+import io.netty.buffer.ByteBuf;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import java.io.IOException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message that has not been parsed, and the model that it was sent to.
+ *
+ * @param bytes whoever passes this on keeps them; they are retained where they are needed for
+ *     longer
+ * @param version null where only the message says, or nothing does
+ */
+public record AddressedMessage(ByteBuf bytes, String model, @Nullable String version) {
+  /**
+   * Parses it.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when it is none, or asks for another
+   *     model than it was sent to
+   */
+  ModelInferRequest parse() {
+    ModelInferRequest message;
+    try {
+      message =
+          ModelInferRequest.parseFrom(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "the body is no message of type ModelInferRequest", e);
+    }
+    check("model", message.getModelName(), model);
+    if (version != null) {
+      check("version", message.getModelVersion(), version);
+    }
+    return message;
+  }
+
+  private static void check(String what, String inMessage, String inPath) {
+    if (!inMessage.equals(inPath)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "the message names %s \"%s\", its path \"%s\"; name the same in both"
+              .formatted(what, inMessage, inPath));
+    }
+  }
+}
