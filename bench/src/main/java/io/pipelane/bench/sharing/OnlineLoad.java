@@ -21,10 +21,11 @@ final class OnlineLoad {
   /**
    * What became of the requests.
    *
+   * @param arrivals when each request was meant to leave, in nanoseconds, ascending
    * @param millis by request, from when it was meant to leave; NaN of those that failed
-   * @param nanos from the first to the last answer
+   * @param nanos from the beginning to the last answer
    */
-  record Outcome(List<Double> millis, long nanos) {
+  record Outcome(List<Long> arrivals, List<Double> millis, long nanos) {
     /** Of the requests that were answered. */
     Samples latencies() {
       Samples latencies = new Samples();
@@ -35,6 +36,21 @@ final class OnlineLoad {
     /** How many were not. */
     int failed() {
       return (int) millis.stream().filter(value -> value.isNaN()).count();
+    }
+
+    /** The share of the time in which no request was in flight, from leaving to its answer. */
+    double shareWithoutRequests() {
+      double busy = 0;
+      double until = 0;
+      for (int i = 0; i < arrivals.size(); i++) {
+        double begin = arrivals.get(i);
+        double end = begin + millis.get(i) * 1e6;
+        if (end > until) { // Not of those that failed.
+          busy += end - Math.max(begin, until);
+          until = end;
+        }
+      }
+      return nanos == 0 ? 1 : 1 - busy / nanos;
     }
   }
 
@@ -60,6 +76,6 @@ final class OnlineLoad {
     }
     ended.await();
     long took = System.nanoTime() - begin;
-    return new Outcome(Arrays.stream(millis).boxed().toList(), took);
+    return new Outcome(arrivals, Arrays.stream(millis).boxed().toList(), took);
   }
 }

@@ -19,6 +19,9 @@ final class SharingColumns {
   static final Column OVERSOLD = new Column("oversold_share", "oversold", 2);
   static final Column IDLE = new Column("idle_share", "idle", 2);
   static final Column OF_IDLE = new Column("offline_to_idle", "oversold/idle", 2);
+  static final Column NONE_IN_FLIGHT = new Column("none_in_flight_share", "none in flight", 2);
+  static final Column OF_NONE_IN_FLIGHT =
+      new Column("offline_to_none_in_flight", "oversold/none in flight", 2);
   static final Column STOPS = new Column("offline_stops", "stops", 0);
   static final Column OVERLIMITS = new Column("evictions", "evictions", 0);
   static final Column UTILIZATION = new Column("utilization_percent", "utilization %", 0);
@@ -42,6 +45,8 @@ final class SharingColumns {
           OVERSOLD,
           IDLE,
           OF_IDLE,
+          NONE_IN_FLIGHT,
+          OF_NONE_IN_FLIGHT,
           STOPS,
           OVERLIMITS,
           UTILIZATION,
@@ -77,7 +82,10 @@ final class SharingColumns {
           "oversold: the time that offline runs would have taken alone, over the time they had, sum"
               + " over sum (MuxFlow's equation 3 as its text defines it); it is their rate over their"
               + " rate alone. idle: what online work leaves over,"
-              + " 1 - rate x the median of online requests one after the other / lanes.");
+              + " 1 - rate x the median of online requests one after the other / lanes. none in flight:"
+              + " the share of the time in which no online request was in flight while they came at"
+              + " that rate alone; requests that come now and then take longer than those that follow"
+              + " each other, as the device and its workers have fallen asleep.");
 
   private SharingColumns() {}
 }

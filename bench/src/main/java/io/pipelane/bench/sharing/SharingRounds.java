@@ -257,6 +257,11 @@ final class SharingRounds {
       if (idle > 0) {
         results.add(name, SharingColumns.OF_IDLE, oversold / idle);
       }
+      double noneInFlight = base.shareWithoutRequests();
+      results.add(name, SharingColumns.NONE_IN_FLIGHT, noneInFlight);
+      if (noneInFlight > 0) {
+        results.add(name, SharingColumns.OF_NONE_IN_FLIGHT, oversold / noneInFlight);
+      }
     }
   }
 
