@@ -6,13 +6,20 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/** What waits of one model, within its owner's bounds. Guarded by the queue's lock. */
+/**
+ * What waits of one model, within its owner's bounds. Guarded by the queue's lock, but for the
+ * bound of its batches, which any thread lowers.
+ */
 final class ModelLine {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   /** Trials are to cost next to nothing, and to tell within a second or so of load what pays. */
   private static final int CHOICES_A_TRIAL = 64;
+
+  /** So many choices after a batch was too large one of twice the bound may be tried again. */
+  private static final int CHOICES_BEFORE_LARGER = 16 * CHOICES_A_TRIAL;
 
   /** A size that is run to learn its time: a neighbour of the best, or none. */
   enum Trial {
@@ -27,8 +34,9 @@ final class ModelLine {
   private volatile Terms terms = Terms.DEFAULT;
   private int requests;
   private long bytes;
-  private int largestBatch = Integer.MAX_VALUE;
+  private final AtomicInteger largestBatch = new AtomicInteger(Integer.MAX_VALUE);
   private int choices;
+  private int choicesSinceGrowth;
 
   ModelLine(ModelVersion model) {
     this.model = model;
@@ -36,7 +44,7 @@ final class ModelLine {
 
   void agreeOn(Terms newTerms) {
     terms = newTerms;
-    largestBatch = Integer.MAX_VALUE;
+    largestBatch.set(Integer.MAX_VALUE);
   }
 
   BatchRules batching() {
@@ -97,6 +105,10 @@ final class ModelLine {
 
   /** Which size of batch the next choice is to be of. */
   Trial nextTrial() {
+    if (++choicesSinceGrowth >= CHOICES_BEFORE_LARGER) {
+      choicesSinceGrowth = 0;
+      int _ = largestBatch.updateAndGet(most -> (int) Math.min(2L * most, Integer.MAX_VALUE));
+    }
     choices = (choices + 1) % (2 * CHOICES_A_TRIAL);
     return switch (choices) {
       case 0 -> Trial.SMALLER;
@@ -105,13 +117,13 @@ final class ModelLine {
     };
   }
 
-  /** The largest batch that has not failed for want of memory. */
+  /** The largest batch that may be tried; one of more has lately failed for want of memory. */
   int largestBatch() {
-    return largestBatch;
+    return largestBatch.get();
   }
 
-  /** A batch was too large: half of it is tried next. */
+  /** A batch was too large, or memory short for a while: half of it is the most, until it grows. */
   void outgrown(int batch) {
-    largestBatch = Math.min(largestBatch, Math.max(1, batch / 2));
+    int _ = largestBatch.updateAndGet(most -> Math.min(most, Math.max(1, batch / 2)));
   }
 }

@@ -20,8 +20,12 @@ final class PriorityClasses implements SchedulingPolicy {
    * needs, it runs. So the next one, of remaining time R, begins after online runs of
    * R * (1 - share) / share and one more; those behind it in their class one after another. An
    * offline run that has given way at a gate goes on, and gives way no more, on the same terms.
+   * Where the policy has requests wait for room, an offline one with credit that does not fit lets
+   * MOST_PASSES online ones by, and then nothing until it does.
    */
   private static final long LEAST_CHARGE_NANOS = 1_000;
+
+  private static final int MOST_PASSES = 64;
 
   /** How many offline requests are looked at to find one that is suitable. */
   private static final int LOOKED_AT = 64;
@@ -36,6 +40,7 @@ final class PriorityClasses implements SchedulingPolicy {
   private @Nullable QueuedRequest onCredit;
   private boolean heldUp;
   private double creditNanos;
+  private int passes;
 
   /**
    * Empty lines.
@@ -81,11 +86,16 @@ final class PriorityClasses implements SchedulingPolicy {
       }
       return next;
     }
-    if (hasCredit(offline.first(1, nowNanos).getFirst())) {
-      return pollOffline(nowNanos, true);
+    boolean hasCredit = hasCredit(offline.first(1, nowNanos).getFirst());
+    if (hasCredit) {
+      @Nullable QueuedRequest next = pollOffline(nowNanos, true);
+      if (next != null || passes >= MOST_PASSES) {
+        return next;
+      }
     }
     @Nullable QueuedRequest next = online.poll(nowNanos);
     if (next != null) {
+      passes += hasCredit ? 1 : 0;
       earn(next);
       return next;
     }
@@ -122,6 +132,7 @@ final class PriorityClasses implements SchedulingPolicy {
   private @Nullable QueuedRequest pollOffline(long nowNanos, boolean isOnCredit) {
     @Nullable QueuedRequest next = offline.poll(nowNanos);
     if (next != null) {
+      passes = 0;
       offlineWaiting.remove(next);
       if (isOnCredit) {
         spend(next, charge(next));

@@ -142,7 +142,7 @@ public final class Sequences implements AutoCloseable {
       InferenceRequest request, SequenceStep step, StatePairs pairs) {
     ModelVersion model = request.model();
     long now = nanoClock.getAsLong();
-    expire(now);
+    boolean _ = expire(now);
     Key key = new Key(model, step.id());
     @Nullable Sequence found = sequences.get(key);
     if (found == null) {
@@ -199,16 +199,20 @@ public final class Sequences implements AutoCloseable {
     }
   }
 
-  private void expire(long now) {
+  /** Ends sequences that have had no step for long; returns whether there was one. */
+  private synchronized boolean expire(long now) {
+    boolean any = false;
     for (Iterator<Sequence> all = sequences.values().iterator(); all.hasNext(); ) {
       Sequence eldest = all.next();
       if (now - eldest.usedNanos < IDLE_NANOS) {
-        return;
+        return any;
       }
       if (eldest.endIfIdle()) {
         all.remove();
+        any = true;
       }
     }
+    return any;
   }
 
   /** A sequence that has no state any more goes, unless it begins anew. */
@@ -220,16 +224,19 @@ public final class Sequences implements AutoCloseable {
   }
 
   /**
-   * Writes a state out to make room in the working memory: of the sequence that has had no step for
-   * longest. Its next step brings it back. Blocks; called under no lock that a step may want.
+   * Makes room in the working memory: ends the sequences that have had no step for too long, or
+   * else writes a state out, of the sequence that has had none for longest. Its next step brings it
+   * back. Blocks; called under no lock that a step may want.
    *
-   * @param inFavourOf who needs the room: for offline work no state of online sequences goes
+   * @param inFavourOf who needs the room: for offline work no state of online sequences is written
+   *     out
    * @return false when there is none, or no room on the host
    */
   public boolean writeOut(Priority inFavourOf) {
-    return idleFirst().stream()
-        .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(offline))
-        .anyMatch(Sequence::writeOut);
+    return expire(nanoClock.getAsLong())
+        || idleFirst().stream()
+            .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(offline))
+            .anyMatch(Sequence::writeOut);
   }
 
   private synchronized List<Sequence> idleFirst() {

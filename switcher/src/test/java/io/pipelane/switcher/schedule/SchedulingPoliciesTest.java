@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -108,6 +109,34 @@ class SchedulingPoliciesTest {
     policy.poll(0);
     policy.add(requests.submitted("m", 0));
     assertFalse(policy.takeAgain(requests.offline("m", 0), 0), "credit is earned while it waits");
+  }
+
+  /** Online requests that fit go by meanwhile, but not for ever. */
+  @Test
+  void offlineRequestWithCredit_thatDoesNotFit_letsSomeOnlineOnesBy() {
+    Estimates known = new Estimates(_ -> 0);
+    Requests.learn(known, "m", 1_000_000);
+    AtomicLong laneBytes = new AtomicLong(-1);
+    Room room = new Room(known, 0, laneBytes::get);
+    OfflineGate gate = OfflineGate.open(System::nanoTime);
+    SchedulingPolicy policy =
+        new PriorityClasses(
+            new FirstComeFirstServed(), new FirstThatFits(room, 8), known, 0.5, gate);
+    Requests requests = new Requests(policy, known);
+    room.take(requests.offline("m", 0)); // It runs all the time.
+    QueuedRequest offline = requests.offline("m", 0);
+    policy.add(offline);
+    int passed = -1;
+    @Nullable QueuedRequest next;
+    do {
+      passed++;
+      policy.add(requests.submitted("m", 0));
+      next = policy.poll(0);
+    } while (next != null && passed < 1_000);
+    assertTrue(passed > 10 && passed < 100, "it is passed by so many: " + passed);
+    laneBytes.set(0);
+    assertEquals(offline, policy.poll(0));
+    assertTrue(policy.poll(0) != null);
   }
 
   @Test

@@ -2,6 +2,8 @@ package io.pipelane.switcher.sequence;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
@@ -120,5 +122,30 @@ class ExpiredStatesTest {
     }
     assertEquals(0, reserved.get());
     assertEquals(Set.of(Thread.currentThread()), givers);
+  }
+
+  @Test
+  void roomOfAnExpiredState_isThereForOtherWork_withoutAStepOfAnySequence() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
+    Reservations working = new RoomForOne();
+    try (Sequences sequences =
+        new Sequences(
+            DeviceStates.ON_HOST,
+            working,
+            working,
+            0,
+            () -> {},
+            ExpiredStatesTest::run,
+            now::get)) {
+      sequences.agree(model, Map.of("t", "s"));
+      Ticket _ = sequences.submit(beginning(model, "left"), new Discarding());
+      now.addAndGet(Duration.ofSeconds(30).toNanos());
+      assertFalse(sequences.writeOut(Priority.OFFLINE));
+      now.addAndGet(Duration.ofMinutes(2).toNanos());
+      assertTrue(sequences.writeOut(Priority.OFFLINE));
+      assertEquals(0, reserved.get());
+      assertFalse(sequences.writeOut(Priority.OFFLINE));
+      sequences.forget(model.version());
+    }
   }
 }
