@@ -21,7 +21,9 @@ import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.PeerMemory;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.UnitParts;
 import io.pipelane.switcher.memory.WorkingMemory;
+import io.pipelane.switcher.residency.Unit;
 import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.Execution;
 import io.pipelane.switcher.schedule.FetchAheadThread;
@@ -40,7 +42,9 @@ import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
@@ -322,6 +326,34 @@ public final class Switcher implements InferenceService, AutoCloseable {
       worker.makeReady(version, lease);
       lease.awaitAll();
     }
+  }
+
+  /**
+   * Refuses models of which this device can never hold all at the same time; returns at once.
+   *
+   * @throws StatusException as {@link UnitParts#acquire}
+   */
+  public void requireTogether(List<ModelVersion> part) {
+    daemon.parts().requireTogether(part);
+  }
+
+  /**
+   * Brings in all that this device has of a unit, and holds it; blocks while others hold the room.
+   *
+   * @throws StatusException as {@link UnitParts#acquire}; {@link #takeOut} follows then
+   */
+  public Hold switchIn(List<ModelVersion> part, Unit unit) {
+    List<Lease> leases = daemon.parts().acquire(part, unit);
+    Map<ModelVersion, Lease> byModel = new HashMap<>();
+    for (int i = 0; i < part.size(); i++) {
+      byModel.put(part.get(i), leases.get(i));
+    }
+    return new HeldPart(byModel, execution, sharing.gate().online(), clock);
+  }
+
+  /** Has models leave whose unit is not whole; see {@link UnitParts#takeOut}. */
+  public void takeOut(List<ModelVersion> part) {
+    part.forEach(daemon.parts()::takeOut);
   }
 
   /** What a run of a model would lose by missing weights if it began now; at once, any thread. */

@@ -61,6 +61,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
+  private final UnitParts parts;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
 
@@ -117,6 +118,9 @@ public final class MemoryDaemon implements AutoCloseable {
             new Transfers(copies, memory, peers, grouping, this::signal),
             fetchAhead,
             quota);
+    this.parts =
+        new UnitParts(
+            lock, changed, this::known, this::lease, memory, holdings, fetchOnDemand, nanoClock);
   }
 
   /**
@@ -284,6 +288,7 @@ public final class MemoryDaemon implements AutoCloseable {
       if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
         memory.takeBack(residency, residency.pages.size());
       }
+      memory.takeIfLeftBehind(residency);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -387,6 +392,11 @@ public final class MemoryDaemon implements AutoCloseable {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** What this device has of models that span several. */
+  public UnitParts parts() {
+    return parts;
   }
 
   /** What this device has to do with other devices' memory. */

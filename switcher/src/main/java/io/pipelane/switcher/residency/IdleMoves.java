@@ -97,7 +97,7 @@ public final class IdleMoves {
       if (from.isEmpty()) {
         return false;
       }
-      loss = savedPerSecond(from.get(), from.get().pages - 1, nowNanos);
+      loss = from.get().usage.perSecond(nowNanos) * from.get().gainOfLastNanos();
     }
     return gain >= WORTH_MOVING * loss && (gain - loss) * ratesLastSeconds >= nanosPerPage;
   }
