@@ -37,6 +37,7 @@ import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
+import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
@@ -328,13 +329,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     }
   }
 
-  /**
-   * Refuses models of which this device can never hold all at the same time; returns at once.
-   *
-   * @throws StatusException as {@link UnitParts#acquire}
-   */
-  public void requireTogether(List<ModelVersion> part) {
-    daemon.parts().requireTogether(part);
+  /** Says what this device has of a unit; see {@link UnitParts#join}. */
+  public void join(List<ModelVersion> part, Unit unit) {
+    daemon.parts().join(part, unit);
   }
 
   /**
@@ -342,8 +339,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
    *
    * @throws StatusException as {@link UnitParts#acquire}; {@link #takeOut} follows then
    */
-  public Hold switchIn(List<ModelVersion> part, Unit unit) {
-    List<Lease> leases = daemon.parts().acquire(part, unit);
+  public Hold switchIn(List<ModelVersion> part) {
+    List<Lease> leases;
+    try (OnlineWork.MemoryWait wait = sharing.gate().online().new MemoryWait()) {
+      leases = daemon.parts().acquire(part, wait::begin);
+    }
     Map<ModelVersion, Lease> byModel = new HashMap<>();
     for (int i = 0; i < part.size(); i++) {
       byModel.put(part.get(i), leases.get(i));

@@ -88,18 +88,19 @@ final class FetchOnDemand {
    * The same for models of different structures that are to be there at the same time: room is made
    * for all of them at once, so none is held while another one waits for room.
    *
+   * @param beforeWaiting called, perhaps several times, before the caller waits
    * @throws StatusException as for one; none is held then, but some may be on their way
    */
-  void makeReady(List<Residency> together) {
+  void makeReady(List<Residency> together, Runnable beforeWaiting) {
     List<Residency> inOrder = new ArrayList<>(together);
     inOrder.sort(Comparator.comparing(residency -> residency.structure.hash()));
-    mountFrom(inOrder, 0, new Turn(Priority.ONLINE));
+    mountFrom(inOrder, 0, new Turn(Priority.ONLINE), beforeWaiting);
   }
 
   /** Stands in the structures' lines in one order for all, so that nobody waits in a circle. */
-  private void mountFrom(List<Residency> inOrder, int next, Turn turn) {
+  private void mountFrom(List<Residency> inOrder, int next, Turn turn, Runnable beforeWaiting) {
     if (next == inOrder.size()) {
-      inTurn(line, turn, inOrder.getFirst(), () -> bringIn(inOrder), () -> {});
+      inTurn(line, turn, inOrder.getFirst(), () -> bringIn(inOrder), beforeWaiting);
       return;
     }
     Residency residency = inOrder.get(next);
@@ -111,11 +112,11 @@ final class FetchOnDemand {
         () -> {
           boolean mounted = structures.mount(residency, waited.getAndSet(true));
           if (mounted) {
-            mountFrom(inOrder, next + 1, turn);
+            mountFrom(inOrder, next + 1, turn, beforeWaiting);
           }
           return mounted;
         },
-        () -> {});
+        beforeWaiting);
   }
 
   private boolean bringIn(List<Residency> together) {

@@ -62,14 +62,21 @@ public final class UnitParts {
   }
 
   /**
-   * Refuses models of which this device can never hold all at the same time; returns at once.
+   * Says what this device has of a unit, so that it is worth what the whole is; returns at once.
    *
-   * @throws StatusException as {@link #acquire}
+   * @param part without duplicates
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when they can never be here
+   *     together, {@link Status#INVALID_ARGUMENT} when some take turns, {@link Status#NOT_FOUND}
+   *     when one is not registered or about to go
    */
-  public void requireTogether(List<ModelVersion> part) {
+  public void join(List<ModelVersion> part, Unit unit) {
     lock.lock();
     try {
-      requireRoom(part.stream().map(known).toList());
+      List<Residency> together = part.stream().map(known).toList();
+      requireRoom(together);
+      together.stream()
+          .filter(residency -> residency.holding.unit() != unit)
+          .forEach(residency -> holdings.join(residency.holding, unit));
     } finally {
       lock.unlock();
     }
@@ -90,27 +97,22 @@ public final class UnitParts {
    * Sees to it that all of a unit's models that this device has are there together, or on their
    * way; blocks while others hold the room for them.
    *
-   * @param part without duplicates
+   * @param part as {@link #join} was told
+   * @param beforeWaiting called, perhaps several times, before the caller waits; under the daemon's
+   *     lock
    * @return what holds them, in the same order; to be closed by any thread
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when they can never be here
-   *     together, {@link Status#INVALID_ARGUMENT} when some take turns, {@link Status#NOT_FOUND}
-   *     when one is not registered or about to go; what reading weights throws. None is held then;
-   *     {@link #takeOut} has leave what has come
+   * @throws StatusException {@link Status#NOT_FOUND} when one is not registered or about to go;
+   *     what reading weights throws. None is held then; {@link #takeOut} has leave what has come
    */
-  public List<Lease> acquire(List<ModelVersion> part, Unit unit) {
+  public List<Lease> acquire(List<ModelVersion> part, Runnable beforeWaiting) {
     lock.lock();
     try {
       List<Residency> together = part.stream().map(known).toList();
-      requireRoom(together);
-      for (Residency residency : together) {
-        if (residency.holding.unit() != unit) {
-          holdings.join(residency.holding, unit);
-        }
-        holdings.used(residency.holding, nanoClock.getAsLong());
-      }
+      long now = nanoClock.getAsLong();
+      together.forEach(residency -> holdings.used(residency.holding, now));
       if (!together.stream().allMatch(this::isThere)) {
         memory.counters.waits++;
-        fetchOnDemand.makeReady(together);
+        fetchOnDemand.makeReady(together, beforeWaiting);
       }
       together.forEach(residency -> residency.leaves = false);
       return together.stream().map(leasing).toList();

@@ -74,13 +74,12 @@ final class Span {
         .distinct()
         .forEach(
             version -> parts.computeIfAbsent(place(version), _ -> new ArrayList<>()).add(version));
-    parts.forEach((member, part) -> named(member, () -> member.switcher.requireTogether(part)));
+    parts.forEach((member, part) -> named(member, () -> member.switcher.join(part, unit)));
     latest = parts;
     Map<Member, Hold> held = new HashMap<>();
     try {
       parts.forEach(
-          (member, part) ->
-              named(member, () -> held.put(member, member.switcher.switchIn(part, unit))));
+          (member, part) -> named(member, () -> held.put(member, member.switcher.switchIn(part))));
       requireUsable();
     } catch (RuntimeException | Error e) {
       held.values().forEach(Hold::close);
