@@ -335,8 +335,16 @@ class SpanningModelsTest {
     float[] expected = chained(group, both, input(0));
     switcher(0).evict(both.first.version());
     switcher(1).evict(both.second.version());
-    failing.get(1).failArrivals(1);
+    CountDownLatch requestHasFailed = new CountDownLatch(1);
+    source =
+        weights ->
+            areOf(weights, "both2")
+                ? new HeldUp(weights, requestHasFailed, new CountDownLatch(1))
+                : weights;
+    failing.get(1).failArrivals(1); // The others come when nobody waits for them any more.
     assertThrows(StatusException.class, () -> ask(group, both, input(0)));
+    requestHasFailed.countDown();
+    source = UnaryOperator.identity();
     until(() -> lent(0) == 0 && lent(1) == 0);
     assertArrayEquals(expected, ask(group, both, input(0)));
   }

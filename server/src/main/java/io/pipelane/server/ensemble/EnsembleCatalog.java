@@ -72,6 +72,7 @@ public final class EnsembleCatalog implements ModelCatalog {
         spanning.place(name, ensemble.deviceOf());
       }
     } catch (StatusException e) {
+      spanning.forget(name); // What an earlier declaration has said.
       refusal = Optional.of(e);
     }
     ensembles.put(name, new Entered(ensemble, true, refusal));

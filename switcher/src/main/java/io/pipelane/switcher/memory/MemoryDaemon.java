@@ -15,6 +15,7 @@ import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Policies;
+import io.pipelane.switcher.residency.Unit;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -115,7 +116,7 @@ public final class MemoryDaemon implements AutoCloseable {
             changed,
             memory,
             structures,
-            new Transfers(copies, memory, peers, grouping, this::signal),
+            new Transfers(copies, memory, peers, grouping, this::transferOver),
             fetchAhead,
             quota);
     this.parts =
@@ -453,6 +454,20 @@ public final class MemoryDaemon implements AutoCloseable {
 
   static StatusException notInService(ModelVersion version) {
     return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+  }
+
+  /** A part that has failed to come may have nobody left who would notice: its unit goes. */
+  private void transferOver(Residency residency) {
+    lock.lock();
+    try {
+      @Nullable Unit unit = residency.holding.unit();
+      if (unit != null && residency.hasFailed()) {
+        unit.broken();
+      }
+    } finally {
+      lock.unlock();
+    }
+    signal();
   }
 
   private void signal() {

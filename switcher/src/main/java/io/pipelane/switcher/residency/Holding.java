@@ -70,6 +70,12 @@ public final class Holding {
     return whole == null ? curve.gainNanos(pages - 1) : whole.stallNanos() / pages;
   }
 
+  /** What a run loses when the policy takes as few pages as it can: one, or all of a unit. */
+  double givingWayNanos() {
+    @Nullable Unit whole = unit();
+    return whole == null ? curve.gainNanos(pages - 1) : whole.stallNanos();
+  }
+
   /** What a run would wait longer without so many of the pages here. */
   double lossNanos(int taken) {
     @Nullable Unit whole = unit();
