@@ -123,7 +123,8 @@ public final class PipelaneServer implements AutoCloseable {
       InferenceStatistics statistics =
           new InferenceStatistics(tracing(config.tracing(), traceSettings));
       devices.judgeBy(statistics::objectives);
-      models = new EnsembleCatalog(catalog, repository, Thread::startVirtualThread);
+      models =
+          new EnsembleCatalog(catalog, repository, devices.spans(), Thread::startVirtualThread);
       Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
       hosts = FrontEndSettings.hosts(config.hosts(), tls).map(Hosts::inEtcd);
       LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices.lanes());
@@ -131,6 +132,7 @@ public final class PipelaneServer implements AutoCloseable {
           new EnsembleService(
               models,
               hosts.isPresent() ? load : devices,
+              devices.spans(),
               statistics,
               new TransferBuffers(open.transferMemory()));
       placement = openPlacement(config, open.target());

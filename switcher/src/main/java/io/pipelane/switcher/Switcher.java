@@ -21,7 +21,9 @@ import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.PeerMemory;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.UnitParts;
 import io.pipelane.switcher.memory.WorkingMemory;
+import io.pipelane.switcher.residency.Unit;
 import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.Execution;
 import io.pipelane.switcher.schedule.FetchAheadThread;
@@ -35,12 +37,15 @@ import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
+import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
@@ -322,6 +327,33 @@ public final class Switcher implements InferenceService, AutoCloseable {
       worker.makeReady(version, lease);
       lease.awaitAll();
     }
+  }
+
+  /** Says what this device has of a unit; see {@link UnitParts#join}. */
+  public void join(List<ModelVersion> part, Unit unit) {
+    daemon.parts().join(part, unit);
+  }
+
+  /**
+   * Brings in all that this device has of a unit, and holds it; blocks while others hold the room.
+   *
+   * @throws StatusException as {@link UnitParts#acquire}; {@link #takeOut} follows then
+   */
+  public Hold switchIn(List<ModelVersion> part) {
+    List<Lease> leases;
+    try (OnlineWork.MemoryWait wait = sharing.gate().online().new MemoryWait()) {
+      leases = daemon.parts().acquire(part, wait::begin);
+    }
+    Map<ModelVersion, Lease> byModel = new HashMap<>();
+    for (int i = 0; i < part.size(); i++) {
+      byModel.put(part.get(i), leases.get(i));
+    }
+    return new HeldPart(byModel, execution, sharing.gate().online(), clock);
+  }
+
+  /** Has models leave whose unit is not whole; see {@link UnitParts#takeOut}. */
+  public void takeOut(List<ModelVersion> part) {
+    part.forEach(daemon.parts()::takeOut);
   }
 
   /** What a run of a model would lose by missing weights if it began now; at once, any thread. */

@@ -2,11 +2,13 @@ package io.pipelane.modelstore.repository;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * A chain of models that is asked like one. Tensors have names in it: one that a step takes and no
@@ -20,12 +22,15 @@ public record Ensemble(String name, List<Step> steps) {
    * One model's turn.
    *
    * @param version empty for the one that answers at the time
+   * @param device which of the server's devices alone has the model, counted from 0; empty for
+   *     whichever is best
    * @param inputs names of the ensemble's tensors, by the model's inputs
    * @param outputs the same by the model's outputs; those that are not named are not computed
    */
   public record Step(
       String model,
       Optional<Long> version,
+      Optional<Integer> device,
       Map<String, String> inputs,
       Map<String, String> outputs) {
     public Step {
@@ -53,6 +58,25 @@ public record Ensemble(String name, List<Step> steps) {
         }
       }
     }
+    Map<String, Integer> deviceOf = new HashMap<>();
+    for (Step step : steps) {
+      if (step.device.isPresent() != steps.getFirst().device.isPresent()) {
+        throw refused("some steps name a device and some do not");
+      }
+      step.device.ifPresent(
+          device -> {
+            if (!device.equals(deviceOf.computeIfAbsent(step.model, _ -> device))) {
+              throw refused("model %s is on two devices".formatted(step.model));
+            }
+          });
+    }
+  }
+
+  /** Which device has which model; empty for an ensemble that does not say. */
+  public Map<String, Integer> deviceOf() {
+    Map<String, Integer> deviceOf = new TreeMap<>();
+    steps.forEach(step -> step.device.ifPresent(device -> deviceOf.put(step.model, device)));
+    return deviceOf;
   }
 
   private static StatusException refused(String reason) {

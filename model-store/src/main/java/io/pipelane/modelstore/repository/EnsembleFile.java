@@ -22,7 +22,8 @@ final class EnsembleFile {
   private static final int MAXIMUM_BYTES = 64 << 10;
   private static final int MAXIMUM_STEPS = 64;
   private static final int MAXIMUM_TENSORS = 1024;
-  private static final Set<String> MEMBERS = Set.of("model", "version", "inputs", "outputs");
+  private static final Set<String> MEMBERS =
+      Set.of("model", "version", "device", "inputs", "outputs");
   private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
 
   private EnsembleFile() {}
@@ -82,9 +83,14 @@ final class EnsembleFile {
     if (!version.isMissingNode() && (!version.canConvertToLong() || version.asLong() < 1)) {
       throw refused(which + ": version must be a positive integer");
     }
+    JsonNode device = step.path("device");
+    if (!device.isMissingNode() && (!device.canConvertToInt() || device.asInt() < 0)) {
+      throw refused(which + ": device must be one of the server's, counted from 0");
+    }
     return new Step(
         model,
         version.isMissingNode() ? Optional.empty() : Optional.of(version.asLong()),
+        device.isMissingNode() ? Optional.empty() : Optional.of(device.asInt()),
         names(which + ": inputs", step.path("inputs")),
         names(which + ": outputs", step.path("outputs")));
   }

@@ -50,11 +50,13 @@ class EnsembleFileTest {
                     new Step(
                         "detect",
                         Optional.empty(),
+                        Optional.empty(),
                         Map.of("image", "picture"),
                         Map.of("boxes", "boxes")),
                     new Step(
                         "read",
                         Optional.of(2L),
+                        Optional.empty(),
                         Map.of("where", "boxes", "what", "picture"),
                         Map.of("text", "text"))))),
         EnsembleFile.read(write(CHAIN), "pipe"));
@@ -72,6 +74,9 @@ class EnsembleFileTest {
         "text: text | text: picture | tensor \"picture\" is taken before",
         "{text: text} | [text] | step 2: outputs must be",
         "text: text | text: [] | \"text\" must be given a name",
+        "version: 2 | device: -1 | step 2: device must be",
+        "version: 2 | device: cuda | step 2: device must be",
+        "version: 2 | device: 0 | some steps name a device and some do not",
         "steps: | chain: | must have the list"
       })
   void read_chainThatIsNone_isRefused(String written, String instead, String reason)
@@ -82,6 +87,20 @@ class EnsembleFileTest {
         assertThrows(StatusException.class, () -> EnsembleFile.read(file, "pipe"), yaml);
     assertEquals(Status.INVALID_ARGUMENT, error.status());
     assertTrue(String.valueOf(error.getMessage()).contains(reason), error::getMessage);
+  }
+
+  @Test
+  void read_stepsThatNameDevices_saysWhichDeviceHasWhichModel() throws IOException {
+    String yaml =
+        CHAIN
+            .replace("version: 2", "device: 0")
+            .replace("model: detect", "model: detect\n      device: 1");
+    Ensemble spanning = EnsembleFile.read(write(yaml), "pipe").orElseThrow();
+    assertEquals(Map.of("detect", 1, "read", 0), spanning.deviceOf());
+    Path twice = write(yaml.replace("model: read", "model: detect"));
+    StatusException error =
+        assertThrows(StatusException.class, () -> EnsembleFile.read(twice, "pipe"));
+    assertTrue(String.valueOf(error.getMessage()).contains("on two devices"), error::getMessage);
   }
 
   @Test

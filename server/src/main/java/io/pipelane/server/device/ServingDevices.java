@@ -16,6 +16,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
+import io.pipelane.switcher.SpanningModels;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.MemberOverview;
@@ -94,6 +95,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    */
   public void deregister(ModelVersion version) {
     group.deregister(version);
+  }
+
+  /** Models that span the devices. */
+  public SpanningModels spans() {
+    return group.spans();
   }
 
   /** Whether one device at least can answer. */

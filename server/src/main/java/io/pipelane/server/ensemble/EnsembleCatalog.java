@@ -12,6 +12,7 @@ import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.switcher.SpanningModels;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -31,20 +32,28 @@ import org.jspecify.annotations.Nullable;
 public final class EnsembleCatalog implements ModelCatalog {
   private final ModelCatalog models;
   private final Repository repository;
+  private final SpanningModels spanning;
   private final Executor loads;
   private final Map<String, Entered> ensembles = new ConcurrentHashMap<>();
 
-  /** An ensemble, and whether it is in service. */
-  private record Entered(Ensemble ensemble, boolean inService) {}
+  /**
+   * An ensemble, and whether it is in service.
+   *
+   * @param refusal why its models could not be placed where it wants them
+   */
+  private record Entered(Ensemble ensemble, boolean inService, Optional<StatusException> refusal) {}
 
   /**
    * Knows no ensembles yet.
    *
+   * @param spanning told of those that span devices
    * @param loads reads files
    */
-  public EnsembleCatalog(ModelCatalog models, Repository repository, Executor loads) {
+  public EnsembleCatalog(
+      ModelCatalog models, Repository repository, SpanningModels spanning, Executor loads) {
     this.models = models;
     this.repository = repository;
+    this.spanning = spanning;
     this.loads = loads;
   }
 
@@ -54,7 +63,19 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   private void enter(Ensemble ensemble) {
-    ensembles.put(ensemble.name(), new Entered(ensemble, true));
+    String name = ensemble.name();
+    Optional<StatusException> refusal = Optional.empty();
+    try {
+      if (ensemble.deviceOf().isEmpty()) {
+        spanning.forget(name);
+      } else {
+        spanning.place(name, ensemble.deviceOf());
+      }
+    } catch (StatusException e) {
+      spanning.forget(name); // What an earlier declaration has said.
+      refusal = Optional.of(e);
+    }
+    ensembles.put(name, new Entered(ensemble, true, refusal));
   }
 
   /**
@@ -77,10 +98,25 @@ public final class EnsembleCatalog implements ModelCatalog {
               .formatted(name));
     }
     try {
-      return EnsemblePlan.of(entered.ensemble, this::member);
+      if (entered.refusal.isPresent()) {
+        throw entered.refusal.get();
+      }
+      EnsemblePlan plan = EnsemblePlan.of(entered.ensemble, this::member);
+      if (plan.spansDevices()) {
+        requireSwitchable(name, plan);
+      }
+      return plan;
     } catch (StatusException e) {
       throw about("ensemble \"" + name + "\" cannot be served now: ", e);
     }
+  }
+
+  private void requireSwitchable(String name, EnsemblePlan plan) {
+    if (plan.served().keepsState()) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED, "it names devices, and one of its models keeps state");
+    }
+    spanning.requireUsable(name);
   }
 
   private ServedModel member(Step step) {
@@ -123,8 +159,14 @@ public final class EnsembleCatalog implements ModelCatalog {
       return new Entry(name, version, State.UNAVAILABLE, String.valueOf(e.getMessage()));
     }
     String chain =
-        entered.ensemble.steps().stream().map(Step::model).collect(Collectors.joining(", "));
+        entered.ensemble.steps().stream()
+            .map(EnsembleCatalog::text)
+            .collect(Collectors.joining(", "));
     return new Entry(name, version, State.READY, "", List.of("ensemble of " + chain));
+  }
+
+  private static String text(Step step) {
+    return step.model() + step.device().map(device -> " on device " + device).orElse("");
   }
 
   @Override
@@ -152,6 +194,7 @@ public final class EnsembleCatalog implements ModelCatalog {
             declared -> {
               if (declared.isEmpty() || !options.files().isEmpty()) {
                 ensembles.remove(name);
+                spanning.forget(name);
                 return models.load(name, options);
               }
               enter(declared.get());
@@ -162,8 +205,12 @@ public final class EnsembleCatalog implements ModelCatalog {
   @Override
   public CompletableFuture<Void> unload(String name) {
     Entered before =
-        ensembles.computeIfPresent(name, (_, entered) -> new Entered(entered.ensemble, false));
-    return before == null ? models.unload(name) : CompletableFuture.completedFuture(null);
+        ensembles.computeIfPresent(
+            name, (_, entered) -> new Entered(entered.ensemble, false, Optional.empty()));
+    if (before == null) {
+      return models.unload(name);
+    }
+    return CompletableFuture.runAsync(() -> spanning.forget(name), loads);
   }
 
   @Override

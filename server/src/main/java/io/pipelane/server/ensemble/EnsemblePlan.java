@@ -49,6 +49,16 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
     return derivation.plan(new ModelVersion(ensemble.name(), VERSION));
   }
 
+  /** The versions that answer, in the order of the steps. */
+  List<ModelVersion> models() {
+    return members.stream().map(member -> member.model().version()).toList();
+  }
+
+  /** Whether its models are switched as one, on devices of their own. */
+  boolean spansDevices() {
+    return members.getFirst().step().device().isPresent();
+  }
+
   /** Which members are needed for some outputs, in their order; all of them for none. */
   List<Member> neededFor(List<String> outputs) {
     if (outputs.isEmpty()) {

@@ -92,6 +92,16 @@ final class EnsembleRun implements InferenceService.Ticket {
     submit();
   }
 
+  /**
+   * The same for a request that has waited.
+   *
+   * @param before what it has waited, to be counted in
+   */
+  void start(InferenceTimings before) {
+    total = before;
+    submit();
+  }
+
   private void submit() {
     int number = ++submissions;
     Member member = members.get(position);

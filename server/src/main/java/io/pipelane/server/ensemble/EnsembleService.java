@@ -4,36 +4,47 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
+import io.pipelane.switcher.SpanningModels;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
 
 /** Answers for ensembles, by asking their models one after another; passes all else on. */
 public final class EnsembleService implements InferenceService {
   /** Plans that a request tries, each with versions that have left when it holds them. */
   private static final int MOST_TRIES = 3;
 
+  /** Requests for ensembles that span devices, which wait on threads and not in a queue. */
+  private static final int MOST_SPANNING = 256;
+
   private final EnsembleCatalog catalog;
   private final InferenceService models;
+  private final SpanningModels spanning;
+  private final Semaphore bound = new Semaphore(MOST_SPANNING);
   private final InferenceStatistics statistics;
   private final TransferBuffers transfers;
 
   /**
+   * @param spanning switches those in that span devices
    * @param statistics counts what an ensemble asks of its models, as if it were a client
    * @param transfers hold what one model makes and another takes
    */
   public EnsembleService(
       EnsembleCatalog catalog,
       InferenceService models,
+      SpanningModels spanning,
       InferenceStatistics statistics,
       TransferBuffers transfers) {
     this.catalog = catalog;
     this.models = models;
+    this.spanning = spanning;
     this.statistics = statistics;
     this.transfers = transfers;
   }
@@ -44,16 +55,35 @@ public final class EnsembleService implements InferenceService {
     if (plan.isEmpty()) {
       return models.submit(request, handler);
     }
+    boolean spans = plan.get().spansDevices();
+    if (spans && request.priority() == Priority.OFFLINE) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "%s spans devices, and is not run as offline work; ask it online"
+              .formatted(request.model()));
+    }
     HeldSteps steps = hold(plan.get(), request, MOST_TRIES);
     try {
-      EnsembleRun run =
-          new EnsembleRun(steps, request, handler.andThen(steps::close), statistics, transfers);
+      if (spans) {
+        return SpanningRun.start(
+            () -> spanning.switchIn(request.model().model(), plan.get().models()),
+            steps,
+            request,
+            handler,
+            bound,
+            (in, end) -> run(in, request, end));
+      }
+      EnsembleRun run = run(steps, request, handler.andThen(steps::close));
       run.start();
       return run;
     } catch (RuntimeException | Error e) {
       steps.close();
       throw e;
     }
+  }
+
+  private EnsembleRun run(HeldSteps steps, InferenceRequest request, ResultHandler end) {
+    return new EnsembleRun(steps, request, end, statistics, transfers);
   }
 
   /** Holds what answers now, though a version has left since the plan was made. */

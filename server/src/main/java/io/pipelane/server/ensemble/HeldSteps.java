@@ -36,6 +36,11 @@ record HeldSteps(List<Member> members, List<Hold> holds) implements AutoCloseabl
     }
   }
 
+  /** The same steps where their models are switched in, which take what they are asked at once. */
+  HeldSteps in(Hold whole) {
+    return new HeldSteps(members, members.stream().map(_ -> whole).toList());
+  }
+
   /** The same error, saying in which step it came, counted from 0. */
   StatusException named(int position, StatusException error) {
     return EnsembleCatalog.about(

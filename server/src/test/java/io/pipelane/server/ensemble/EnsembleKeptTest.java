@@ -23,6 +23,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
+import io.pipelane.switcher.SpanningModels;
 import io.pipelane.switcher.kept.KeptTensors;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -60,7 +61,8 @@ class EnsembleKeptTest {
   private KeptTensors device = keptOn("one");
   private KeptTensors other = keptOn("other");
   private EnsembleCatalog catalog =
-      new EnsembleCatalog(FakeCatalog.usual(), new Repository(Path.of("none")), Runnable::run);
+      new EnsembleCatalog(
+          FakeCatalog.usual(), new Repository(Path.of("none")), SpanningModels.NONE, Runnable::run);
 
   private KeptTensors keptOn(String name) {
     Reservations working =
@@ -81,7 +83,9 @@ class EnsembleKeptTest {
 
   @BeforeEach
   void declare() throws Exception {
-    catalog = new EnsembleCatalog(FakeCatalog.usual(), new Repository(folder), Runnable::run);
+    catalog =
+        new EnsembleCatalog(
+            FakeCatalog.usual(), new Repository(folder), SpanningModels.NONE, Runnable::run);
     declare(CHAIN);
   }
 
@@ -186,7 +190,11 @@ class EnsembleKeptTest {
           return run;
         };
     return new EnsembleService(
-            catalog, models, new InferenceStatistics(), new TransferBuffers(transfers))
+            catalog,
+            models,
+            SpanningModels.NONE,
+            new InferenceStatistics(),
+            new TransferBuffers(transfers))
         .submit(
             new InferenceRequest(
                 new ModelVersion("pipe", 1),

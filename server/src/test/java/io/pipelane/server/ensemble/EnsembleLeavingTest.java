@@ -24,6 +24,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SpanningModels;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -102,11 +103,18 @@ class EnsembleLeavingTest {
     Chain(PipelaneServer server) {
       catalog =
           new EnsembleCatalog(
-              server.catalog(), new Repository(folder.resolve("ensembles")), Runnable::run);
+              server.catalog(),
+              new Repository(folder.resolve("ensembles")),
+              SpanningModels.NONE,
+              Runnable::run);
       catalog.start();
       service =
           new EnsembleService(
-              catalog, server.devices(), new InferenceStatistics(), new TransferBuffers(transfers));
+              catalog,
+              server.devices(),
+              SpanningModels.NONE,
+              new InferenceStatistics(),
+              new TransferBuffers(transfers));
     }
 
     Ticket submit(ResultHandler caller) {

@@ -30,6 +30,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SpanningModels;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -64,11 +65,13 @@ class EnsembleRunTest {
   private final FakeCatalog models = FakeCatalog.usual();
   private final List<ModelVersion> held = new ArrayList<>();
   private EnsembleCatalog catalog =
-      new EnsembleCatalog(models, new Repository(Path.of("none")), Runnable::run);
+      new EnsembleCatalog(
+          models, new Repository(Path.of("none")), SpanningModels.NONE, Runnable::run);
 
   @BeforeEach
   void makeCatalog() {
-    catalog = new EnsembleCatalog(models, new Repository(folder), Runnable::run);
+    catalog =
+        new EnsembleCatalog(models, new Repository(folder), SpanningModels.NONE, Runnable::run);
   }
 
   private void declare(String yaml) throws IOException {
@@ -153,7 +156,8 @@ class EnsembleRunTest {
     MemorySegment data = Arena.ofAuto().allocate(ROWS * 4L * Float.BYTES);
     data.setAtIndex(ValueLayout.JAVA_FLOAT, 5, 7.5f);
     ServedModel model = catalog.resolve("pipe", null);
-    return new EnsembleService(catalog, echo, statistics, new TransferBuffers(memory))
+    return new EnsembleService(
+            catalog, echo, SpanningModels.NONE, statistics, new TransferBuffers(memory))
         .submit(
             new InferenceRequest(
                 model.version(),

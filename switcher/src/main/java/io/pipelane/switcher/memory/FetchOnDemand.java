@@ -4,6 +4,9 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.WaitingLine.Turn;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
@@ -79,6 +82,53 @@ final class FetchOnDemand {
         residency,
         () -> mount(residency, turn, waited, beforeWaiting),
         beforeWaiting);
+  }
+
+  /**
+   * The same for models of different structures that are to be there at the same time: room is made
+   * for all of them at once, so none is held while another one waits for room.
+   *
+   * @param beforeWaiting called, perhaps several times, before the caller waits
+   * @throws StatusException as for one; none is held then, but some may be on their way
+   */
+  void makeReady(List<Residency> together, Runnable beforeWaiting) {
+    List<Residency> inOrder = new ArrayList<>(together);
+    inOrder.sort(Comparator.comparing(residency -> residency.structure.hash()));
+    mountFrom(inOrder, 0, new Turn(Priority.ONLINE), beforeWaiting);
+  }
+
+  /** Stands in the structures' lines in one order for all, so that nobody waits in a circle. */
+  private void mountFrom(List<Residency> inOrder, int next, Turn turn, Runnable beforeWaiting) {
+    if (next == inOrder.size()) {
+      inTurn(line, turn, inOrder.getFirst(), () -> bringIn(inOrder), beforeWaiting);
+      return;
+    }
+    Residency residency = inOrder.get(next);
+    AtomicBoolean waited = new AtomicBoolean();
+    inTurn(
+        residency.structure.line,
+        turn,
+        residency,
+        () -> {
+          boolean mounted = structures.mount(residency, waited.getAndSet(true));
+          if (mounted) {
+            mountFrom(inOrder, next + 1, turn, beforeWaiting);
+          }
+          return mounted;
+        },
+        beforeWaiting);
+  }
+
+  private boolean bringIn(List<Residency> together) {
+    together.forEach(FetchOnDemand::requireInService);
+    memory.settleAll();
+    if (together.stream().anyMatch(Residency::hasFailed)
+        || !memory.makeRoom(
+            together.stream().mapToLong(memory::missingBytes).sum(), Set.copyOf(together))) {
+      return false;
+    }
+    together.stream().filter(residency -> !residency.isComplete()).forEach(transfers::start);
+    return true;
   }
 
   /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */

@@ -38,6 +38,10 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     this.nanoClock = nanoClock;
   }
 
+  Residency residency() {
+    return residency;
+  }
+
   /**
    * A run begins, or begins anew in another lane, whose stream has not waited for anything yet: all
    * that has not arrived is handed out again.

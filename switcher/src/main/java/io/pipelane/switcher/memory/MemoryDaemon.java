@@ -15,6 +15,7 @@ import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Policies;
+import io.pipelane.switcher.residency.Unit;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -61,6 +62,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
+  private final UnitParts parts;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
 
@@ -114,9 +116,12 @@ public final class MemoryDaemon implements AutoCloseable {
             changed,
             memory,
             structures,
-            new Transfers(copies, memory, peers, grouping, this::signal),
+            new Transfers(copies, memory, peers, grouping, this::transferOver),
             fetchAhead,
             quota);
+    this.parts =
+        new UnitParts(
+            lock, changed, this::known, this::lease, memory, holdings, fetchOnDemand, nanoClock);
   }
 
   /**
@@ -284,6 +289,7 @@ public final class MemoryDaemon implements AutoCloseable {
       if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
         memory.takeBack(residency, residency.pages.size());
       }
+      memory.takeIfLeftBehind(residency);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -389,6 +395,11 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /** What this device has of models that span several. */
+  public UnitParts parts() {
+    return parts;
+  }
+
   /** What this device has to do with other devices' memory. */
   public PeerMemory peers() {
     return peers;
@@ -443,6 +454,20 @@ public final class MemoryDaemon implements AutoCloseable {
 
   static StatusException notInService(ModelVersion version) {
     return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
+  }
+
+  /** A part that has failed to come may have nobody left who would notice: its unit goes. */
+  private void transferOver(Residency residency) {
+    lock.lock();
+    try {
+      @Nullable Unit unit = residency.holding.unit();
+      if (unit != null && residency.hasFailed()) {
+        unit.broken();
+      }
+    } finally {
+      lock.unlock();
+    }
+    signal();
   }
 
   private void signal() {

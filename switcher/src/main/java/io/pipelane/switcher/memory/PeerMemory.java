@@ -92,6 +92,7 @@ public final class PeerMemory {
       long now = nanoClock.getAsLong();
       return memory.residencies.values().stream()
           .filter(residency -> !residency.holding.isOffline() && residency.missingSlots() > 0)
+          .filter(residency -> residency.holding.unit() == null) // Which comes and goes as one.
           .filter(residency -> waitedPerSecond(residency, now) > 0)
           .sorted(Comparator.comparingDouble(residency -> -waitedPerSecond(residency, now)))
           .limit(most)

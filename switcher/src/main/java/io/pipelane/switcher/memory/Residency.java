@@ -7,6 +7,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.SegmentProfile;
 import io.pipelane.switcher.residency.Holding;
+import io.pipelane.switcher.residency.Unit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -47,6 +48,9 @@ final class Residency {
 
   /** Whether it is here for other devices alone, see {@link PeerMemory}. */
   boolean lodged;
+
+  /** Whether it gives way once nobody runs on it, as the rest of its unit has. */
+  boolean leaves;
 
   boolean retired;
 
@@ -140,8 +144,18 @@ final class Residency {
     return leases == 0 && readers == 0 && !pages.isEmpty() && !isArriving();
   }
 
-  /** Whether a page may be fetched ahead for it. */
+  /** Whether its unit has gone and it can follow. */
+  boolean isLeftBehind() {
+    @Nullable Unit unit = holding.unit();
+    return leaves && unit != null && !unit.isWhole() && isEvictable();
+  }
+
+  /** Whether a page may be fetched ahead for it; parts of units come with the others. */
   boolean canGain() {
-    return !retired && !fetchFailed && !isComplete() && arrivals.isEmpty();
+    return !retired
+        && holding.unit() == null
+        && !fetchFailed
+        && !isComplete()
+        && arrivals.isEmpty();
   }
 }

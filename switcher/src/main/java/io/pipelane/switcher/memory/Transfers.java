@@ -5,6 +5,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.memory.Residency.Arrival;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,20 +18,20 @@ final class Transfers {
   private final WeightMemory memory;
   private final PeerMemory peers;
   private final Grouping grouping;
-  private final Runnable whenOver;
+  private final Consumer<Residency> whenOver;
 
   /**
    * Starts nothing yet.
    *
    * @param peers know where weights are nearest
-   * @param whenOver called when all copies of a transfer have ended, on any thread
+   * @param whenOver told a model when all copies of its transfer have ended, on any thread
    */
   Transfers(
       CopyEngine copies,
       WeightMemory memory,
       PeerMemory peers,
       Grouping grouping,
-      Runnable whenOver) {
+      Consumer<Residency> whenOver) {
     this.copies = copies;
     this.memory = memory;
     this.peers = peers;
@@ -90,7 +91,7 @@ final class Transfers {
           try {
             origin.close();
           } finally {
-            whenOver.run();
+            whenOver.accept(residency);
           }
         });
   }

@@ -10,6 +10,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
+import io.pipelane.switcher.residency.Unit;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The device memory for weights: its pages, who holds them, and who gives way.
@@ -64,6 +66,24 @@ final class WeightMemory {
           Status.INSUFFICIENT_MEMORY,
           "model %s needs %s of device memory for its weights; device.memory is %s, raise it to serve this model"
               .formatted(model.version(), new ByteSize(needed), new ByteSize(capacityBytes)));
+    }
+  }
+
+  /**
+   * Refuses models that can never be here at the same time.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
+   */
+  void requireFit(List<Residency> together) {
+    long needed = together.stream().mapToLong(Residency::slotsNeeded).sum() * pages.pageBytes();
+    if (needed > capacityBytes) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "models %s need %s of device memory together; device.memory is %s, raise it or give them more devices"
+              .formatted(
+                  together.stream().map(each -> each.model.version()).toList(),
+                  new ByteSize(needed),
+                  new ByteSize(capacityBytes)));
     }
   }
 
@@ -145,8 +165,26 @@ final class WeightMemory {
     holdings.setPages(residency.holding, residency.pages.size());
   }
 
-  /** Takes the last pages of a model. */
+  /** Takes the last pages of a model; if it is a part of a unit, the other parts follow. */
   void takeBack(Residency residency, int count) {
+    takePages(residency, count);
+    @Nullable Unit unit = residency.holding.unit();
+    if (unit != null && count > 0) {
+      unit.broken();
+    }
+  }
+
+  /** Takes all of a model that its unit has left behind, unless something runs on it. */
+  void takeIfLeftBehind(Residency residency) {
+    if (residency.leases == 0) {
+      if (residency.isLeftBehind()) {
+        takePages(residency, residency.pages.size());
+      }
+      residency.leaves = false;
+    }
+  }
+
+  private void takePages(Residency residency, int count) {
     staged.clear();
     boolean arrived = !residency.fetchFailed && !residency.hasFailed();
     for (int i = 0; i < count; i++) {

@@ -79,7 +79,7 @@ final class Replicas {
     for (int device : route.devices()) {
       candidates.add(new Device(route, members.get(device), true, now));
     }
-    for (int device : route.registered) {
+    for (int device : route.candidates()) {
       if (!route.devices().contains(device)) {
         candidates.add(new Device(route, members.get(device), false, now));
       }

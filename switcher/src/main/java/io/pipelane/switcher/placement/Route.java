@@ -26,6 +26,7 @@ final class Route {
   private final Usage[] couldSave;
   private final Usage[] saves;
   private volatile List<Integer> devices;
+  private volatile List<Integer> candidates;
   private long changedNanos;
 
   /**
@@ -46,6 +47,7 @@ final class Route {
     this.registered = List.copyOf(registered);
     this.keepsState = keepsState;
     this.devices = List.of(registered.getFirst());
+    this.candidates = this.registered;
     this.underWay = new AtomicIntegerArray(count);
     this.couldSave = usages(count, halfLife, nowNanos);
     this.saves = usages(count, halfLife, nowNanos);
@@ -61,6 +63,21 @@ final class Route {
   /** The devices that it has, by index; the first it had first. */
   List<Integer> devices() {
     return devices;
+  }
+
+  /** Devices that may become its own, by index. */
+  List<Integer> candidates() {
+    return candidates;
+  }
+
+  /** Leaves it no choice but some devices; where none of those knows it, all is as before. */
+  synchronized void confine(List<Integer> to) {
+    List<Integer> left = registered.stream().filter(to::contains).toList();
+    if (!left.isEmpty()) {
+      candidates = left;
+      List<Integer> own = devices.stream().filter(left::contains).toList();
+      devices = own.isEmpty() ? List.of(left.getFirst()) : own;
+    }
   }
 
   /** Requests under way on a device. */
@@ -103,7 +120,7 @@ final class Route {
 
   /** Has one device more. */
   synchronized void open(int device, long nowNanos) {
-    if (!devices.contains(device)) {
+    if (!devices.contains(device) && candidates.contains(device)) {
       devices = Stream.concat(devices.stream(), Stream.of(device)).toList();
     }
     changedNanos = nowNanos;

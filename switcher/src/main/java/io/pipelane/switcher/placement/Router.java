@@ -66,7 +66,7 @@ final class Router {
   }
 
   private @Nullable Member named(Route route, String device) {
-    for (int index : route.registered) {
+    for (int index : route.candidates()) {
       Member member = members.get(index);
       if (member.name.equals(device) && member.isUsable()) {
         return member;
@@ -80,7 +80,7 @@ final class Router {
         ? first(route.devices())
         : switch (routing) {
           case STATIC -> first(route.devices());
-          case ROUND_ROBIN -> inTurn(route.registered);
+          case ROUND_ROBIN -> inTurn(route.candidates());
           case PREDICTED -> soonest(route, priority);
         };
   }
@@ -155,7 +155,7 @@ final class Router {
       route.saved(best.index, secondNanos - leastNanos, now);
     }
     if (leastNanos > 0) {
-      for (int device : route.registered) {
+      for (int device : route.candidates()) {
         long waits = members.get(device).backlog.waitNanos(Priority.ONLINE);
         if (waits < leastNanos && !route.devices().contains(device)) {
           route.couldSave(device, leastNanos - waits, now);
@@ -169,7 +169,7 @@ final class Router {
     List<Integer> lost = route.devices();
     @Nullable Member best = null;
     long least = Long.MAX_VALUE;
-    for (int device : route.registered) {
+    for (int device : route.candidates()) {
       Member member = members.get(device);
       if (member.isUsable()) {
         long nanos = beforeRunNanos(route, member, priority);

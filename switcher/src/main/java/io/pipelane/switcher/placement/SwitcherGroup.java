@@ -10,6 +10,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
+import io.pipelane.switcher.SpanningModels;
 import io.pipelane.switcher.Switcher;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -48,6 +49,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private final HomePlacement homes;
   private final Map<ModelVersion, Route> routes = new ConcurrentHashMap<>();
   private final Router router;
+  private final Spans spans;
   private final PlacementConfig config;
   private final LongSupplier nanoClock;
   private final List<ReviewThread> reviews = new ArrayList<>();
@@ -66,6 +68,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.only = members.size() == 1 ? members.getFirst().switcher : null;
     this.homes = new HomePlacement(members.size());
     this.router = new Router(members, config.routing(), nanoClock);
+    this.spans = new Spans(members, this::confine);
     this.config = config;
     this.nanoClock = nanoClock;
     if (only == null) {
@@ -106,8 +109,17 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     if (members.stream().noneMatch(Member::isUsable)) {
       throw new StatusException(Status.DEVICE_FAILURE, "every device is lost; restart the server");
     }
+    @Nullable Member place = spans.placeOf(version.model());
+    if (place != null && !place.isUsable()) {
+      throw new StatusException(
+          Status.DEVICE_FAILURE,
+          "model %s is to be on device %s alone, which is lost".formatted(version, place.name));
+    }
     int home =
-        homes.place(version, model.plan().weightBytes(), device -> members.get(device).isUsable());
+        homes.place(
+            version,
+            model.plan().weightBytes(),
+            device -> members.get(device).isUsable() && (place == null || place.index == device));
     List<Integer> registered = new ArrayList<>();
     try {
       members.get(home).switcher.register(model, options);
@@ -131,6 +143,33 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
             members.size(),
             config.replicaHalfLife(),
             nanoClock.getAsLong()));
+    confine(version.model(), spans.placeOf(version.model())); // It may have been said meanwhile.
+  }
+
+  /** Models that span the devices. */
+  public SpanningModels spans() {
+    return spans;
+  }
+
+  /** Has a model be on one device alone, and off all others; anywhere again where that is null. */
+  private void confine(String model, @Nullable Member to) {
+    for (Route route : routes.values()) {
+      if (route.version.model().equals(model)) {
+        route.confine(to == null ? route.registered : List.of(to.index));
+        route.registered.stream()
+            .map(members::get)
+            .filter(member -> to != null && member != to && member.isUsable())
+            .forEach(member -> takeOff(member, route.version));
+      }
+    }
+  }
+
+  private static void takeOff(Member member, ModelVersion version) {
+    try {
+      member.switcher.evict(version);
+    } catch (StatusException e) { // It has been taken out meanwhile.
+      LOG.log(Level.DEBUG, "{0} has left {1}: {2}", version, member.name, e.getMessage());
+    }
   }
 
   /** Announces a model, unless the device is lost or too small: others have it then. */
@@ -347,7 +386,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     @Nullable Route route = routes.get(version);
     return route == null
         ? List.of()
-        : route.registered.stream()
+        : route.candidates().stream()
             .map(members::get)
             .filter(Member::isUsable)
             .map(member -> member.name)

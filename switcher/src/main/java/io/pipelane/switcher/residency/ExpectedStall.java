@@ -8,6 +8,8 @@ public final class ExpectedStall implements ResidencyPolicy {
   /*
    * Gains fall from page to page (StallCurve), so taking the page of least worth, again and again,
    * is the greedy algorithm for a separable convex resource allocation, which is exact (Fox, 1966).
+   * A part of a unit goes as a whole, and all that the unit saves goes with it (Unit).
+   *
    * Worth is a logarithm: products of a rate and a gain in order, at any time (Usage).
    */
   private final long originNanos;
@@ -19,8 +21,7 @@ public final class ExpectedStall implements ResidencyPolicy {
 
   @Override
   public double worth(Holding holding) {
-    double gain = holding.curve.gainNanos(holding.pages - 1);
-    return holding.usage.logarithmAt(originNanos) + Math.log(gain);
+    return holding.usage.logarithmAt(originNanos) + Math.log(holding.gainOfLastNanos());
   }
 
   @Override
@@ -28,7 +29,7 @@ public final class ExpectedStall implements ResidencyPolicy {
 
   @Override
   public int givesWay(Holding holding) {
-    return 1;
+    return holding.unit() == null ? 1 : holding.pages;
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.pipelane.switcher.residency;
 
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A model as a residency policy sees it: how often it is used, what its pages save, and how many of
@@ -18,6 +19,12 @@ public final class Holding {
 
   /** Read by any thread. */
   private volatile long stallNanos;
+
+  /** What a run would lose if nothing were here. Read by any thread. */
+  private volatile double wholeNanos;
+
+  /** What it is a part of, alone of no use. */
+  private @Nullable Unit unit;
 
   /** Whether nobody online uses it, so it gives way before all others. */
   boolean offline = true;
@@ -41,6 +48,38 @@ public final class Holding {
   /** Has other threads see what has changed. */
   void publish() {
     stallNanos = (long) curve.nanos(pages);
+    wholeNanos = curve.nanos(0);
+  }
+
+  double wholeNanos() {
+    return wholeNanos;
+  }
+
+  void joins(Unit one) {
+    unit = one;
+  }
+
+  /** What it is a part of; null where it stands for itself. */
+  public @Nullable Unit unit() {
+    return unit == null || unit.hasEnded() ? null : unit;
+  }
+
+  /** What the last page here saves a run; all pages of a unit's part are worth the same. */
+  double gainOfLastNanos() {
+    @Nullable Unit whole = unit();
+    return whole == null ? curve.gainNanos(pages - 1) : whole.stallNanos() / pages;
+  }
+
+  /** What a run loses when the policy takes as few pages as it can: one, or all of a unit. */
+  double givingWayNanos() {
+    @Nullable Unit whole = unit();
+    return whole == null ? curve.gainNanos(pages - 1) : whole.stallNanos();
+  }
+
+  /** What a run would wait longer without so many of the pages here. */
+  double lossNanos(int taken) {
+    @Nullable Unit whole = unit();
+    return whole == null ? curve.nanos(pages - taken) - curve.nanos(pages) : whole.stallNanos();
   }
 
   /** What a run would lose by missing pages if it began now; for any thread. */

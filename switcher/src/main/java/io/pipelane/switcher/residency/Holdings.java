@@ -10,6 +10,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Who holds how many of a device's pages, in the order in which a policy has them give way. Not
@@ -58,6 +59,18 @@ public final class Holdings {
   public void remove(Holding holding) {
     setPages(holding, 0);
     all.remove(holding);
+    @Nullable Unit unit = holding.unit();
+    if (unit != null) {
+      unit.leaves(this, holding);
+    }
+  }
+
+  /** Has a model be kept, and give way, with the others of a unit. */
+  public void join(Holding holding, Unit unit) {
+    holders.remove(holding);
+    holding.joins(unit);
+    unit.joins(this, holding);
+    rank(holding);
   }
 
   /** Every model. */
@@ -139,9 +152,7 @@ public final class Holdings {
       }
       if (holding != spared) {
         int taken = (int) Math.min(left, holding.pages);
-        double longer =
-            holding.curve.nanos(holding.pages - taken) - holding.curve.nanos(holding.pages);
-        loss += holding.usage.perSecond(nowNanos) * longer;
+        loss += holding.usage.perSecond(nowNanos) * holding.lossNanos(taken);
         left -= taken;
       }
     }

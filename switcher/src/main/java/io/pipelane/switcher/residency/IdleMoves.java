@@ -19,7 +19,7 @@ public final class IdleMoves {
   /*
    * The plan leaves room for the largest model to stream through: what a cold run brings in beyond
    * its prefix goes there, and the next cold run takes that first, so runs do not eat into prefixes.
-   * Nothing is planned for offline work.
+   * Nothing is planned for offline work, and for parts of units, which come whole or not at all.
    *
    * Three things keep pages from going back and forth. A page is moved only when it gains a good
    * deal more than the page it takes the place of, when what it gains while rates last pays for its
@@ -97,7 +97,7 @@ public final class IdleMoves {
       if (from.isEmpty()) {
         return false;
       }
-      loss = savedPerSecond(from.get(), from.get().pages - 1, nowNanos);
+      loss = from.get().usage.perSecond(nowNanos) * from.get().givingWayNanos();
     }
     return gain >= WORTH_MOVING * loss && (gain - loss) * ratesLastSeconds >= nanosPerPage;
   }
@@ -137,7 +137,8 @@ public final class IdleMoves {
     }
     plannedUses = holdings.uses();
     plannedNanos = nowNanos;
-    List<Holding> models = holdings.all().stream().filter(h -> !h.offline).toList();
+    List<Holding> models =
+        holdings.all().stream().filter(h -> !h.offline && h.unit() == null).toList();
     List<PrefixPlanner.Demand> demands =
         models.stream()
             .map(h -> new PrefixPlanner.Demand(h.usage.perSecond(nowNanos), h.curve))

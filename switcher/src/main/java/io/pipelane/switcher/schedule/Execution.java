@@ -1,9 +1,11 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.WorkingMemory;
 import io.pipelane.switcher.sharing.OfflineGate;
@@ -22,6 +24,7 @@ public final class Execution {
   private final LaneThreads lanes;
   private final Optional<ShareThread> share;
   private final ShortRuns shortRuns;
+  private final HeldRuns heldRuns;
 
   /**
    * Starts the threads.
@@ -53,6 +56,7 @@ public final class Execution {
             worker,
             gate,
             nanoClock);
+    heldRuns = new HeldRuns(lanes, atOnce);
     share =
         memory
             .shareLane()
@@ -72,6 +76,15 @@ public final class Execution {
   /** Runs a request on the calling thread, if it is short; see {@link ShortRuns#run}. */
   public boolean runAtOnce(InferenceRequest request, ResultHandler handler, long nowNanos) {
     return shortRuns.run(request, handler, nowNanos);
+  }
+
+  /**
+   * Runs a request past the queue whose weights are held; see {@link HeldRuns#submit}.
+   *
+   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when the service stops
+   */
+  public void runHeld(InferenceRequest request, ResultHandler handler, Lease held) {
+    heldRuns.submit(request, handler, held);
   }
 
   /** A request has come to the queue: a run that computes elsewhere may have to give way to it. */
@@ -98,11 +111,12 @@ public final class Execution {
   /**
    * Waits for all runs, once the queue is closed and the gate open for good.
    *
-   * @param timeout for each of the three ways to run
+   * @param timeout for each of the four ways to run
    * @return false when the time was over before, or the waiting thread was interrupted
    */
   public boolean join(Duration timeout) {
     return shortRuns.close(timeout)
+        && heldRuns.join(timeout)
         && share.map(thread -> thread.join(timeout)).orElse(true)
         && lanes.join(timeout);
   }

@@ -6,6 +6,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.OfflineWorkingMemory;
@@ -15,6 +16,7 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -126,6 +128,27 @@ public final class LaneThreads {
     }
   }
 
+  /**
+   * Runs a request on the calling thread, once it has a turn.
+   *
+   * @param held the weights of the request's model, for longer than the run
+   */
+  void run(InferenceRequest request, ResultHandler handler, Lease held) {
+    QueuedRequest queued = queue.past(request, handler);
+    Turn turn = turns.newTurn();
+    turn.run(
+        queued,
+        () -> {
+          Answer answer = new Answer(request.model(), queued.handler());
+          try {
+            answer.complete(
+                new Attempt(queued, answer, turn, () -> daemon.parts().share(held)).run());
+          } catch (Throwable e) { // As in a lane.
+            answer.fail(e);
+          }
+        });
+  }
+
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
   private void answer(QueuedRequest queued, Turn turn) {
     Answer answer = new Answer(queued.request().model(), queued.handler());
@@ -139,7 +162,9 @@ public final class LaneThreads {
 
   /** Gives the answer only where a run goes on after it. */
   private InferenceTimings run(QueuedRequest queued, Answer answer, Turn turn) {
-    Attempt first = new Attempt(queued, answer, turn);
+    Supplier<Lease> weights =
+        () -> daemon.acquire(queued.request().model(), queued.request().priority(), turn::leave);
+    Attempt first = new Attempt(queued, answer, turn, weights);
     try {
       return first.run();
     } catch (RuntimeException e) {
@@ -148,7 +173,7 @@ public final class LaneThreads {
         throw e;
       }
       LOG.log(Level.WARNING, "weights of {0} come in once more: {1}", queued.request().model(), e);
-      return new Attempt(queued, answer, turn).run();
+      return new Attempt(queued, answer, turn, weights).run();
     }
   }
 
@@ -161,15 +186,17 @@ public final class LaneThreads {
     private final QueuedRequest queued;
     private final Answer answer;
     private final Turn turn;
+    private final Supplier<Lease> weights;
     private final RunProgress progress;
     private final long begin = nanoClock.getAsLong();
     private final long waitedBefore;
     private boolean lacksWeights;
 
-    Attempt(QueuedRequest queued, Answer answer, Turn turn) {
+    Attempt(QueuedRequest queued, Answer answer, Turn turn, Supplier<Lease> weights) {
       this.queued = queued;
       this.answer = answer;
       this.turn = turn;
+      this.weights = weights;
       this.progress = turn.progress();
       this.waitedBefore = progress.waitedNanos();
     }
@@ -180,7 +207,7 @@ public final class LaneThreads {
       long expectedStall = estimates.stallNanos(key);
       long expected = expectedStall + estimates.executionNanos(key);
       long mark = gate.mark();
-      try (Lease lease = daemon.acquire(request.model(), request.priority(), turn::leave)) {
+      try (Lease lease = weights.get()) {
         turn.retake();
         progress.segments(lease.segments());
         lease.controlledBy(turn, segmentsAhead(request, expected));

@@ -97,6 +97,13 @@ public final class RequestQueue {
     return line == null ? lines.computeIfAbsent(model, ModelLine::new) : line;
   }
 
+  /** A request that runs without having been in line. */
+  QueuedRequest past(InferenceRequest request, ResultHandler handler) {
+    QueuedRequest past = new QueuedRequest(this, request, handler, nanoClock.getAsLong());
+    boolean _ = past.start();
+    return past;
+  }
+
   /**
    * Puts a request in line.
    *

@@ -96,6 +96,29 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
+  /**
+   * Runs a request that is not the queue's: waits for a turn as a paused run does, and gives it up
+   * at the end. For a thread that never asks for the {@link #next} request.
+   */
+  void run(QueuedRequest request, Runnable work) {
+    begin(request);
+    retake();
+    try {
+      work.run();
+    } finally {
+      end();
+      turns.lock.lock();
+      try {
+        if (held) {
+          giveUp();
+          turns.settle();
+        }
+      } finally {
+        turns.lock.unlock();
+      }
+    }
+  }
+
   /** How long the gate keeps the run's next segment waiting. */
   long gateWaitNanos() {
     return turns.gate.waitNanos(segmentNanos, segmentEndNanos);

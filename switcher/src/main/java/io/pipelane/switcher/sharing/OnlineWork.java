@@ -70,6 +70,29 @@ public final class OnlineWork {
     }
   }
 
+  /** Somebody online who has no run yet and may have to wait for memory; of one thread. */
+  public final class MemoryWait implements AutoCloseable {
+    private boolean begun;
+
+    /** He has to wait, from the first call on. */
+    public void begin() {
+      if (!begun) {
+        begun = true;
+        inFlight.incrementAndGet();
+        waitsForMemory();
+      }
+    }
+
+    /** He has what he wanted, or wants it no longer. */
+    @Override
+    public void close() {
+      if (begun) {
+        hasMemory();
+        end();
+      }
+    }
+  }
+
   private void tellIfIdle() {
     if (!isInFlight()) {
       whenIdle.run();

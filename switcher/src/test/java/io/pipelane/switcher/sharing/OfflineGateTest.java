@@ -73,6 +73,23 @@ class OfflineGateTest {
     assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
   }
 
+  /** What a model over several devices waits for before it is a request of this one. */
+  @Test
+  void memoryIsWaitedForAheadOfARun_opensAndChangesNothingElse() {
+    ResultHandler running = online.begin(nobody());
+    try (OnlineWork.MemoryWait wait = online.new MemoryWait()) {
+      assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+      wait.begin();
+      wait.begin();
+      assertEquals(0, gate.waitNanos(SEGMENT, 0));
+      assertTrue(online.isInFlight(), "the other one computes");
+    }
+    assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+    running.completed(new InferenceTimings(0, 0, 0));
+    assertFalse(online.isInFlight());
+    assertEquals(0, gate.waitNanos(SEGMENT, 0));
+  }
+
   @Test
   void unhealthyDevice_takesNoNewRunsAndLetsOthersGoOn() {
     gate.setState(SharingState.UNHEALTHY);

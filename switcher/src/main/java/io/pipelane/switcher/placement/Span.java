@@ -1,0 +1,166 @@
+package io.pipelane.switcher.placement;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService.Hold;
+import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.residency.Unit;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+
+/**
+ * A model over several devices: switched in on all of them or on none, and out of all when one
+ * takes its part (PipeSwitch §4.5). Safe for any thread; blocks.
+ */
+final class Span {
+  /*
+   * Devices are taken in the order of their indices, whatever the order of steps, so of two models
+   * that want the same devices one is first on the first of them. To be taken is to have the copies
+   * sent for, not to have them arrived, so the links move at the same time.
+   */
+  private final String name;
+  private final Map<String, Member> placeOf;
+  private final Unit unit = new Unit(this::breakUp);
+  private volatile Map<Member, List<ModelVersion>> latest = Map.of();
+
+  /**
+   * A model that is nowhere.
+   *
+   * @param placeOf devices by the names of models
+   */
+  Span(String name, Map<String, Member> placeOf) {
+    this.name = name;
+    this.placeOf = Map.copyOf(placeOf);
+  }
+
+  Map<String, Member> placeOf() {
+    return placeOf;
+  }
+
+  /** Refuses what a lost device has a part of. */
+  void requireUsable() {
+    placeOf.values().stream()
+        .filter(member -> !member.isUsable())
+        .min(Comparator.comparingInt(member -> member.index))
+        .ifPresent(
+            member -> {
+              throw new StatusException(
+                  Status.DEVICE_FAILURE,
+                  "device %s is lost, and has a part of %s; restart the server"
+                      .formatted(member.name, name));
+            });
+  }
+
+  /** See {@link io.pipelane.switcher.SpanningModels#switchIn}. */
+  Hold switchIn(Collection<ModelVersion> models) {
+    requireUsable();
+    Map<Member, List<ModelVersion>> parts =
+        new TreeMap<>(Comparator.comparingInt(member -> member.index));
+    models.stream()
+        .distinct()
+        .forEach(
+            version -> parts.computeIfAbsent(place(version), _ -> new ArrayList<>()).add(version));
+    parts.forEach((member, part) -> named(member, () -> member.switcher.join(part, unit)));
+    latest = parts;
+    Map<Member, Hold> held = new HashMap<>();
+    try {
+      parts.forEach(
+          (member, part) -> named(member, () -> held.put(member, member.switcher.switchIn(part))));
+      requireUsable();
+    } catch (RuntimeException | Error e) {
+      held.values().forEach(Hold::close);
+      unit.incomplete();
+      parts.forEach((member, part) -> member.switcher.takeOut(part));
+      throw e;
+    }
+    unit.completed();
+    return new SwitchedIn(held);
+  }
+
+  private Member place(ModelVersion version) {
+    return Objects.requireNonNull(placeOf.get(version.model()), "a part that has no device");
+  }
+
+  private void named(Member member, Runnable step) {
+    try {
+      step.run();
+    } catch (RuntimeException e) {
+      throw new StatusException(
+          e instanceof StatusException known ? known.status() : Status.INTERNAL,
+          "device %s cannot take its part of %s: %s".formatted(member.name, name, e.getMessage()),
+          e);
+    }
+  }
+
+  /** What is there of it on all devices. */
+  private final class SwitchedIn implements Hold {
+    private final Map<Member, Hold> held;
+
+    SwitchedIn(Map<Member, Hold> held) {
+      this.held = held;
+    }
+
+    @Override
+    public Ticket submit(InferenceRequest request, ResultHandler handler) {
+      Member member = place(request.model());
+      member.routed.increment();
+      return Objects.requireNonNull(held.get(member))
+          .submit(request, new Counted(member, request.priority(), handler));
+    }
+
+    @Override
+    public void close() {
+      held.values().forEach(Hold::close);
+    }
+  }
+
+  /** Counts a run as its device's. */
+  private record Counted(Member member, Priority priority, ResultHandler handler)
+      implements ResultHandler {
+    @Override
+    public MemorySegment place(String output, TensorType type, Shape shape, long byteSize) {
+      return handler.place(output, type, shape, byteSize);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      member.answered(priority, timings);
+      handler.completed(timings);
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      handler.failed(error);
+    }
+  }
+
+  /**
+   * A part has given way, with a daemon's lock held: the others follow on a thread that has none.
+   */
+  private void breakUp() {
+    Thread.ofVirtual().name("switch-out").start(this::takeOut);
+  }
+
+  private void takeOut() {
+    latest.forEach((member, part) -> member.switcher.takeOut(part));
+  }
+
+  /** It is one no longer: its models are kept, or give way, one by one. */
+  void end() {
+    unit.end();
+  }
+}

@@ -1,0 +1,105 @@
+package io.pipelane.switcher.placement;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceService.Hold;
+import io.pipelane.switcher.SpanningModels;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** The models of a group that span its devices, and which device has which of their parts. */
+final class Spans implements SpanningModels {
+  private final List<Member> members;
+  private final Placement placement;
+  private final Map<String, Span> spans = new ConcurrentHashMap<>();
+
+  /** Whoever sees to it that models are where they should be. */
+  interface Placement {
+    /** A model has one device from now on, or is free again where that is null. */
+    void confine(String model, @Nullable Member to);
+  }
+
+  Spans(List<Member> members, Placement placement) {
+    this.members = members;
+    this.placement = placement;
+  }
+
+  /** The device that alone may have a model; null where any may. */
+  @Nullable Member placeOf(String model) {
+    for (Span span : spans.values()) {
+      @Nullable Member place = span.placeOf().get(model);
+      if (place != null) {
+        return place;
+      }
+    }
+    return null;
+  }
+
+  @Override
+  public void place(String name, Map<String, Integer> deviceOf) {
+    Map<String, Member> places = new HashMap<>();
+    deviceOf.forEach((model, device) -> places.put(model, member(device)));
+    @Nullable Span span = spans.get(name);
+    if (span == null || !span.placeOf().equals(places)) {
+      replace(name, places);
+    }
+  }
+
+  private Member member(int device) {
+    if (device >= members.size()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "there is no device %d; counted from 0 there are %s"
+              .formatted(device, members.stream().map(member -> member.name).toList()));
+    }
+    return members.get(device);
+  }
+
+  private synchronized void replace(String name, Map<String, Member> places) {
+    for (Map.Entry<String, Span> other : spans.entrySet()) {
+      for (String model : places.keySet()) {
+        if (!other.getKey().equals(name) && other.getValue().placeOf().containsKey(model)) {
+          throw new StatusException(
+              Status.INVALID_ARGUMENT,
+              "model %s is a part of %s already, and switched with that"
+                  .formatted(model, other.getKey()));
+        }
+      }
+    }
+    forget(name);
+    spans.put(name, new Span(name, places));
+    places.forEach(placement::confine);
+  }
+
+  @Override
+  public synchronized void forget(String name) {
+    @Nullable Span span = spans.remove(name);
+    if (span != null) {
+      span.end();
+      span.placeOf().keySet().forEach(model -> placement.confine(model, null));
+    }
+  }
+
+  @Override
+  public void requireUsable(String name) {
+    span(name).requireUsable();
+  }
+
+  @Override
+  public Hold switchIn(String name, Collection<ModelVersion> models) {
+    return span(name).switchIn(models);
+  }
+
+  private Span span(String name) {
+    @Nullable Span span = spans.get(name);
+    if (span == null) {
+      throw new StatusException(Status.NOT_FOUND, name + " spans no devices");
+    }
+    return span;
+  }
+}
