@@ -34,6 +34,28 @@ public interface HostMemory {
   }
 
   /**
+   * Says how much memory everything that is loaded with a {@link Filling} is to take. Within that,
+   * memory of what is closed may be kept for what comes; more of it goes back at once.
+   */
+  default void keepWithin(long bytes) {}
+
+  /**
+   * Takes some memory ahead of the next file, a part at a time, within what {@link #keepWithin}
+   * says. Called by one thread at a time; takes some milliseconds.
+   *
+   * @param bytes how much is to be spare in the end
+   * @return whether something was missing, and more may be
+   */
+  default boolean prepare(long bytes) {
+    return false;
+  }
+
+  /** Memory that holds nothing and is kept for what comes. */
+  default long spareBytes() {
+    return 0;
+  }
+
+  /**
    * Memory that other processes of the same user can open.
    *
    * @param number no other memory of this process has it, had it or will have it; positive
