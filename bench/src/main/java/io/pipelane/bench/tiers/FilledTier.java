@@ -20,6 +20,7 @@ import java.util.List;
  */
 final class FilledTier implements AutoCloseable {
   private static final long BUFFER_BYTES = 8L << 20;
+  private static final long PAGE_BYTES = 1 << 12;
 
   /** Sizes of the files that fill a tier, of what is measured: neither is enough, both are more. */
   private static final List<Double> OTHERS = List.of(0.62, 0.55);
@@ -62,7 +63,7 @@ final class FilledTier implements AutoCloseable {
   double steadyBytesPerSecond() throws IOException {
     long capacity = 0;
     for (Path other : others) {
-      capacity += Files.size(other) + BUFFER_BYTES / 2;
+      capacity += Files.size(other) + PAGE_BYTES;
     }
     try (HostTier tier = tier(capacity)) {
       for (Path other : others) {
@@ -88,7 +89,7 @@ final class FilledTier implements AutoCloseable {
   /** From the lease until the last byte has passed a staging buffer. */
   private double bytesPerSecond(HostTier tier) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment staging = arena.allocate(BUFFER_BYTES, 1 << 12).fill((byte) 1);
+      MemorySegment staging = arena.allocate(BUFFER_BYTES, PAGE_BYTES).fill((byte) 1);
       long begin = System.nanoTime();
       try (WeightSource source = tier.open(weights, bytes)) {
         for (long at = 0; at < bytes; at += BUFFER_BYTES) {

@@ -24,7 +24,7 @@ public interface HostMemory {
 
   /**
    * The same for those who follow, where this memory can be read while it is being filled; a lambda
-   * of {@link #load(Path)} tells them nothing.
+   * of {@link #load(Path)} tells them nothing. Other processes may not be able to open it.
    *
    * @param filling told as it goes; ended before memory that could not be filled is given back, and
    *     by the caller otherwise

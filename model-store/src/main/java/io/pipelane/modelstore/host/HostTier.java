@@ -76,7 +76,10 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * @param spareBytes memory beside both that is kept for what comes
    */
   public record Statistics(
-      long hits, long misses, long direct, long heldBytes, long inPlaceBytes, long spareBytes) {}
+      long hits, long misses, long direct, long heldBytes, long inPlaceBytes, long spareBytes) {
+    /** Of a tier that nobody has used. */
+    public static final Statistics NONE = new Statistics(0, 0, 0, 0, 0, 0);
+  }
 
   private HostTier(ByteSize capacity, HostMemory hostMemory, @Nullable ExecutorService loader) {
     this.capacityBytes = capacity.bytes();
