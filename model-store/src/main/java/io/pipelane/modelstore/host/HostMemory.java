@@ -30,6 +30,7 @@ public interface HostMemory {
    *     by the caller otherwise
    */
   default Loaded load(Path file, Filling filling) throws IOException {
+    filling.end();
     return load(file);
   }
 

@@ -39,7 +39,8 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * Mapping a file takes no time, so whoever wants it does it. Filling memory does, and whoever
    * wants it may hold locks: it never waits for a lease. The loader's thread fills memory, and the
    * lease follows it (FollowingSource), so the disk is read once; where the loader is busy with
-   * another file, or fails, or is to keep nothing, the lease reads the file itself.
+   * another file, or fails, or is to keep nothing, the lease reads the file itself. Only where no
+   * other file is before it does a read of the lease wait for the loader to begin.
    *
    * A file that is to fill memory is entered before it is read: what the cache gives up for it has
    * gone by then, and the file can be read into that very memory. Where the cache does not admit it,
@@ -146,13 +147,14 @@ public final class HostTier implements HostWeights, AutoCloseable {
    */
   public void prepare(Path weights, long byteSize) {
     if (loader != null && heldBytes.get() + byteSize <= roomBytes()) {
-      await(loader, () -> fill(weights));
+      await(weights, loader);
     }
   }
 
-  private static void await(ExecutorService loader, Runnable loading) {
+  private void await(Path weights, ExecutorService loader) {
+    Filling next = next(weights);
     try {
-      loader.submit(loading).get();
+      loader.submit(() -> fill(weights)).get();
     } catch (ExecutionException e) {
       switch (e.getCause()) {
         case RuntimeException cause -> throw cause;
@@ -161,8 +163,9 @@ public final class HostTier implements HostWeights, AutoCloseable {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (RejectedExecutionException e) {
-      LOG.log(Level.DEBUG, "the tier has been closed", e);
+    } catch (RejectedExecutionException e) { // The tier has been closed.
+      loading.remove(weights, next);
+      next.end();
     }
   }
 
@@ -231,18 +234,25 @@ public final class HostTier implements HostWeights, AutoCloseable {
   }
 
   /** What a file is being loaded into; has it loaded if it is not, unless the tier is closed. */
-  private Optional<Filling> filling(Path weights, ExecutorService loader) {
+  private synchronized Optional<Filling> filling(Path weights, ExecutorService loader) {
+    Filling present = loading.get(weights);
+    if (present != null) {
+      return Optional.of(present);
+    }
+    Filling next = next(weights);
     try {
-      return Optional.of(
-          loading.computeIfAbsent(
-              weights,
-              file -> {
-                loader.execute(() -> fillQuietly(file));
-                return new Filling();
-              }));
+      loader.execute(() -> fillQuietly(weights));
+      return Optional.of(next);
     } catch (RejectedExecutionException e) {
+      loading.remove(weights, next);
       return Optional.empty();
     }
+  }
+
+  /** Enters a file among those that the loader has to load, last. */
+  private synchronized Filling next(Path weights) {
+    boolean soon = loading.isEmpty();
+    return loading.computeIfAbsent(weights, absent -> new Filling(soon));
   }
 
   private SharedWeights mapped(Path file) {
