@@ -141,6 +141,7 @@ public final class PipelaneServer implements AutoCloseable {
           new Metrics(
               statistics,
               devices::states,
+              devices::hostTier,
               devices::workers,
               () -> jobs == null ? JobCounts.NONE : jobs.counts(),
               () -> placement.map(JobPlacement::counts).orElse(PlacementCounts.NONE),

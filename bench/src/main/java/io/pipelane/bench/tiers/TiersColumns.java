@@ -8,8 +8,10 @@ final class TiersColumns {
   static final Column DIRECT = new Column("direct_mb_per_s", "direct reader MB/s", 0);
   static final Column TRANSFER = new Column("transfer_mb_per_s", "disk to device MB/s", 0);
   static final Column RATIO = new Column("transfer_to_direct", "of direct", 3);
-  static final Column FILLED = new Column("filled_mb_per_s", "through a filled tier MB/s", 0);
-  static final Column FILLED_RATIO = new Column("filled_to_direct", "of direct", 3);
+  static final Column FULL = new Column("full_mb_per_s", "through a full tier MB/s", 0);
+  static final Column FULL_RATIO = new Column("full_to_direct", "of direct", 3);
+  static final Column FIRST = new Column("first_mb_per_s", "through an empty tier MB/s", 0);
+  static final Column FIRST_RATIO = new Column("first_to_direct", "of direct", 3);
   static final Column READ = new Column("read_mb", "read from disk MB", 1);
   static final Column WARM = new Column("warm_ms", "warm ms", 1);
   static final Column MEMORY = new Column("from_memory_ms", "from memory ms", 1);
@@ -23,8 +25,10 @@ final class TiersColumns {
           DIRECT,
           TRANSFER,
           RATIO,
-          FILLED,
-          FILLED_RATIO,
+          FULL,
+          FULL_RATIO,
+          FIRST,
+          FIRST_RATIO,
           READ,
           WARM,
           MEMORY,
@@ -45,9 +49,10 @@ final class TiersColumns {
               + " in a device page, nothing of it in the page cache at first (posix_fadvise; read from disk is what the system says of it). The"
               + " host tier holds nothing (host-tier.memory 0B), as nobody can drop a file that it"
               + " has mapped.",
-          "Through a filled tier: as to a GPU, but for its driver. Four threads read past the page cache"
-              + " into the tier's memory, and a transfer follows them through a staging buffer of"
-              + " 8 MiB, from its lease until the last byte has passed.",
+          "Through a full tier: as to a GPU, but for its driver. Four threads read past the page cache"
+              + " into memory of other models' weights (0.62 and 0.55 of these), which the tier gives up for them, and a transfer follows them through a staging buffer of"
+              + " 8 MiB, from its lease until the last byte has passed. Through an empty tier: the"
+              + " same into memory that is new to the process.",
           "Warm, from memory, from disk: one request in this process without HTTP, its weights on"
               + " the device, in the page cache, or on disk. Read, then compute: all weights at the"
               + " direct reader's rate and then a warm run; below 1 a run begins before its weights"

@@ -62,13 +62,14 @@ public final class TiersCommand implements Callable<Integer> {
       Path folder = models.repository("alone-" + asked.model(), List.of(asked));
       try (LocalPipelane server = LocalPipelane.startFor(asked, folder, work, settings)) {
         runtimeVersion = server.runtimeVersion();
-        TiersRounds rounds = new TiersRounds(server, asked, work.resolve("cache"), threads);
-        for (int round = 0; round < options.rounds(); round++) {
-          rounds.measure(options.length(), results);
+        try (TiersRounds rounds = new TiersRounds(server, asked, work.resolve("cache"), threads)) {
+          for (int round = 0; round < options.rounds(); round++) {
+            rounds.measure(options.length(), results);
+          }
         }
       }
       results.aim(asked.name(), TiersColumns.RATIO, ">= 0.95");
-      results.aim(asked.name(), TiersColumns.FILLED_RATIO, ">= 0.95");
+      results.aim(asked.name(), TiersColumns.FULL_RATIO, ">= 0.95");
     }
     options.publish(spec, results, runtimeVersion, Map.of("device", "cpu"));
     return 0;

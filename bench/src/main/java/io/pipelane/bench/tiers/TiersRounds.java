@@ -13,13 +13,14 @@ import java.time.Duration;
 import java.util.stream.Stream;
 
 /** Measures one model, which its server has alone. */
-final class TiersRounds {
+final class TiersRounds implements AutoCloseable {
   private final LocalPipelane server;
   private final AskedModel asked;
   private final LocalCaller caller;
   private final Path weights;
   private final long bytes;
   private final int threads;
+  private final FilledTier tier;
 
   /**
    * Finds the file that weights come from.
@@ -41,6 +42,7 @@ final class TiersRounds {
               .findFirst()
               .orElseThrow(() -> new IOException("no weights of " + bytes + " bytes in " + cache));
     }
+    tier = new FilledTier(weights);
   }
 
   /** Measures a round. */
@@ -60,16 +62,21 @@ final class TiersRounds {
     double after = DirectReader.bytesPerSecond(weights, threads);
     double direct = (before + after) / 2;
     onDiskOnly();
-    double filled = FilledTier.bytesPerSecond(weights, bytes);
-    double directAtFilled = (after + DirectReader.bytesPerSecond(weights, threads)) / 2;
+    double full = tier.steadyBytesPerSecond();
+    double afterFull = DirectReader.bytesPerSecond(weights, threads);
+    onDiskOnly();
+    double first = tier.firstBytesPerSecond();
+    double afterFirst = DirectReader.bytesPerSecond(weights, threads);
     double transfer = bytes * 1e3 / transferMillis;
     double serial = bytes * 1e3 / direct + warm;
 
     results.add(row, TiersColumns.DIRECT, direct / 1e6);
     results.add(row, TiersColumns.TRANSFER, transfer / 1e6);
     results.add(row, TiersColumns.RATIO, transfer / direct);
-    results.add(row, TiersColumns.FILLED, filled / 1e6);
-    results.add(row, TiersColumns.FILLED_RATIO, filled / directAtFilled);
+    results.add(row, TiersColumns.FULL, full / 1e6);
+    results.add(row, TiersColumns.FULL_RATIO, full / ((after + afterFull) / 2));
+    results.add(row, TiersColumns.FIRST, first / 1e6);
+    results.add(row, TiersColumns.FIRST_RATIO, first / ((afterFull + afterFirst) / 2));
     results.add(row, TiersColumns.READ, read / 1e6);
     results.add(row, TiersColumns.WARM, warm);
     results.add(row, TiersColumns.MEMORY, fromMemory);
@@ -91,5 +98,10 @@ final class TiersRounds {
   private void onDiskOnly() throws IOException {
     server.evict(asked.model());
     PageCache.drop(weights);
+  }
+
+  @Override
+  public void close() throws IOException {
+    tier.close();
   }
 }

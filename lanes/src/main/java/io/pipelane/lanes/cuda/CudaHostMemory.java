@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.cpu.FilledMemory;
+import io.pipelane.lanes.cpu.RecycledMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
@@ -14,46 +16,62 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Host memory that every GPU reads at its link's speed: files are read into memory that other
- * processes could share, which is then pinned.
+ * Host memory that every GPU reads at its link's speed, as it is pinned. Files that transfers
+ * follow are read into memory that goes from one to the next ({@link FilledMemory}); others, which
+ * are read in place, into memory that other processes could share.
  */
 public final class CudaHostMemory implements HostMemory {
   private static final int READERS = 4;
   private static final AtomicInteger NUMBERS = new AtomicInteger();
 
   private final CudaContext context;
+  private final FilledMemory followed;
   private final int readers;
 
   /**
    * Memory for all devices of the process.
    *
-   * @param context of one of them, which stays open as long as anything is loaded
+   * @param context of one of them, which stays open as long as anything is loaded or kept
    */
   public CudaHostMemory(CudaContext context) {
     this.context = context;
+    this.followed =
+        new FilledMemory(new RecycledMemory(memory -> PinnedHostMemory.register(context, memory)));
     this.readers = Math.min(READERS, Runtime.getRuntime().availableProcessors());
   }
 
   @Override
-  public Loaded load(Path file) throws IOException {
-    return load(file, new Filling());
+  public Loaded load(Path file, Filling filling) throws IOException {
+    return followed.load(file, filling);
   }
 
   @Override
-  public Loaded load(Path file, Filling filling) throws IOException {
+  public void keepWithin(long bytes) {
+    followed.keepWithin(bytes);
+  }
+
+  @Override
+  public boolean prepare(long bytes) {
+    return followed.prepare(bytes);
+  }
+
+  @Override
+  public long spareBytes() {
+    return followed.spareBytes();
+  }
+
+  @Override
+  public Loaded load(Path file) throws IOException {
     long bytes = Files.size(file);
     SharedMemory memory = SharedMemory.allocate("weights", Math.max(1, bytes));
     try {
-      // Reading takes the memory page by page, on several threads; pinning finds it there. Who
-      // follows passes a staging buffer until then.
-      ParallelFileReader.read(file, memory.segment().asSlice(0, bytes), readers, filling);
+      ParallelFileReader.read(file, memory.segment().asSlice(0, bytes), readers, new Filling());
       return new Pinned(
           memory,
           PinnedHostMemory.register(context, memory.segment()),
           bytes,
           NUMBERS.incrementAndGet());
     } catch (IOException | RuntimeException | Error e) {
-      filling.end();
       memory.close();
       throw e;
     }

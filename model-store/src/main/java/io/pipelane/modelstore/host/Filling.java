@@ -19,18 +19,32 @@ public final class Filling {
    */
   private static final long WORTH_WAITING_BYTES = 32L << 20;
 
+  private final boolean soon;
   private final NavigableMap<Long, Long> ahead = new TreeMap<>();
   private @Nullable MemorySegment memory;
   private long thereBytes;
   private int readers;
   private boolean over;
 
-  /** Nothing is being read yet. */
-  public Filling() {}
+  /** Nothing is being read yet, nor will be for a while. */
+  public Filling() {
+    this(false);
+  }
+
+  /**
+   * Nothing is being read yet.
+   *
+   * @param soon whether reading is about to begin, or to end before it has: that is worth waiting
+   *     for
+   */
+  Filling(boolean soon) {
+    this.soon = soon;
+  }
 
   /** Reading begins. */
   public synchronized void begun(MemorySegment target) {
     memory = target;
+    notifyAll();
   }
 
   /** Bytes {@code [begin, end)} are there. */
@@ -90,10 +104,7 @@ public final class Filling {
   }
 
   private synchronized @Nullable MemorySegment enter(long begin, long end) {
-    while (memory != null && !over && end > thereBytes) {
-      if (begin > thereBytes + WORTH_WAITING_BYTES) {
-        return null;
-      }
+    while (isWorthWaiting(begin, end)) {
       try {
         wait();
       } catch (InterruptedException e) {
@@ -101,11 +112,18 @@ public final class Filling {
         return null;
       }
     }
-    if (memory == null || over) {
+    if (memory == null || over || end > thereBytes) {
       return null;
     }
     readers++;
     return memory;
+  }
+
+  private boolean isWorthWaiting(long begin, long end) {
+    if (over) {
+      return false;
+    }
+    return memory == null ? soon : end > thereBytes && begin <= thereBytes + WORTH_WAITING_BYTES;
   }
 
   private synchronized void leave() {

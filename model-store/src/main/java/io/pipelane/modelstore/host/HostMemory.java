@@ -24,13 +24,36 @@ public interface HostMemory {
 
   /**
    * The same for those who follow, where this memory can be read while it is being filled; a lambda
-   * of {@link #load(Path)} tells them nothing.
+   * of {@link #load(Path)} tells them nothing. Other processes may not be able to open it.
    *
    * @param filling told as it goes; ended before memory that could not be filled is given back, and
    *     by the caller otherwise
    */
   default Loaded load(Path file, Filling filling) throws IOException {
+    filling.end();
     return load(file);
+  }
+
+  /**
+   * Says how much memory everything that is loaded with a {@link Filling} is to take. Within that,
+   * memory of what is closed may be kept for what comes; more of it goes back at once.
+   */
+  default void keepWithin(long bytes) {}
+
+  /**
+   * Takes some memory ahead of the next file, a part at a time, within what {@link #keepWithin}
+   * says. Called by one thread at a time; takes some milliseconds.
+   *
+   * @param bytes how much is to be spare in the end
+   * @return whether something was missing, and more may be
+   */
+  default boolean prepare(long bytes) {
+    return false;
+  }
+
+  /** Memory that holds nothing and is kept for what comes. */
+  default long spareBytes() {
+    return 0;
   }
 
   /**

@@ -8,16 +8,17 @@ import io.pipelane.modelstore.WeightSource;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -29,8 +30,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
   /*
    * Caffeine decides what stays. An entry that it gives up is freed when its last lease closes; an
    * entry that it does not admit is never leased, its weights are read from disk instead, so that
-   * the tier stays within its bound but for a load under way and for leases of entries given up
-   * under them.
+   * the tier stays within its bound but for leases of entries given up under them.
    *
    * What is read in place in filled memory must stay while its model is registered, so the cache is
    * given what that leaves of the bound. On the processor it is the page cache's: the system may
@@ -39,13 +39,19 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * Mapping a file takes no time, so whoever wants it does it. Filling memory does, and whoever
    * wants it may hold locks: it never waits for a lease. The loader's thread fills memory, and the
    * lease follows it (FollowingSource), so the disk is read once; where the loader is busy with
-   * another file, or fails, or keeps nothing, the lease reads the file itself.
+   * another file, or fails, or is to keep nothing, the lease reads the file itself. Only where no
+   * other file is before it does a read of the lease wait for the loader to begin.
    *
-   * A filled entry has one user more until nobody follows any longer: what the cache does not admit
-   * is given up at once.
+   * A file that is to fill memory is entered before it is read: what the cache gives up for it has
+   * gone by then, and the file can be read into that very memory. Where the cache does not admit it,
+   * nothing is read. When the loader has nothing to do, it has memory made ready for a file as large
+   * as the largest so far, as far as there is room.
+   *
+   * Only the loader's thread fills, so of a file that is there or on its way there is one entry. It
+   * is a user of the entry until nobody follows any longer.
    */
   private static final System.Logger LOG = System.getLogger(HostTier.class.getName());
-  private static final int WEIGHT_UNIT = 1 << 10;
+  private static final int WEIGHT_UNIT = 4 << 10; // Memory comes in whole pages of the system.
 
   private final long capacityBytes;
   private final HostMemory hostMemory;
@@ -57,6 +63,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
   private final LongAdder misses = new LongAdder();
   private final LongAdder direct = new LongAdder();
   private final AtomicLong heldBytes = new AtomicLong();
+  private long largestBytes; // Of the files that were to fill memory; the loader's.
   private volatile boolean closed;
 
   /**
@@ -67,9 +74,13 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * @param direct leases that read from disk
    * @param heldBytes what the tier holds
    * @param inPlaceBytes what it holds beside that because it is read in place; not what is mapped
+   * @param spareBytes memory beside both that is kept for what comes
    */
   public record Statistics(
-      long hits, long misses, long direct, long heldBytes, long inPlaceBytes) {}
+      long hits, long misses, long direct, long heldBytes, long inPlaceBytes, long spareBytes) {
+    /** Of a tier that nobody has used. */
+    public static final Statistics NONE = new Statistics(0, 0, 0, 0, 0, 0);
+  }
 
   private HostTier(ByteSize capacity, HostMemory hostMemory, @Nullable ExecutorService loader) {
     this.capacityBytes = capacity.bytes();
@@ -83,6 +94,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
             .executor(Runnable::run)
             .build();
     this.tables = new HeldTables(capacityBytes, hostMemory, this::leaveRoom);
+    hostMemory.keepWithin(capacityBytes);
   }
 
   /** A tier that maps files: the bytes are the page cache's, and so not in memory twice. */
@@ -105,10 +117,10 @@ public final class HostTier implements HostWeights, AutoCloseable {
 
   /** Bounds the cache to what is left beside weights that are read in place. */
   private void leaveRoom(long inPlaceBytes) {
-    held.policy()
-        .eviction()
-        .ifPresent(bound -> bound.setMaximum((capacityBytes - inPlaceBytes) / WEIGHT_UNIT));
+    long left = capacityBytes - inPlaceBytes;
+    held.policy().eviction().ifPresent(bound -> bound.setMaximum(left / WEIGHT_UNIT));
     held.cleanUp();
+    hostMemory.keepWithin(closed ? 0 : left);
   }
 
   private long roomBytes() {
@@ -116,13 +128,13 @@ public final class HostTier implements HostWeights, AutoCloseable {
   }
 
   private static int weigh(SharedWeights weights) {
-    long units = Math.ceilDiv(weights.memory().byteSize(), WEIGHT_UNIT);
+    long units = Math.ceilDiv(weights.byteSize(), WEIGHT_UNIT);
     return (int) Math.min(Integer.MAX_VALUE, units);
   }
 
   private void dropped(@Nullable SharedWeights weights) {
     if (weights != null) {
-      heldBytes.addAndGet(-weights.memory().byteSize());
+      heldBytes.addAndGet(-weights.byteSize());
       weights.evict();
     }
   }
@@ -135,7 +147,25 @@ public final class HostTier implements HostWeights, AutoCloseable {
    */
   public void prepare(Path weights, long byteSize) {
     if (loader != null && heldBytes.get() + byteSize <= roomBytes()) {
-      load(weights);
+      await(weights, loader);
+    }
+  }
+
+  private void await(Path weights, ExecutorService loader) {
+    Filling next = next(weights);
+    try {
+      loader.submit(() -> fill(weights)).get();
+    } catch (ExecutionException e) {
+      switch (e.getCause()) {
+        case RuntimeException cause -> throw cause;
+        case Error cause -> throw cause;
+        case null, default -> throw new IllegalStateException(e);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (RejectedExecutionException e) { // The tier has been closed.
+      loading.remove(weights, next);
+      next.end();
     }
   }
 
@@ -180,7 +210,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
         return present.get();
       }
       if (loader == null) {
-        SharedWeights mapped = load(weights);
+        SharedWeights mapped = held.get(weights, this::mapped);
         if (mapped.retain()) {
           misses.increment();
           return new SharedSource(mapped);
@@ -204,66 +234,116 @@ public final class HostTier implements HostWeights, AutoCloseable {
   }
 
   /** What a file is being loaded into; has it loaded if it is not, unless the tier is closed. */
-  private Optional<Filling> filling(Path weights, ExecutorService loader) {
+  private synchronized Optional<Filling> filling(Path weights, ExecutorService loader) {
+    Filling present = loading.get(weights);
+    if (present != null) {
+      return Optional.of(present);
+    }
+    Filling next = next(weights);
     try {
-      return Optional.of(
-          loading.computeIfAbsent(
-              weights,
-              file -> {
-                loader.execute(() -> loadQuietly(file));
-                return new Filling();
-              }));
+      loader.execute(() -> fillQuietly(weights));
+      return Optional.of(next);
     } catch (RejectedExecutionException e) {
+      loading.remove(weights, next);
       return Optional.empty();
     }
   }
 
-  /** Maps a file or fills memory with it, unless it is there; blocks. */
-  private SharedWeights load(Path weights) {
-    Filling filling = loading.computeIfAbsent(weights, file -> new Filling());
-    AtomicReference<@Nullable SharedWeights> filled = new AtomicReference<>();
-    try {
-      return held.get(
-          weights,
-          file -> {
-            SharedWeights fresh = entered(file, filling);
-            fresh.retain();
-            filled.set(fresh);
-            return fresh;
-          });
-    } finally {
-      loading.remove(weights, filling);
-      filling.end();
-      SharedWeights fresh = filled.get();
-      if (fresh != null) {
-        fresh.release();
-      }
-    }
+  /** Enters a file among those that the loader has to load, last. */
+  private synchronized Filling next(Path weights) {
+    boolean soon = loading.isEmpty();
+    return loading.computeIfAbsent(weights, absent -> new Filling(soon));
   }
 
-  private SharedWeights entered(Path file, Filling filling) {
+  private SharedWeights mapped(Path file) {
     try {
-      SharedWeights fresh = new SharedWeights(hostMemory.load(file, filling));
-      heldBytes.addAndGet(fresh.memory().byteSize());
-      return fresh;
+      HostMemory.Loaded content = hostMemory.load(file);
+      SharedWeights mapped = new SharedWeights(content.memory().byteSize());
+      mapped.loaded(content);
+      mapped.release();
+      heldBytes.addAndGet(mapped.byteSize());
+      return mapped;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  private void loadQuietly(Path weights) {
+  private void fillQuietly(Path weights) {
     try {
-      if (!closed) {
-        load(weights);
-      }
+      fill(weights);
     } catch (RuntimeException e) {
       LOG.log(Level.WARNING, "{0} stays on disk: {1}", weights, e);
     }
   }
 
+  /** Fills memory with a file, unless it is there; blocks. */
+  private void fill(Path file) {
+    Filling filling = loading.computeIfAbsent(file, absent -> new Filling());
+    try {
+      if (!closed) {
+        enter(file, new SharedWeights(Files.size(file)), filling);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      loading.remove(file, filling);
+      filling.end();
+    }
+    prepareNext();
+  }
+
+  private void enter(Path file, SharedWeights room, Filling filling) throws IOException {
+    heldBytes.addAndGet(room.byteSize());
+    if (held.asMap().putIfAbsent(file, room) != null) {
+      heldBytes.addAndGet(-room.byteSize());
+      return;
+    }
+    held.cleanUp();
+    largestBytes = Math.max(largestBytes, room.byteSize());
+    boolean isLoaded = false;
+    try {
+      if (room.isHeld()) {
+        room.loaded(hostMemory.load(file, filling));
+        isLoaded = true;
+      }
+    } finally {
+      if (!isLoaded && held.asMap().remove(file, room)) {
+        dropped(room);
+      }
+      filling.end();
+      room.release();
+    }
+  }
+
+  private void prepareNext() {
+    if (loader != null && !closed) {
+      try {
+        loader.execute(this::prepareSpare);
+      } catch (RejectedExecutionException e) {
+        LOG.log(Level.DEBUG, "the tier has been closed", e);
+      }
+    }
+  }
+
+  /** A part at a time, as long as nobody wants a file. */
+  private void prepareSpare() {
+    try {
+      if (loading.isEmpty() && !closed && hostMemory.prepare(largestBytes)) {
+        prepareNext();
+      }
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "no memory is made ready for weights that come: {0}", e);
+    }
+  }
+
   public Statistics statistics() {
     return new Statistics(
-        hits.sum(), misses.sum(), direct.sum(), heldBytes.get(), tables.heldBytes());
+        hits.sum(),
+        misses.sum(),
+        direct.sum(),
+        heldBytes.get(),
+        tables.heldBytes(),
+        hostMemory.spareBytes());
   }
 
   /** Lets go of everything; what is leased goes with its leases. */
@@ -274,6 +354,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
       loader.shutdown();
       awaitLoads(loader);
     }
+    hostMemory.keepWithin(0);
     for (SharedWeights weights : held.asMap().values()) {
       dropped(weights);
     }

@@ -16,7 +16,7 @@ final class SharedSource implements WeightSource {
 
   @Override
   public long byteSize() {
-    return weights.memory().byteSize();
+    return weights.byteSize();
   }
 
   @Override

@@ -47,6 +47,27 @@ class FillingTest {
   }
 
   @Test
+  void read_beforeReadingBegins_waitsIfThatIsSoon() throws Exception {
+    Filling soon = new Filling(true);
+    Reading reading = new Reading(soon, 0);
+    reading.untilItWaits();
+    memory.fill((byte) 7);
+    soon.begun(memory);
+    soon.came(0, 100);
+    assertTrue(reading.task.get());
+    assertEquals(7, reading.firstByte());
+  }
+
+  @Test
+  void read_ofWhatNeverBegins_hasToBeHadElsewhere() throws Exception {
+    Filling soon = new Filling(true);
+    Reading reading = new Reading(soon, 0);
+    reading.untilItWaits();
+    soon.end();
+    assertFalse(reading.task.get());
+  }
+
+  @Test
   void read_whatComesOutOfOrder_waitsForAllOfIt() throws Exception {
     filling.begun(memory);
     Reading reading = new Reading(filling, 45);

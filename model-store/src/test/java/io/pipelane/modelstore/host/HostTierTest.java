@@ -26,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -63,7 +64,7 @@ class HostTierTest {
         WeightSource second = open(tier, 1)) {
       assertContent(first, 1);
       assertContent(second, 1);
-      assertEquals(new Statistics(1, 1, 0, FILE_BYTES, 0), tier.statistics());
+      assertEquals(new Statistics(1, 1, 0, FILE_BYTES, 0, 0), tier.statistics());
     }
     assertEquals(0, loaded.get());
   }
@@ -89,7 +90,7 @@ class HostTierTest {
     try (HostTier tier = tier(FILE_BYTES - 1);
         WeightSource source = open(tier, 1)) {
       assertContent(source, 1);
-      assertEquals(new Statistics(0, 0, 1, 0, 0), tier.statistics());
+      assertEquals(new Statistics(0, 0, 1, 0, 0, 0), tier.statistics());
     }
     assertEquals(0, loaded.get());
   }
@@ -280,8 +281,79 @@ class HostTierTest {
         assertContent(source, 2);
         assertTrue(source.memory().isPresent());
       }
-      assertEquals(new Statistics(1, 0, 0, 2 * FILE_BYTES, 0), tier.statistics());
+      assertEquals(new Statistics(1, 0, 0, 2 * FILE_BYTES, 0, 0), tier.statistics());
     }
+    assertEquals(0, loaded.get());
+  }
+
+  /** Another's memory is there to be read into. */
+  @Test
+  void load_beyondTheBound_givesUpOthersFirst() throws IOException {
+    List<Integer> present = new CopyOnWriteArrayList<>();
+    HostMemory noting =
+        file -> {
+          present.add(loaded.get());
+          return counting.load(file);
+        };
+    try (HostTier tier = HostTier.filling(new ByteSize(2 * FILE_BYTES), noting)) {
+      for (int i = 1; i <= 4; i++) {
+        Path file = write(i);
+        while (present.size() < i) { // Asked more often than the others, it gets in.
+          tier.prepare(file, 0);
+        }
+      }
+      assertEquals(List.of(0, 1, 1, 1), present);
+      assertEquals(2 * FILE_BYTES, tier.statistics().heldBytes());
+    }
+    assertEquals(0, loaded.get());
+  }
+
+  @Test
+  void load_thatFails_leavesNothing() throws IOException {
+    HostMemory failing =
+        file -> {
+          throw new IOException("the disk is broken");
+        };
+    try (HostTier tier = HostTier.filling(new ByteSize(FILE_BYTES), failing)) {
+      Path file = write(1);
+      for (int i = 0; i < 2; i++) {
+        assertThrows(UncheckedIOException.class, () -> tier.prepare(file, FILE_BYTES));
+        assertEquals(0, tier.statistics().heldBytes());
+      }
+    }
+  }
+
+  @Test
+  void prepare_whenNobodyWantsAFile_hasMemoryMadeReadyForTheLargest() throws Exception {
+    CountDownLatch asked = new CountDownLatch(3);
+    List<Long> sizes = new CopyOnWriteArrayList<>();
+    List<Long> bounds = new CopyOnWriteArrayList<>();
+    HostMemory preparing =
+        new HostMemory() {
+          @Override
+          public HostMemory.Loaded load(Path file) throws IOException {
+            return counting.load(file);
+          }
+
+          @Override
+          public void keepWithin(long bytes) {
+            bounds.add(bytes);
+          }
+
+          @Override
+          public boolean prepare(long bytes) {
+            sizes.add(bytes);
+            asked.countDown();
+            return asked.getCount() > 0;
+          }
+        };
+    try (HostTier tier = HostTier.filling(new ByteSize(3 * FILE_BYTES), preparing)) {
+      tier.prepare(write(1), FILE_BYTES);
+      asked.await();
+      tier.inPlace(readingInPlace(2)).close();
+    }
+    assertEquals(List.of((long) FILE_BYTES, (long) FILE_BYTES, (long) FILE_BYTES), sizes);
+    assertEquals(List.of(3L * FILE_BYTES, 2L * FILE_BYTES, 3L * FILE_BYTES, 0L), bounds);
     assertEquals(0, loaded.get());
   }
 
@@ -293,7 +365,7 @@ class HostTierTest {
       HostMemory.Loaded two = tier.inPlace(model);
       assertEquals(one.memory().address(), two.memory().address());
       assertEquals(1, loaded.get());
-      assertEquals(new Statistics(0, 0, 0, 0, FILE_BYTES), tier.statistics());
+      assertEquals(new Statistics(0, 0, 0, 0, FILE_BYTES, 0), tier.statistics());
       one.close();
       one.close();
       assertEquals(1, loaded.get());
@@ -311,12 +383,12 @@ class HostTierTest {
       tier.prepare(write(2), FILE_BYTES);
       assertEquals(2 * FILE_BYTES, tier.statistics().heldBytes());
       HostMemory.Loaded table = tier.inPlace(readingInPlace(3));
-      assertEquals(new Statistics(0, 0, 0, FILE_BYTES, FILE_BYTES), tier.statistics());
+      assertEquals(new Statistics(0, 0, 0, FILE_BYTES, FILE_BYTES, 0), tier.statistics());
       tier.prepare(write(4), FILE_BYTES);
       assertEquals(2, loaded.get(), "there is no room beside the table");
       table.close();
       tier.prepare(write(4), FILE_BYTES);
-      assertEquals(new Statistics(0, 0, 0, 2 * FILE_BYTES, 0), tier.statistics());
+      assertEquals(new Statistics(0, 0, 0, 2 * FILE_BYTES, 0, 0), tier.statistics());
     }
     assertEquals(0, loaded.get());
   }
@@ -363,7 +435,7 @@ class HostTierTest {
     try (HostTier tier = tier(0);
         HostMemory.Loaded table = tier.inPlace(readingInPlace(1))) {
       assertEquals(1, table.memory().get(ValueLayout.JAVA_BYTE, 0));
-      assertEquals(new Statistics(0, 0, 0, 0, 0), tier.statistics());
+      assertEquals(new Statistics(0, 0, 0, 0, 0, 0), tier.statistics());
     }
     assertEquals(0, loaded.get());
   }

@@ -1,6 +1,7 @@
 package io.pipelane.server.metrics;
 
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.prometheus.metrics.config.EscapingScheme;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
@@ -19,6 +20,7 @@ import java.util.stream.Stream;
 public final class Metrics {
   private final InferenceStatistics statistics;
   private final Supplier<Map<String, DeviceState>> devices;
+  private final Supplier<HostTier.Statistics> hostTier;
   private final Supplier<WorkersOverview> workers;
   private final Supplier<JobCounts> jobs;
   private final Supplier<PlacementCounts> placement;
@@ -30,12 +32,14 @@ public final class Metrics {
   public Metrics(
       InferenceStatistics statistics,
       Supplier<Map<String, DeviceState>> devices,
+      Supplier<HostTier.Statistics> hostTier,
       Supplier<WorkersOverview> workers,
       Supplier<JobCounts> jobs,
       Supplier<PlacementCounts> placement,
       Supplier<HostCounts> hosts) {
     this.statistics = statistics;
     this.devices = devices;
+    this.hostTier = hostTier;
     this.workers = workers;
     this.jobs = jobs;
     this.placement = placement;
@@ -48,6 +52,7 @@ public final class Metrics {
         Stream.of(
                 InferenceMetrics.of(statistics.all()),
                 DeviceMetrics.of(devices.get()),
+                HostTierMetrics.of(hostTier.get()),
                 DeviceMetrics.workers(workers.get()),
                 JobMetrics.of(jobs.get()),
                 PlacementMetrics.of(placement.get()),

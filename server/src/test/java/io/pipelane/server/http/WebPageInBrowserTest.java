@@ -10,6 +10,7 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -156,6 +157,7 @@ class WebPageInBrowserTest {
         new Metrics(
             statistics,
             Map::of,
+            () -> HostTier.Statistics.NONE,
             () -> WorkersOverview.NONE,
             () -> JobCounts.NONE,
             () -> PlacementCounts.NONE,

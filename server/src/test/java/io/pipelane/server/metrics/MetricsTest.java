@@ -7,6 +7,7 @@ import io.pipelane.config.Status;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceTimings;
@@ -111,6 +112,7 @@ class MetricsTest {
     new Metrics(
             statistics,
             () -> Map.of("cpu", device()),
+            () -> new HostTier.Statistics(11, 12, 13, 14, 15, 16),
             () -> new WorkersOverview(List.of(), 4, 2, "", 0),
             () -> new JobCounts(Map.of("done", 2), 30, 1),
             () ->
@@ -237,6 +239,12 @@ class MetricsTest {
     assertLine(lines, "pipelane_tensors_not_kept_total{device=\"cpu\",reason=\"full\"} 0.0");
     assertLine(lines, "pipelane_padded_rows_total{device=\"cpu\"} 6.0");
     assertLine(lines, "pipelane_jobs{state=\"done\"} 2.0");
+    assertLine(lines, "pipelane_host_tier_bytes{kind=\"weights\"} 14.0");
+    assertLine(lines, "pipelane_host_tier_bytes{kind=\"in-place\"} 15.0");
+    assertLine(lines, "pipelane_host_tier_bytes{kind=\"spare\"} 16.0");
+    assertLine(lines, "pipelane_host_tier_leases_total{found=\"memory\"} 11.0");
+    assertLine(lines, "pipelane_host_tier_leases_total{found=\"mapped\"} 12.0");
+    assertLine(lines, "pipelane_host_tier_leases_total{found=\"disk\"} 13.0");
     assertLine(lines, "pipelane_hosts 2.0");
     assertLine(lines, "pipelane_suspect_hosts 1.0");
     assertLine(lines, "pipelane_host_registry_reached 1.0");

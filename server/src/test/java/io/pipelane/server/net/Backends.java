@@ -1,6 +1,7 @@
 package io.pipelane.server.net;
 
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.jobs.Jobs;
@@ -73,6 +74,7 @@ public final class Backends {
         new Metrics(
             statistics,
             Map::of,
+            () -> HostTier.Statistics.NONE,
             () -> WorkersOverview.NONE,
             jobCounts,
             () -> PlacementCounts.NONE,
