@@ -144,7 +144,7 @@ final class EnsembleRun implements InferenceService.Ticket {
         outputs,
         request.deadlineNanos(),
         request.priority(),
-        request.sequence(),
+        request.sequence().map(step -> ChainState.partOf(step, member.model().version())),
         request.stateNumber(),
         tensors.deviceOf(member).or(request::device),
         mayKeep ? Optional.of(keeper) : Optional.empty());

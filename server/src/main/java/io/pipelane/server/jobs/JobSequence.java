@@ -30,24 +30,29 @@ final class JobSequence implements Journal.Checkpoint {
   private final Path folder;
   private final long checkpoint;
   private final JobStep.Hook hook;
+  private final boolean ofSeveralModels;
   private boolean isBegun;
+  private boolean isTaken;
 
   /**
    * A sequence that has not begun.
    *
    * @param id no other sequence's; clients do not know it
    * @param folder the job's
+   * @param ofSeveralModels whether an item is a step of several models' states, one after another
    * @param checkpoint number of the progress that the job goes on from; 0 for the beginning
    */
   JobSequence(
       InferenceService service,
       ModelVersion model,
+      boolean ofSeveralModels,
       String id,
       Path folder,
       long checkpoint,
       JobStep.Hook hook) {
     this.service = service;
     this.model = model;
+    this.ofSeveralModels = ofSeveralModels;
     this.id = id;
     this.folder = folder;
     this.checkpoint = checkpoint;
@@ -56,6 +61,7 @@ final class JobSequence implements Journal.Checkpoint {
 
   /** What the next item is. */
   SequenceStep next() throws IOException {
+    isTaken = false;
     if (isBegun) {
       return new SequenceStep(id, false, false);
     }
@@ -67,6 +73,7 @@ final class JobSequence implements Journal.Checkpoint {
   /** An item has been taken as {@link #next} said. */
   void begun() {
     isBegun = true;
+    isTaken = true;
   }
 
   /** Whether a step has been taken that was to begin it. */
@@ -80,7 +87,15 @@ final class JobSequence implements Journal.Checkpoint {
 
   /** Whether the state is there that the items so far have led to. */
   boolean isThere() {
-    return service.sequence(model, id).isPresent();
+    return service.sequence(model, id).map(SequenceState::isWhole).orElse(false);
+  }
+
+  /**
+   * Whether the latest item, which has failed, may have changed the state: that of the models
+   * before the one that failed.
+   */
+  boolean mayHaveChanged() {
+    return isTaken && ofSeveralModels;
   }
 
   @Override
