@@ -91,7 +91,8 @@ public final class SessionWorker implements Worker {
     this.lanes = lanes;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
-    this.rooms = new SessionRooms(table, lanes, kept::giveIdleBack, writeOut);
+    this.rooms = new SessionRooms(table, lanes, kept, writeOut);
+    kept.tellWhenIdle(table::changed);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
   }
 
@@ -180,8 +181,9 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean makeLaneRoom(long laneBytes, Priority inFavourOf, Runnable beforeWaiting) {
-    return rooms.makeLaneRoom(laneBytes, inFavourOf, beforeWaiting);
+  public void makeLaneRoom(
+      ModelVersion model, long laneBytes, Priority inFavourOf, Runnable beforeWaiting) {
+    rooms.makeLaneRoom(model, laneBytes, inFavourOf, beforeWaiting);
   }
 
   @Override
