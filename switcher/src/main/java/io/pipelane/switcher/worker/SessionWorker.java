@@ -52,7 +52,7 @@ public final class SessionWorker implements Worker {
   private final LongSupplier nanoClock;
   private final KeptTensors kept;
   private final SegmentProfiles profiles;
-  private final Retries retries = new Retries();
+  private final Retries retries;
   private final LongAdder paddedRows = new LongAdder();
 
   /** One that works, one that waits: whoever asks meanwhile is served by those. */
@@ -88,6 +88,7 @@ public final class SessionWorker implements Worker {
     this.profiles = profiles;
     this.kept = kept;
     this.sessions = sessions;
+    this.retries = new Retries(sessions::isLost);
     this.lanes = lanes;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
@@ -153,6 +154,11 @@ public final class SessionWorker implements Worker {
     }
     Plan plan = variant.model().plan();
     return !plan.repeats() && plan.inPlace().isEmpty(); // Those may have to be read from a disk.
+  }
+
+  @Override
+  public boolean isUsable() {
+    return !sessions.isLost();
   }
 
   @Override

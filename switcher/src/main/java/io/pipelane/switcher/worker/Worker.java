@@ -46,6 +46,11 @@ public interface Worker extends AutoCloseable {
    */
   boolean runsAtOnce(ModelVersion version);
 
+  /**
+   * Whether runs can succeed; false once the device is lost, of which nothing need be asked again.
+   */
+  boolean isUsable();
+
   /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
   boolean hasSession(Lease lease);
 
