@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -225,8 +226,12 @@ public final class JobPlacement implements AutoCloseable {
     if (!slot.reading().usable() && !job.mustMove()) {
       job.tell(null, nanos);
     } else if (isMisplaced(job)) {
-      bestFree(job.model(), job.profile)
-          .ifPresentOrElse(free -> job.tell(free, nanos), () -> makeRoom(job.model(), nanos));
+      Optional<DeviceSlot> free = bestFree(job.model(), job.profile);
+      if (free.isPresent()) {
+        job.tell(free.get(), nanos);
+      } else if (!makeRoom(job.model(), nanos)) {
+        changePlaces(job, slot, nanos);
+      }
     }
   }
 
@@ -390,17 +395,13 @@ public final class JobPlacement implements AutoCloseable {
   /**
    * Has a job that could be elsewhere leave a device that another needs, unless one leaves such a
    * device already.
+   *
+   * @return whether one leaves
    */
-  private void makeRoom(ModelVersion model, long nanos) {
-    Set<String> barred = barred(model);
-    List<PlacedJob> holders =
-        slots.values().stream()
-            .filter(slot -> !barred.contains(slot.name) && slot.next == null)
-            .filter(slot -> slot.reading().takesJobs())
-            .flatMap(slot -> Stream.ofNullable(slot.job))
-            .toList();
+  private boolean makeRoom(ModelVersion model, long nanos) {
+    List<PlacedJob> holders = holders(model);
     if (holders.stream().anyMatch(PlacedJob::mustMove)) {
-      return;
+      return true;
     }
     for (PlacedJob holder : holders) {
       Optional<DeviceSlot> free = bestFree(holder.model(), holder.profile);
@@ -413,8 +414,45 @@ public final class JobPlacement implements AutoCloseable {
             holder.place().device(),
             free.get().name,
             model);
-        return;
+        return true;
       }
+    }
+    return false;
+  }
+
+  /** The jobs on the healthy devices that can answer for a model. */
+  private List<PlacedJob> holders(ModelVersion model) {
+    Set<String> barred = barred(model);
+    return slots.values().stream()
+        .filter(slot -> !barred.contains(slot.name) && slot.next == null)
+        .filter(slot -> slot.reading().takesJobs())
+        .flatMap(slot -> Stream.ofNullable(slot.job))
+        .toList();
+  }
+
+  /**
+   * Has a job that is where it cannot be answered change places with one that can: with another
+   * that is misplaced itself, if there is one.
+   */
+  private void changePlaces(PlacedJob job, DeviceSlot slot, long nanos) {
+    if (slot.next != null || !slot.reading().takesJobs()) {
+      return;
+    }
+    Optional<PlacedJob> other =
+        holders(job.model()).stream()
+            .filter(holder -> !barred(holder.model()).contains(slot.name))
+            .max(Comparator.comparing(this::isMisplaced));
+    if (other.isPresent()) {
+      DeviceSlot to = slot(other.get().place().device());
+      other.get().tell(slot, nanos);
+      job.tell(to, nanos);
+      LOG.log(
+          Level.INFO,
+          "offline jobs of {0} on {1} and of {2} on {3} change places",
+          job.workload(),
+          slot.name,
+          other.get().workload(),
+          to.name);
     }
   }
 

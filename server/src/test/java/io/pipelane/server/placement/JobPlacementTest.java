@@ -157,6 +157,41 @@ class JobPlacementTest {
   }
 
   @Test
+  void jobsOfWhichEachIsWhereTheOtherMustBe_changePlacesAtOnce() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob heavy = admit(placement, HEAVY);
+      PlacedJob light = admit(placement, LIGHT);
+      assertEquals("a", device(heavy));
+      devices.serve(HEAVY, "b");
+      devices.serve(LIGHT, "a");
+      devices.look(placement);
+      assertTrue(heavy.mustMove() && light.mustMove());
+      assertFalse(heavy.settle(), "the other has not left");
+      assertEquals("a", device(settled(light)));
+      assertEquals("b", device(settled(heavy)));
+      devices.look(placement);
+      assertFalse(heavy.mustMove() || light.mustMove());
+    }
+  }
+
+  /** Nothing is free, and one of them would wait for that. */
+  @Test
+  void jobThatCouldBeAnywhere_givesItsDeviceForThatOfOneThatCouldNot() throws IOException {
+    FakeDevices three = new FakeDevices("a", "b", "c");
+    try (JobPlacement placement = three.open(folder.resolve("placement"))) {
+      PlacedJob heavy = admit(placement, HEAVY);
+      PlacedJob light = admit(placement, LIGHT);
+      PlacedJob second = admit(placement, HEAVY);
+      three.serve(HEAVY, "b", "c");
+      three.look(placement);
+      assertFalse(second.mustMove());
+      assertFalse(light.settle());
+      assertEquals("b", device(settled(heavy)));
+      assertEquals("a", device(settled(light)));
+    }
+  }
+
+  @Test
   void onlyDeviceForAModel_isLeftToItByAJobThatCouldBeElsewhere() throws IOException {
     devices.serve(HEAVY, "a");
     try (JobPlacement placement = open()) {
