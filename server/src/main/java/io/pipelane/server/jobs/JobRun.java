@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.WholeFile;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.placement.PlacedJob;
@@ -316,7 +317,7 @@ final class JobRun {
   private void end(JobState state, String reason) throws IOException {
     hook.before(JobStep.WRITE_END);
     JobEnd end = new JobEnd(state, reason);
-    JobFiles.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
+    WholeFile.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
     if (state == JobState.DONE) {
       hook.before(JobStep.PUBLISH_OUTPUT);
       publishOutput(files, spec);
@@ -329,7 +330,7 @@ final class JobRun {
     Path partial = files.partial(spec);
     if (Files.exists(partial)) {
       Files.move(partial, files.output(spec), StandardCopyOption.ATOMIC_MOVE);
-      JobFiles.flush(JobFiles.folderOf(partial));
+      WholeFile.flush(WholeFile.folderOf(partial));
     }
   }
 }

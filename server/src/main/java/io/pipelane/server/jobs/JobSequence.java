@@ -3,6 +3,7 @@ package io.pipelane.server.jobs;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WholeFile;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
@@ -107,7 +108,7 @@ final class JobSequence implements Journal.Checkpoint {
     }
     Path source = file(folder, checkpoint);
     if (hasCheckpoint(source)) {
-      JobFiles.write(target, to -> StateFile.write(to, StateFile.read(source)));
+      WholeFile.write(target, to -> StateFile.write(to, StateFile.read(source)));
     } else {
       Files.deleteIfExists(target);
     }
@@ -119,7 +120,7 @@ final class JobSequence implements Journal.Checkpoint {
     Optional<SequenceState> state = service.sequence(model, id);
     try {
       return state.isPresent()
-          && state.get().read(all -> JobFiles.write(target, to -> StateFile.write(to, all)));
+          && state.get().read(all -> WholeFile.write(target, to -> StateFile.write(to, all)));
     } catch (StatusException e) {
       LOG.log(Level.WARNING, "a checkpoint of " + id + " was not written", e);
       return false;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.WholeFile;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.io.IOException;
@@ -172,7 +173,7 @@ class JobStateTest {
                 TensorType.UINT8,
                 Shape.SCALAR,
                 arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) 7)));
-    JobFiles.write(file, channel -> StateFile.write(channel, tensors));
+    WholeFile.write(file, channel -> StateFile.write(channel, tensors));
     List<InputTensor> read = StateFile.read(file);
     assertEquals(tensors.size(), read.size());
     for (int i = 0; i < read.size(); i++) {
