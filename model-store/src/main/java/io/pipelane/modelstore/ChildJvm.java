@@ -53,7 +53,7 @@ public final class ChildJvm {
             "-XX:+ExitOnOutOfMemoryError",
             "-XX:-CreateCoredumpOnCrash",
             "-XX:ErrorFile=/dev/null",
-            "-XX:ReplayDataFile=/dev/null",
+            "-XX:-DumpReplayDataOnError",
             "-Xshare:auto",
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow",

@@ -58,6 +58,17 @@ class JobsOnSeveralDevicesTest {
     }
     TestModels.write(sum(), folder.resolve("models/sum/1/model.onnx"));
     Files.writeString(folder.resolve("models/sum/pipelane.yaml"), "state:\n  t: s\n");
+    TestModels.write(sum(), folder.resolve("models/again/1/model.onnx"));
+    Files.writeString(folder.resolve("models/again/pipelane.yaml"), "state:\n  t: s\n");
+    Files.createDirectory(folder.resolve("models/sums"));
+    Files.writeString(
+        folder.resolve("models/sums/pipelane.yaml"),
+        """
+        ensemble:
+          steps:
+            - {model: sum, inputs: {x: x}, outputs: {y: first}}
+            - {model: again, inputs: {x: first}, outputs: {y: y}}
+        """);
     Files.createDirectory(folder.resolve("jobs"));
     StringBuilder items = new StringBuilder();
     for (int item = 0; item < ITEMS; item++) {
@@ -301,11 +312,39 @@ class JobsOnSeveralDevicesTest {
     float sum = 0;
     for (int row = 0; row < rows.size(); row++) {
       sum += row % ITEMS;
-      JsonNode answer = json.readTree(rows.get(row));
-      assertEquals(row, answer.path("item").asInt());
-      JsonNode first = answer.path("response").path("outputs").path(0).path("data").path(0);
-      assertEquals(sum, first.floatValue(), rows.get(row));
+      checkSum(row, sum, rows.get(row));
     }
+  }
+
+  /** The sums of sums; both states come back from the checkpoint, each to its model. */
+  @Test
+  void jobOfAnEnsemble_goesOnWithItsModelsStatesOverARestart() throws Exception {
+    Map<String, String> often = Map.of("jobs.checkpoint-iterations", "7");
+    String id;
+    try (PipelaneServer server = start(often)) {
+      id = submit(server, "sums");
+      JsonNode _ = rowsAfter(server, id, 50);
+    }
+    long atLeast;
+    try (PipelaneServer server = start(often)) {
+      atLeast = rowsAfter(server, id, 50).path("items_done").asLong();
+    }
+    List<String> rows = rows(id);
+    assertTrue(rows.size() >= atLeast, rows.size() + " of " + atLeast);
+    float sum = 0;
+    float sums = 0;
+    for (int row = 0; row < rows.size(); row++) {
+      sum += row % ITEMS;
+      sums += sum;
+      checkSum(row, sums, rows.get(row));
+    }
+  }
+
+  private void checkSum(int row, float expected, String line) throws IOException {
+    JsonNode answer = json.readTree(line);
+    assertEquals(row, answer.path("item").asInt());
+    JsonNode first = answer.path("response").path("outputs").path(0).path("data").path(0);
+    assertEquals(expected, first.floatValue(), line);
   }
 
   private String metrics(PipelaneServer server) throws IOException, InterruptedException {

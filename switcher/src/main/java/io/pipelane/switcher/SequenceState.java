@@ -6,6 +6,11 @@ import java.util.List;
 
 /** What a model keeps for a sequence from one step to the next. Safe for any thread. */
 public interface SequenceState {
+  /** Whether all of it is there: of several models' states some may have ended before others. */
+  default boolean isWhole() {
+    return true;
+  }
+
   /**
    * Lets the state be read between two steps; blocks until those that have come have ended. Steps
    * that come meanwhile wait.

@@ -152,6 +152,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             settings.queuedRequests(),
             settings.queuedBytes(),
             clock);
+    queue.repeatWhile(() -> !sessions.isLost());
     fetchAhead =
         settings.residency().config().prefetch()
             ? Optional.of(new FetchAheadThread(daemon, queue::upcoming))

@@ -17,9 +17,8 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.process.ActiveWorker;
 import io.pipelane.lanes.process.ProcessSessionFactory;
-import io.pipelane.lanes.process.Signals;
-import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
@@ -46,7 +45,6 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -241,29 +239,12 @@ class KeptRunsTest {
     Runnable between =
         () -> {
           if (left.getAndDecrement() > 0) {
-            kill(workers);
+            ActiveWorker.kill(workers);
           }
         };
     assertArrayEquals(expected, chain(true, between));
     assertEquals(kills, workers.workers().lost());
     assertEquals(CHAIN - 1, switcher.kept().tensors());
-  }
-
-  private static void kill(ProcessSessionFactory workers) {
-    while (workers.workers().workers().stream().noneMatch(w -> w.state() == WorkerState.STANDBY)) {
-      LockSupport.parkNanos(1_000_000);
-    }
-    long lost = workers.workers().lost();
-    long pid =
-        workers.workers().workers().stream()
-            .filter(worker -> worker.state() == WorkerState.ACTIVE)
-            .findFirst()
-            .orElseThrow()
-            .pid();
-    Signals.send("KILL", pid);
-    while (workers.workers().lost() == lost) {
-      LockSupport.parkNanos(1_000_000);
-    }
   }
 
   /** Rows that are alike make rows that are alike: neither lies on another. */

@@ -8,13 +8,10 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
-import ai.onnx.proto.OnnxMl.TensorShapeProto;
-import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
-import ai.onnx.proto.OnnxMl.TypeProto;
-import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.bench.model.BenchCase;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.loadgen.zoo.TensorTypes;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.io.IOException;
@@ -47,8 +44,8 @@ record Chain(String name, List<Tensor> inputs, long betweenBytes) {
     for (int step = 0; step < operators.size(); step++) {
       GraphProto.Builder graph =
           GraphProto.newBuilder()
-              .addInput(value("x", DataType.FLOAT, 1, width))
-              .addOutput(value("y", DataType.FLOAT, 1, width))
+              .addInput(TensorTypes.of("x", DataType.FLOAT, 1, width))
+              .addOutput(TensorTypes.of("y", DataType.FLOAT, 1, width))
               .addNode(node(operators.get(step), "y", "x"));
       write(repository, name + "-" + step, graph);
     }
@@ -78,20 +75,20 @@ record Chain(String name, List<Tensor> inputs, long betweenBytes) {
         repository,
         "picture-prepare",
         GraphProto.newBuilder()
-            .addInput(value("pixels", DataType.UINT8, 1, 3, SIDE, SIDE))
+            .addInput(TensorTypes.of("pixels", DataType.UINT8, 1, 3, SIDE, SIDE))
             .addInitializer(scalar("scale", 1 / 255f))
             .addNode(cast("numbers", "pixels", DataType.FLOAT))
             .addNode(node("Mul", "y", "numbers", "scale"))
-            .addOutput(value("y", DataType.FLOAT, 1, 3, SIDE, SIDE)));
+            .addOutput(TensorTypes.of("y", DataType.FLOAT, 1, 3, SIDE, SIDE)));
     write(
         repository,
         "picture-mask",
         GraphProto.newBuilder()
-            .addInput(value("x", DataType.FLOAT, 1, 1, SIDE, SIDE))
+            .addInput(TensorTypes.of("x", DataType.FLOAT, 1, 1, SIDE, SIDE))
             .addInitializer(scalar("threshold", 0.3f))
             .addNode(node("Greater", "is_text", "x", "threshold"))
             .addNode(cast("y", "is_text", DataType.UINT8))
-            .addOutput(value("y", DataType.UINT8, 1, 1, SIDE, SIDE)));
+            .addOutput(TensorTypes.of("y", DataType.UINT8, 1, 1, SIDE, SIDE)));
     declare(
         repository,
         "picture",
@@ -150,20 +147,6 @@ record Chain(String name, List<Tensor> inputs, long betweenBytes) {
         .setName(name)
         .setDataType(DataType.FLOAT.getNumber())
         .addFloatData(value)
-        .build();
-  }
-
-  private static ValueInfoProto value(String name, DataType type, long... dimensions) {
-    TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
-    for (long dimension : dimensions) {
-      shape.addDim(Dimension.newBuilder().setDimValue(dimension));
-    }
-    return ValueInfoProto.newBuilder()
-        .setName(name)
-        .setType(
-            TypeProto.newBuilder()
-                .setTensorType(
-                    TypeProto.Tensor.newBuilder().setElemType(type.getNumber()).setShape(shape)))
         .build();
   }
 }

@@ -2,12 +2,12 @@ package io.pipelane.cluster.profile;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.WholeFile;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -110,15 +110,7 @@ public final class ProfileStore {
                     Double.toString(value.activity()),
                     Double.toString(value.occupancy()),
                     Double.toString(value.separateMillis()) + "\n")));
-    Path draft = file.resolveSibling(file.getFileName() + ".draft");
-    Files.writeString(
-        draft,
-        text,
-        StandardOpenOption.CREATE,
-        StandardOpenOption.TRUNCATE_EXISTING,
-        StandardOpenOption.WRITE,
-        StandardOpenOption.SYNC);
-    Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    WholeFile.write(file, text.toString().getBytes(StandardCharsets.UTF_8));
   }
 
   private static void checkName(String name) {

@@ -169,10 +169,7 @@ final class GpuSide implements AutoCloseable {
   }
 
   WorkersOverview.Entry active() {
-    return overview().workers().stream()
-        .filter(worker -> worker.state() == WorkerState.ACTIVE)
-        .findFirst()
-        .orElseThrow();
+    return ActiveWorker.of((ProcessSessionFactory) sessions);
   }
 
   /** Waits until a worker stands by with the session. */

@@ -42,7 +42,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -325,31 +324,13 @@ class StateStepsTest {
       for (int step = 0; step < STEPS; step++) {
         assertArrayEquals(expected.get(step), kept.step(), "step " + step);
         if (step % 15 == 7) {
-          kill(workers);
+          ActiveWorker.kill(workers);
           assertEquals(step + (device.states().areOnDevice() ? 1 : 0), kept.number());
           assertArrayEquals(expected.get(step), kept.step(), "step " + step + " made again");
         }
         kept.advance();
       }
       assertArrayEquals(expected.getLast(), kept.read());
-    }
-  }
-
-  private static void kill(ProcessSessionFactory workers) {
-    while (workers.workers().workers().stream()
-        .noneMatch(worker -> worker.state() == WorkerState.STANDBY)) {
-      LockSupport.parkNanos(1_000_000);
-    }
-    long lost = workers.workers().lost();
-    long pid =
-        workers.workers().workers().stream()
-            .filter(worker -> worker.state() == WorkerState.ACTIVE)
-            .findFirst()
-            .orElseThrow()
-            .pid();
-    Signals.send("KILL", pid);
-    while (workers.workers().lost() == lost) {
-      LockSupport.parkNanos(1_000_000);
     }
   }
 }

@@ -106,7 +106,7 @@ final class WorkerFixture implements AutoCloseable {
 
   /** The active worker. */
   WorkersOverview.Entry active() {
-    return in(WorkerState.ACTIVE).orElseThrow();
+    return ActiveWorker.of(sessions);
   }
 
   Optional<WorkersOverview.Entry> in(WorkerState state) {

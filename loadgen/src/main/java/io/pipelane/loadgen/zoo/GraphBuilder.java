@@ -4,10 +4,6 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
-import ai.onnx.proto.OnnxMl.TensorShapeProto;
-import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
-import ai.onnx.proto.OnnxMl.TypeProto;
-import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import com.google.protobuf.ByteString;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -35,18 +31,18 @@ class GraphBuilder {
 
   /** A graph input. A dimension is an {@code Integer}, or a {@code String} where it is open. */
   String input(String name, DataType type, Object... dimensions) {
-    graph.addInput(tensorType(unique(name), type, dimensions));
+    graph.addInput(TensorTypes.of(unique(name), type, dimensions));
     return name;
   }
 
   /** Makes a tensor that some node writes an output of the graph. */
   void output(String name, Object... dimensions) {
-    graph.addOutput(tensorType(name, DataType.FLOAT, dimensions));
+    graph.addOutput(TensorTypes.of(name, DataType.FLOAT, dimensions));
   }
 
   /** States the shape of a tensor whose dimensions ONNX's shape inference loses. */
   void shape(String name, Object... dimensions) {
-    graph.addValueInfo(tensorType(name, DataType.FLOAT, dimensions));
+    graph.addValueInfo(TensorTypes.of(name, DataType.FLOAT, dimensions));
   }
 
   /** A node with one output, which it is named after. */
@@ -162,22 +158,5 @@ class GraphBuilder {
       throw new IllegalStateException("the graph has a tensor named \"" + name + "\" already");
     }
     return name;
-  }
-
-  private static ValueInfoProto tensorType(String name, DataType type, Object... dimensions) {
-    TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
-    for (Object dimension : dimensions) {
-      shape.addDim(
-          dimension instanceof Integer size
-              ? Dimension.newBuilder().setDimValue(size)
-              : Dimension.newBuilder().setDimParam(dimension.toString()));
-    }
-    return ValueInfoProto.newBuilder()
-        .setName(name)
-        .setType(
-            TypeProto.newBuilder()
-                .setTensorType(
-                    TypeProto.Tensor.newBuilder().setElemType(type.getNumber()).setShape(shape)))
-        .build();
   }
 }

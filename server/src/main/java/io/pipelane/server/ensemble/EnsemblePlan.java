@@ -59,15 +59,20 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
     return members.getFirst().step().device().isPresent();
   }
 
-  /** Which members are needed for some outputs, in their order; all of them for none. */
-  List<Member> neededFor(List<String> outputs) {
+  /**
+   * Which members are needed for some outputs, in their order; all of them for none.
+   *
+   * @param ofSequence whether those are needed, too, that keep state: a later request depends on it
+   */
+  List<Member> neededFor(List<String> outputs, boolean ofSequence) {
     if (outputs.isEmpty()) {
       return members;
     }
     Set<String> wanted = new HashSet<>(outputs);
     List<Member> needed = new ArrayList<>();
     for (Member member : members.reversed()) {
-      if (member.step.outputs().values().stream().anyMatch(wanted::contains)) {
+      if ((ofSequence && member.model.keepsState())
+          || member.step.outputs().values().stream().anyMatch(wanted::contains)) {
         wanted.addAll(member.step.inputs().values());
         needed.addFirst(member);
       }

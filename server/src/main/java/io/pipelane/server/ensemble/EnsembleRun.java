@@ -154,7 +154,7 @@ final class EnsembleRun implements InferenceService.Ticket {
         outputs,
         request.deadlineNanos(),
         request.priority(),
-        request.sequence(),
+        request.sequence().map(step -> ChainState.partOf(step, member.model().version())),
         request.stateNumber(),
         tensors.deviceOf(member).or(request::device),
         mayKeep ? Optional.of(keeper) : Optional.empty());
@@ -205,16 +205,25 @@ final class EnsembleRun implements InferenceService.Ticket {
       }
       submit();
     } catch (StatusException e) {
-      failed(e);
+      failed(e, false);
     } catch (RuntimeException | Error e) { // Held steps and buffers would stay lent.
       fail(new StatusException(Status.INTERNAL, "a fault of the server between steps", e));
     }
   }
 
-  /** What is kept may be the reason, or be lost: without it the chain may succeed. */
-  private void failed(StatusException error) {
+  /**
+   * What is kept may be the reason, or be lost: without it the chain may succeed.
+   *
+   * @param wasTaken whether the step failed behind the queue: one that is refused by a full queue
+   *     would be so again
+   */
+  private void failed(StatusException error, boolean wasTaken) {
     boolean mayBeOfKeeping =
-        error.status() == Status.DEVICE_FAILURE || error.status() == Status.INSUFFICIENT_MEMORY;
+        switch (error.status()) {
+          case DEVICE_FAILURE, INSUFFICIENT_MEMORY -> true;
+          case UNAVAILABLE -> wasTaken;
+          default -> false;
+        };
     if (mayBeOfKeeping && tensors.device().isPresent()) {
       tensors.forget();
       mayKeep = false;
@@ -297,7 +306,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     @Override
     public void failed(StatusException error) {
       account.failed(error.status());
-      EnsembleRun.this.failed(steps.named(position, error));
+      EnsembleRun.this.failed(steps.named(position, error), true);
     }
   }
 }

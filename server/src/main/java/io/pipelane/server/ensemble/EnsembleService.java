@@ -102,7 +102,13 @@ public final class EnsembleService implements InferenceService {
 
   @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
-    return models.sequence(model, id);
+    Optional<EnsemblePlan> plan;
+    try {
+      plan = catalog.plan(model.model());
+    } catch (StatusException e) { // Models that have left have taken their states along.
+      return Optional.empty();
+    }
+    return plan.isPresent() ? ChainState.of(plan.get(), id, models) : models.sequence(model, id);
   }
 
   @Override

@@ -23,7 +23,9 @@ record HeldSteps(List<Member> members, List<Hold> holds) implements AutoCloseabl
    * @throws StatusException {@link Status#NOT_FOUND} when one is not registered; none is held then
    */
   static HeldSteps of(EnsemblePlan plan, InferenceRequest request, InferenceService models) {
-    HeldSteps steps = new HeldSteps(plan.neededFor(request.outputs()), new ArrayList<>());
+    HeldSteps steps =
+        new HeldSteps(
+            plan.neededFor(request.outputs(), request.sequence().isPresent()), new ArrayList<>());
     boolean waitsForThem = request.priority() == Priority.ONLINE;
     try {
       for (Member member : steps.members) {

@@ -2,8 +2,8 @@ package io.pipelane.server.jobs;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.WholeFile;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -36,7 +36,6 @@ final class JobFiles implements AutoCloseable {
   static final int LONGEST_PATH = 1024;
 
   private static final String HIDDEN = ".jobs";
-  private static final String NEW = ".new";
   private static final Pattern SEGMENT = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_. -]{0,127}");
 
   private final Path root;
@@ -76,7 +75,7 @@ final class JobFiles implements AutoCloseable {
           Status.UNAVAILABLE, "another server runs the jobs of " + folder + " (jobs.folder)");
     }
     for (Path leftover : list(jobs)) {
-      if (leftover.toString().endsWith(NEW)) {
+      if (leftover.toString().endsWith(WholeFile.DRAFT)) {
         delete(leftover);
       }
     }
@@ -90,7 +89,7 @@ final class JobFiles implements AutoCloseable {
 
   /** The folder of a job that is about to be submitted. */
   Path draft(String id) {
-    return jobs.resolve(id + NEW);
+    return jobs.resolve(id + WholeFile.DRAFT);
   }
 
   /** The folder of a job. */
@@ -100,16 +99,16 @@ final class JobFiles implements AutoCloseable {
 
   /** Makes a draft the job's folder: from now on the job is there, whatever happens. */
   void publish(String id) throws IOException {
-    flush(draft(id));
+    WholeFile.flush(draft(id));
     Files.move(draft(id), of(id), StandardCopyOption.ATOMIC_MOVE);
-    flush(jobs);
+    WholeFile.flush(jobs);
   }
 
   /** Forgets a job and the rows of one that was not done. */
   void forget(JobSpec spec) throws IOException {
     Files.deleteIfExists(partial(spec));
     delete(of(spec.id()));
-    flush(jobs);
+    WholeFile.flush(jobs);
   }
 
   /**
@@ -179,55 +178,6 @@ final class JobFiles implements AutoCloseable {
           "%s \"%s\" leads out of the jobs' folder".formatted(member, JobJson.shorten(name)));
     }
     return file;
-  }
-
-  /** Writes a file that is there whole or not at all once it has its name. */
-  static void write(Path file, byte[] content) throws IOException {
-    write(
-        file,
-        channel -> {
-          ByteBuffer bytes = ByteBuffer.wrap(content);
-          while (bytes.hasRemaining()) {
-            channel.write(bytes);
-          }
-        });
-  }
-
-  /** Writes what a file is to hold. */
-  @FunctionalInterface
-  interface Content {
-    void writeTo(FileChannel channel) throws IOException;
-  }
-
-  /** The same of a content that need not be in memory as a whole. */
-  static void write(Path file, Content content) throws IOException {
-    Path draft = file.resolveSibling(file.getFileName() + NEW);
-    try (FileChannel channel =
-        FileChannel.open(
-            draft,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.TRUNCATE_EXISTING,
-            StandardOpenOption.WRITE)) {
-      content.writeTo(channel);
-      channel.force(true);
-    }
-    Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
-    flush(folderOf(file));
-  }
-
-  static Path folderOf(Path file) {
-    Path folder = file.getParent();
-    if (folder == null) {
-      throw new IllegalArgumentException(file + " lies in no folder");
-    }
-    return folder;
-  }
-
-  /** Brings a folder's entries to disk. */
-  static void flush(Path folder) throws IOException {
-    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
-      channel.force(true);
-    }
   }
 
   private static List<Path> list(Path folder) throws IOException {

@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.WholeFile;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.placement.PlacedJob;
@@ -34,14 +35,15 @@ final class JobRun {
    *
    * The items of a model that keeps state are asked for one by one, and their rows count together
    * with a checkpoint of the state. Where the state is lost (its model was unloaded meanwhile, for
-   * instance), the job goes back to the last checkpoint, as it does after a restart.
+   * instance), the job goes back to the last checkpoint, as it does after a restart. So it does when
+   * an item fails halfway through an ensemble, where some of its models have made their steps.
    */
   private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
   private static final int MOST_UNCOMMITTED = 256;
   private static final long LONGEST_UNCOMMITTED_NANOS = Duration.ofSeconds(1).toNanos();
 
   private static final String STATE_IS_LOST =
-      "its state was lost; it goes on from its last checkpoint";
+      "its state was lost, or changed by half an item; it goes on from its last checkpoint";
 
   /** Until a job asks again whether the device is free that it comes to. */
   private static final Duration SETTLING_PAUSE = Duration.ofMillis(10);
@@ -221,11 +223,12 @@ final class JobRun {
     if (model.isEmpty()) {
       return;
     }
-    if (sequence == null && !model.get().options().state().isEmpty()) {
+    if (sequence == null && model.get().keepsState()) {
       sequence =
           new JobSequence(
               service,
               spec.model(),
+              model.get().options().state().isEmpty(), // It is its models' then.
               "job " + HexFormat.of().toHexDigits(random.nextLong()),
               files.of(spec.id()),
               begin.number(),
@@ -264,7 +267,7 @@ final class JobRun {
     try {
       row = item.await();
     } catch (StatusException e) {
-      if (isStateLost()) {
+      if (isStateLost() || (sequence != null && sequence.mayHaveChanged())) {
         return false;
       }
       job.running(JobState.QUEUED, String.valueOf(e.getMessage()));
@@ -314,7 +317,7 @@ final class JobRun {
   private void end(JobState state, String reason) throws IOException {
     hook.before(JobStep.WRITE_END);
     JobEnd end = new JobEnd(state, reason);
-    JobFiles.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
+    WholeFile.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
     if (state == JobState.DONE) {
       hook.before(JobStep.PUBLISH_OUTPUT);
       publishOutput(files, spec);
@@ -327,7 +330,7 @@ final class JobRun {
     Path partial = files.partial(spec);
     if (Files.exists(partial)) {
       Files.move(partial, files.output(spec), StandardCopyOption.ATOMIC_MOVE);
-      JobFiles.flush(JobFiles.folderOf(partial));
+      WholeFile.flush(WholeFile.folderOf(partial));
     }
   }
 }

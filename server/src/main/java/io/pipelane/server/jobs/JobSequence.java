@@ -3,6 +3,7 @@ package io.pipelane.server.jobs;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WholeFile;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
@@ -30,24 +31,29 @@ final class JobSequence implements Journal.Checkpoint {
   private final Path folder;
   private final long checkpoint;
   private final JobStep.Hook hook;
+  private final boolean ofSeveralModels;
   private boolean isBegun;
+  private boolean isTaken;
 
   /**
    * A sequence that has not begun.
    *
    * @param id no other sequence's; clients do not know it
    * @param folder the job's
+   * @param ofSeveralModels whether an item is a step of several models' states, one after another
    * @param checkpoint number of the progress that the job goes on from; 0 for the beginning
    */
   JobSequence(
       InferenceService service,
       ModelVersion model,
+      boolean ofSeveralModels,
       String id,
       Path folder,
       long checkpoint,
       JobStep.Hook hook) {
     this.service = service;
     this.model = model;
+    this.ofSeveralModels = ofSeveralModels;
     this.id = id;
     this.folder = folder;
     this.checkpoint = checkpoint;
@@ -56,6 +62,7 @@ final class JobSequence implements Journal.Checkpoint {
 
   /** What the next item is. */
   SequenceStep next() throws IOException {
+    isTaken = false;
     if (isBegun) {
       return new SequenceStep(id, false, false);
     }
@@ -67,6 +74,7 @@ final class JobSequence implements Journal.Checkpoint {
   /** An item has been taken as {@link #next} said. */
   void begun() {
     isBegun = true;
+    isTaken = true;
   }
 
   /** Whether a step has been taken that was to begin it. */
@@ -80,7 +88,15 @@ final class JobSequence implements Journal.Checkpoint {
 
   /** Whether the state is there that the items so far have led to. */
   boolean isThere() {
-    return service.sequence(model, id).isPresent();
+    return service.sequence(model, id).map(SequenceState::isWhole).orElse(false);
+  }
+
+  /**
+   * Whether the latest item, which has failed, may have changed the state: that of the models
+   * before the one that failed.
+   */
+  boolean mayHaveChanged() {
+    return isTaken && ofSeveralModels;
   }
 
   @Override
@@ -92,7 +108,7 @@ final class JobSequence implements Journal.Checkpoint {
     }
     Path source = file(folder, checkpoint);
     if (hasCheckpoint(source)) {
-      JobFiles.write(target, to -> StateFile.write(to, StateFile.read(source)));
+      WholeFile.write(target, to -> StateFile.write(to, StateFile.read(source)));
     } else {
       Files.deleteIfExists(target);
     }
@@ -104,7 +120,7 @@ final class JobSequence implements Journal.Checkpoint {
     Optional<SequenceState> state = service.sequence(model, id);
     try {
       return state.isPresent()
-          && state.get().read(all -> JobFiles.write(target, to -> StateFile.write(to, all)));
+          && state.get().read(all -> WholeFile.write(target, to -> StateFile.write(to, all)));
     } catch (StatusException e) {
       LOG.log(Level.WARNING, "a checkpoint of " + id + " was not written", e);
       return false;

@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WholeFile;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.JobCounts;
@@ -226,10 +227,10 @@ public final class Jobs implements AutoCloseable {
       Path draft = Files.createDirectory(files.draft(spec.id()));
       if (spec.inputFile().isEmpty()) {
         hook.before(JobStep.WRITE_INPUT);
-        JobFiles.write(draft.resolve(ITEMS), items);
+        WholeFile.write(draft.resolve(ITEMS), items);
       }
       hook.before(JobStep.WRITE_SPEC);
-      JobFiles.write(draft.resolve(SPEC), JobJson.write(JobJson.of(spec)));
+      WholeFile.write(draft.resolve(SPEC), JobJson.write(JobJson.of(spec)));
       hook.before(JobStep.PUBLISH);
       files.publish(spec.id());
       kept = true;
@@ -352,7 +353,7 @@ public final class Jobs implements AutoCloseable {
     }
     if (waited) { // No thread has it, or will.
       JobEnd end = new JobEnd(JobState.CANCELLED, "");
-      JobFiles.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
+      WholeFile.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
       job.ended(end.state(), end.reason());
     }
   }

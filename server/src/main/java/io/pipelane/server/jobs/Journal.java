@@ -1,5 +1,6 @@
 package io.pipelane.server.jobs;
 
+import io.pipelane.modelstore.WholeFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -48,8 +49,8 @@ final class Journal implements AutoCloseable {
         rows.close();
       }
     }
-    JobFiles.flush(JobFiles.folderOf(rowFile));
-    JobFiles.flush(JobFiles.folderOf(progressFile));
+    WholeFile.flush(WholeFile.folderOf(rowFile));
+    WholeFile.flush(WholeFile.folderOf(progressFile));
   }
 
   /** What was committed last; none where there is no file. */

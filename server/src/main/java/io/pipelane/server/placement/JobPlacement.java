@@ -4,41 +4,28 @@ import io.pipelane.cluster.placement.OfflineJob;
 import io.pipelane.cluster.placement.OfflinePlacement;
 import io.pipelane.cluster.placement.OnlineDevice;
 import io.pipelane.cluster.placement.Placement;
-import io.pipelane.cluster.profile.ProfileStore;
 import io.pipelane.cluster.profile.WorkloadProfile;
 import io.pipelane.cluster.speed.MeasuredPair;
 import io.pipelane.cluster.speed.MultiprocessorShare;
-import io.pipelane.cluster.speed.SpeedPredictor;
-import io.pipelane.config.StatusException;
-import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.PlacementCounts;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,15 +39,11 @@ public final class JobPlacement implements AutoCloseable {
    * it goes to. So two jobs can change places: each gives up its own before it waits for the
    * other's.
    *
-   * Whatever writes files is done without the lock: jobs begin under it. Learning takes seconds, so
-   * it has a thread of its own; pairs that are measured while it still learns are left out.
+   * Whatever writes files is done without the lock: jobs begin under it.
    */
   private static final System.Logger LOG = System.getLogger(JobPlacement.class.getName());
 
   private static final Duration LOOK = Duration.ofSeconds(1);
-
-  /** What gates leave is the whole device, while they do. */
-  private static final double WHOLE = 1;
 
   /** Of the interval: a gain below that is noise. */
   private static final long LEAST_GAIN = 50;
@@ -68,35 +51,16 @@ public final class JobPlacement implements AutoCloseable {
   /** Of the interval: what took longer was held up, and a move does not cost that. */
   private static final long MOST_MOVE = 4;
 
-  private static final int LEAST_URGENT = 19;
-
-  /** Of a job that has not been profiled. */
-  private static final WorkloadProfile UNKNOWN = OnlineWatch.IDLE;
-
   private final ReentrantLock lock = new ReentrantLock();
   private final PlacementSettings settings;
   private final Supplier<List<DeviceReading>> readings;
-  private final Function<ModelVersion, List<String>> able;
   private final LongSupplier nanoClock;
-  private final ProfileStore profiles;
-  private final SpeedLearning speeds;
-  private final Map<String, DeviceSlot> slots = new LinkedHashMap<>();
+  private final Experience experience;
+  private final DeviceSlots slots;
   private final List<PlacedJob> jobs = new ArrayList<>(); // In the order in which they began.
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(
           Thread.ofPlatform().daemon().name("placement").factory());
-  private final ExecutorService learner =
-      Executors.newSingleThreadExecutor(
-          task ->
-              Thread.ofPlatform()
-                  .daemon()
-                  .name("placement-learning")
-                  .unstarted(
-                      () -> {
-                        boolean _ = ThreadPriority.yieldToOthers(LEAST_URGENT);
-                        task.run();
-                      }));
-  private Future<?> learning = CompletableFuture.completedFuture(null);
   private volatile Runnable whenChanged = () -> {};
   private long matchedNanos;
   private long moveNanos;
@@ -108,18 +72,13 @@ public final class JobPlacement implements AutoCloseable {
       Supplier<List<DeviceReading>> readings,
       Function<ModelVersion, List<String>> able,
       LongSupplier nanoClock,
-      ProfileStore profiles,
-      SpeedLearning speeds) {
+      Experience experience) {
     this.settings = settings;
     this.readings = readings;
-    this.able = able;
     this.nanoClock = nanoClock;
-    this.profiles = profiles;
-    this.speeds = speeds;
+    this.experience = experience;
     this.matchedNanos = nanoClock.getAsLong();
-    for (DeviceReading reading : readings.get()) {
-      slots.put(reading.name(), new DeviceSlot(reading));
-    }
+    this.slots = new DeviceSlots(readings.get(), able, experience);
   }
 
   /**
@@ -136,31 +95,8 @@ public final class JobPlacement implements AutoCloseable {
       Function<ModelVersion, List<String>> able,
       LongSupplier nanoClock)
       throws IOException {
-    Files.createDirectories(settings.folder());
-    return new JobPlacement(
-        settings,
-        readings,
-        able,
-        nanoClock,
-        opened(settings.folder().resolve("profiles.tsv"), ProfileStore::open),
-        opened(settings.folder().resolve("pairs.tsv"), SpeedLearning::new));
-  }
-
-  @FunctionalInterface
-  private interface Opening<T> {
-    T open(Path file) throws IOException;
-  }
-
-  /** Opens a file, or begins anew: a server is not kept from its work by what it can learn anew. */
-  private static <T> T opened(Path file, Opening<T> opening) throws IOException {
-    try {
-      return opening.open(file);
-    } catch (IOException | StatusException e) {
-      Path aside = file.resolveSibling(file.getFileName() + ".damaged");
-      LOG.log(Level.WARNING, "{0} is damaged, and begun anew; it lies in {1}: {2}", file, aside, e);
-      Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
-      return opening.open(file);
-    }
+    Experience experience = Experience.open(settings.folder(), settings.gpuType());
+    return new JobPlacement(settings, readings, able, nanoClock, experience);
   }
 
   /** Has somebody told, by the thread that looks, that devices may have become free. */
@@ -191,7 +127,7 @@ public final class JobPlacement implements AutoCloseable {
     lock.lock();
     try {
       long nanos = nanoClock.getAsLong();
-      now.forEach(reading -> slot(reading.name()).look(reading, nanos));
+      now.forEach(reading -> slots.of(reading.name()).look(reading, nanos));
       jobs.forEach(job -> look(job, nanos, profiled));
       isDue = nanos - matchedNanos >= settings.interval().toNanos();
       if (isDue) {
@@ -200,19 +136,12 @@ public final class JobPlacement implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    keep(profiled);
+    experience.profiled(profiled);
     if (isDue) {
       match();
     }
     whenChanged.run();
-    if (!pairs.isEmpty() && learning.isDone()) {
-      List<MeasuredPair> reached = pairs;
-      learning = learner.submit(() -> learn(reached));
-    }
-  }
-
-  private DeviceSlot slot(String device) {
-    return Objects.requireNonNull(slots.get(device), device);
+    experience.reached(pairs);
   }
 
   private void look(PlacedJob job, long nanos, Map<String, WorkloadProfile> profiled) {
@@ -225,14 +154,18 @@ public final class JobPlacement implements AutoCloseable {
     if (!slot.reading().usable() && !job.mustMove()) {
       job.tell(null, nanos);
     } else if (isMisplaced(job)) {
-      bestFree(job.model(), job.profile)
-          .ifPresentOrElse(free -> job.tell(free, nanos), () -> makeRoom(job.model(), nanos));
+      Optional<DeviceSlot> free = slots.bestFree(job.model(), job.profile);
+      if (free.isPresent()) {
+        job.tell(free.get(), nanos);
+      } else if (!makeRoom(job.model(), nanos)) {
+        changePlaces(job, slot, nanos);
+      }
     }
   }
 
   /** Whether a job's device cannot answer for its model, which nobody knew when it was chosen. */
   private boolean isMisplaced(PlacedJob job) {
-    return job.slot != null && !job.mustMove() && barred(job.model()).contains(job.slot.name);
+    return job.slot != null && !job.mustMove() && slots.barred(job.model()).contains(job.slot.name);
   }
 
   /** What was reached in the interval that ends. */
@@ -246,28 +179,13 @@ public final class JobPlacement implements AutoCloseable {
                 reached ->
                     pairs.add(
                         new MeasuredPair(
-                            slot.online.profile(), job.profile.orElseThrow(), WHOLE, reached)));
+                            slot.online.profile(),
+                            job.profile.orElseThrow(),
+                            Experience.WHOLE,
+                            reached)));
       }
     }
     return pairs;
-  }
-
-  private void keep(Map<String, WorkloadProfile> profiled) {
-    try {
-      for (Map.Entry<String, WorkloadProfile> each : profiled.entrySet()) {
-        profiles.put(each.getKey(), settings.gpuType(), each.getValue());
-      }
-    } catch (IOException | RuntimeException e) { // Jobs are matched all the same.
-      LOG.log(Level.WARNING, "profiles of offline jobs were not kept", e);
-    }
-  }
-
-  private void learn(List<MeasuredPair> pairs) {
-    try {
-      speeds.add(pairs);
-    } catch (IOException | RuntimeException e) {
-      LOG.log(Level.WARNING, "what offline jobs reached was not kept", e);
-    }
   }
 
   private void match() {
@@ -277,7 +195,7 @@ public final class JobPlacement implements AutoCloseable {
       matchedNanos = nanos;
       matchings++;
       move(plan(), nanos);
-      slots.values().forEach(slot -> slot.online.begin());
+      slots.all().forEach(slot -> slot.online.begin());
       jobs.forEach(PlacedJob::beginInterval);
     } finally {
       lock.unlock();
@@ -289,7 +207,7 @@ public final class JobPlacement implements AutoCloseable {
     Duration move =
         Duration.ofNanos(Math.max(moveNanos, settings.interval().toNanos() / LEAST_GAIN));
     List<OnlineDevice> nodes = new ArrayList<>();
-    for (DeviceSlot slot : slots.values()) {
+    for (DeviceSlot slot : slots.all()) {
       if (slot.next == null && slot.reading().takesJobs()) {
         nodes.add(
             new OnlineDevice(
@@ -304,15 +222,15 @@ public final class JobPlacement implements AutoCloseable {
         movable.add(
             new OfflineJob(
                 Integer.toString(i),
-                job.profile.orElse(UNKNOWN),
+                job.profile.orElse(Experience.UNKNOWN),
                 Optional.of(slot.name),
                 move,
-                barred(job.model())));
+                slots.barred(job.model())));
       }
     }
     return new OfflinePlacement(
-            Map.of(settings.gpuType(), predictor()),
-            new MultiprocessorShare.Fixed(WHOLE),
+            Map.of(settings.gpuType(), experience.predictor()),
+            new MultiprocessorShare.Fixed(Experience.WHOLE),
             settings.interval())
         .plan(nodes, movable);
   }
@@ -322,9 +240,9 @@ public final class JobPlacement implements AutoCloseable {
     Map<DeviceSlot, PlacedJob> coming = new LinkedHashMap<>();
     for (Placement placement : plan) {
       PlacedJob job = jobs.get(Integer.parseInt(placement.job()));
-      DeviceSlot to = slot(placement.device());
+      DeviceSlot to = slots.of(placement.device());
       if (to == job.slot) {
-        job.stays(by(job.profile), placement.predicted());
+        job.stays(experience.by(job.profile), placement.predicted());
       } else {
         coming.put(to, job);
       }
@@ -342,68 +260,19 @@ public final class JobPlacement implements AutoCloseable {
         });
   }
 
-  private SpeedPredictor predictor() {
-    Optional<SpeedPredictor> learnt = speeds.learnt().predictor();
-    return (online, offline, share) ->
-        learnt.isEmpty() || offline.equals(UNKNOWN)
-            ? GateRule.throughput(online)
-            : learnt.get().normalizedThroughput(online, offline, share);
-  }
-
-  private JobPlace.By by(Optional<WorkloadProfile> profile) {
-    return profile.isPresent() && speeds.learnt().predictor().isPresent()
-        ? JobPlace.By.PREDICTOR
-        : JobPlace.By.RULE;
-  }
-
-  private double predicted(DeviceSlot slot, Optional<WorkloadProfile> profile) {
-    return predictor().normalizedThroughput(slot.online.profile(), profile.orElse(UNKNOWN), WHOLE);
-  }
-
-  /** The devices that cannot answer for a model, while others can. */
-  private Set<String> barred(ModelVersion model) {
-    List<String> can = able.apply(model);
-    return can.isEmpty()
-        ? Set.of()
-        : slots.keySet().stream()
-            .filter(device -> !can.contains(device))
-            .collect(Collectors.toUnmodifiableSet());
-  }
-
-  /** Of the healthy devices without a job, where it would be fastest; the first of equals. */
-  private Optional<DeviceSlot> bestFree(ModelVersion model, Optional<WorkloadProfile> profile) {
-    Set<String> barred = barred(model);
-    @Nullable DeviceSlot best = null;
-    double most = -1;
-    for (DeviceSlot slot : slots.values()) {
-      if (slot.isFree() && !barred.contains(slot.name)) {
-        double predicted = predicted(slot, profile);
-        if (predicted > most) {
-          most = predicted;
-          best = slot;
-        }
-      }
-    }
-    return Optional.ofNullable(best);
-  }
-
   /**
    * Has a job that could be elsewhere leave a device that another needs, unless one leaves such a
    * device already.
+   *
+   * @return whether one leaves
    */
-  private void makeRoom(ModelVersion model, long nanos) {
-    Set<String> barred = barred(model);
-    List<PlacedJob> holders =
-        slots.values().stream()
-            .filter(slot -> !barred.contains(slot.name) && slot.next == null)
-            .filter(slot -> slot.reading().takesJobs())
-            .flatMap(slot -> Stream.ofNullable(slot.job))
-            .toList();
+  private boolean makeRoom(ModelVersion model, long nanos) {
+    List<PlacedJob> holders = slots.holders(model);
     if (holders.stream().anyMatch(PlacedJob::mustMove)) {
-      return;
+      return true;
     }
     for (PlacedJob holder : holders) {
-      Optional<DeviceSlot> free = bestFree(holder.model(), holder.profile);
+      Optional<DeviceSlot> free = slots.bestFree(holder.model(), holder.profile);
       if (free.isPresent()) {
         holder.tell(free.get(), nanos);
         LOG.log(
@@ -413,8 +282,35 @@ public final class JobPlacement implements AutoCloseable {
             holder.place().device(),
             free.get().name,
             model);
-        return;
+        return true;
       }
+    }
+    return false;
+  }
+
+  /**
+   * Has a job that is where it cannot be answered change places with one that can: with another
+   * that is misplaced itself, if there is one.
+   */
+  private void changePlaces(PlacedJob job, DeviceSlot slot, long nanos) {
+    if (slot.next != null || !slot.reading().takesJobs()) {
+      return;
+    }
+    Optional<PlacedJob> other =
+        slots.holders(job.model()).stream()
+            .filter(holder -> !slots.barred(holder.model()).contains(slot.name))
+            .max(Comparator.comparing(this::isMisplaced));
+    if (other.isPresent()) {
+      DeviceSlot to = slots.of(other.get().place().device());
+      other.get().tell(slot, nanos);
+      job.tell(to, nanos);
+      LOG.log(
+          Level.INFO,
+          "offline jobs of {0} on {1} and of {2} on {3} change places",
+          job.workload(),
+          slot.name,
+          other.get().workload(),
+          to.name);
     }
   }
 
@@ -426,11 +322,11 @@ public final class JobPlacement implements AutoCloseable {
    */
   public Optional<PlacedJob> admit(ModelVersion model) {
     String workload = model.toString();
-    Optional<WorkloadProfile> profile = profiles.find(workload, settings.gpuType());
+    Optional<WorkloadProfile> profile = experience.find(workload);
     lock.lock();
     try {
       long nanos = nanoClock.getAsLong();
-      Optional<DeviceSlot> free = bestFree(model, profile);
+      Optional<DeviceSlot> free = slots.bestFree(model, profile);
       if (free.isEmpty()) {
         makeRoom(model, nanos);
         return Optional.empty();
@@ -450,11 +346,13 @@ public final class JobPlacement implements AutoCloseable {
 
   /** Whether a job that has no device, or none for it, could take a free one, its own then. */
   private boolean waitsFor(DeviceSlot slot, PlacedJob job) {
-    return (job.isDisplaced() || isMisplaced(job)) && !barred(job.model()).contains(slot.name);
+    return (job.isDisplaced() || isMisplaced(job))
+        && !slots.barred(job.model()).contains(slot.name);
   }
 
   private JobPlace place(DeviceSlot slot, Optional<WorkloadProfile> profile) {
-    return new JobPlace(slot.name, by(profile), predicted(slot, profile), 0);
+    return new JobPlace(
+        slot.name, experience.by(profile), experience.predicted(slot.online.profile(), profile), 0);
   }
 
   boolean settle(PlacedJob job) {
@@ -470,7 +368,7 @@ public final class JobPlacement implements AutoCloseable {
         job.target = null;
       }
       if (job.target == null) {
-        Optional<DeviceSlot> free = bestFree(job.model(), job.profile);
+        Optional<DeviceSlot> free = slots.bestFree(job.model(), job.profile);
         if (free.isEmpty()) {
           makeRoom(job.model(), nanos);
           return false;
@@ -484,7 +382,11 @@ public final class JobPlacement implements AutoCloseable {
       if (!to.name.equals(job.place().device())) {
         moves++;
       }
-      job.arrived(to, by(job.profile), predicted(to, job.profile), nanos);
+      job.arrived(
+          to,
+          experience.by(job.profile),
+          experience.predicted(to.online.profile(), job.profile),
+          nanos);
       return true;
     } finally {
       lock.unlock();
@@ -524,11 +426,11 @@ public final class JobPlacement implements AutoCloseable {
 
   /** What the metrics say. */
   public PlacementCounts counts() {
-    SpeedLearning.Learnt learnt = speeds.learnt();
+    SpeedLearning.Learnt learnt = experience.learnt();
     Map<String, PlacementCounts.Device> devices = new LinkedHashMap<>();
     lock.lock();
     try {
-      for (DeviceSlot slot : slots.values()) {
+      for (DeviceSlot slot : slots.all()) {
         devices.put(
             slot.name,
             new PlacementCounts.Device(
@@ -545,6 +447,6 @@ public final class JobPlacement implements AutoCloseable {
   @Override
   public void close() {
     thread.close();
-    learner.close();
+    experience.close();
   }
 }

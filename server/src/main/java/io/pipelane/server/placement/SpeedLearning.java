@@ -4,12 +4,12 @@ import io.pipelane.cluster.profile.WorkloadProfile;
 import io.pipelane.cluster.speed.MeasuredPair;
 import io.pipelane.cluster.speed.PerceptronPredictor;
 import io.pipelane.cluster.speed.SpeedPredictor;
+import io.pipelane.modelstore.WholeFile;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -126,15 +126,8 @@ final class SpeedLearning {
     }
     measured.forEach(this::keep);
     learn();
-    Path draft = file.resolveSibling(file.getFileName() + ".draft");
-    Files.write(
-        draft,
-        pairs.stream().map(SpeedLearning::line).toList(),
-        StandardOpenOption.CREATE,
-        StandardOpenOption.TRUNCATE_EXISTING,
-        StandardOpenOption.WRITE,
-        StandardOpenOption.SYNC);
-    Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    String lines = pairs.stream().map(pair -> line(pair) + "\n").collect(Collectors.joining());
+    WholeFile.write(file, lines.getBytes(StandardCharsets.UTF_8));
   }
 
   private void learn() {

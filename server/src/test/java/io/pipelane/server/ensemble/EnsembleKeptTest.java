@@ -58,6 +58,7 @@ class EnsembleKeptTest {
   private final List<Run> runs = new ArrayList<>();
   private final Caller caller = new Caller();
   private long reserved;
+  private int refusedStep = Integer.MAX_VALUE;
   private KeptTensors device = keptOn("one");
   private KeptTensors other = keptOn("other");
   private EnsembleCatalog catalog =
@@ -185,6 +186,9 @@ class EnsembleKeptTest {
     data.setAtIndex(ValueLayout.JAVA_FLOAT, 5, 7.5f);
     InferenceService models =
         (request, handler) -> {
+          if (runs.size() == refusedStep) {
+            throw new StatusException(Status.UNAVAILABLE, "the queue is full");
+          }
           Run run = new Run(request, handler);
           runs.add(run);
           return run;
@@ -258,7 +262,8 @@ class EnsembleKeptTest {
 
   @Test
   void chain_whoseDeviceIsLostOrFull_runsOnceMoreFromItsInputs() {
-    for (Status reason : List.of(Status.DEVICE_FAILURE, Status.INSUFFICIENT_MEMORY)) {
+    for (Status reason :
+        List.of(Status.DEVICE_FAILURE, Status.INSUFFICIENT_MEMORY, Status.UNAVAILABLE)) {
       runs.clear();
       Caller again = new Caller();
       caller.places = 0;
@@ -283,6 +288,15 @@ class EnsembleKeptTest {
     return data.address() == runs.getFirst().request.inputs().getFirst().data().address()
         ? "in"
         : "other";
+  }
+
+  @Test
+  void step_thatAFullQueueRefuses_endsTheRequest() {
+    refusedStep = 1;
+    submit();
+    runs.get(0).complete(device);
+    assertEquals(1, runs.size());
+    caller.requireFailure(Status.UNAVAILABLE);
   }
 
   @Test

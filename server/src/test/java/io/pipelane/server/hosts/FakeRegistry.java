@@ -5,6 +5,7 @@ import io.pipelane.server.net.Tls;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +44,15 @@ public final class FakeRegistry implements HostRegistry {
             tls,
             tls);
     return new Hosts(settings, _ -> this, System::nanoTime);
+  }
+
+  /** How many requests a host has sent to another one, with what outcome, as it counts them. */
+  public static long counted(Hosts hosts, URI other, String outcome) {
+    return hosts
+        .counts()
+        .forwarded()
+        .getOrDefault(other.getAuthority(), Map.of())
+        .getOrDefault(outcome, 0L);
   }
 
   @Override

@@ -64,6 +64,16 @@ public final class FakeCatalog implements ModelCatalog {
         options(Priority.OFFLINE, Optional.empty(), Optional.of(Duration.ofHours(1))),
         spec("x", TensorType.FP32, -1, 4));
     catalog.add("sum", keeping(Map.of("t", "s")), spec("x", TensorType.FP32, -1, 4));
+    ServedModel echo = catalog.resolve("echo", null);
+    catalog.models.put(
+        "sums", // As an ensemble whose models keep state.
+        new ServedModel(
+            new ModelVersion("sums", 2),
+            echo.versions(),
+            echo.inputs(),
+            echo.outputs(),
+            ModelOptions.DEFAULT,
+            true));
     return catalog;
   }
 

@@ -33,7 +33,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -153,11 +152,7 @@ class ForwardedRequestTest {
   }
 
   private long counted(URI host, String outcome) {
-    return hosts
-        .counts()
-        .forwarded()
-        .getOrDefault(host.getAuthority(), Map.of())
-        .getOrDefault(outcome, 0L);
+    return FakeRegistry.counted(hosts, host, outcome);
   }
 
   @ParameterizedTest

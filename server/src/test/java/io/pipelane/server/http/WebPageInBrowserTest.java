@@ -15,6 +15,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.server.device.SharedDevices;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
@@ -36,10 +37,6 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
-import io.pipelane.switcher.sharing.OfflineGate;
-import io.pipelane.switcher.sharing.ShareOverview;
-import io.pipelane.switcher.sharing.SharingOverview;
-import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -50,7 +47,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -104,20 +100,7 @@ class WebPageInBrowserTest {
         0,
         new StatesOverview(0, 0, 0),
         KeptOverview.NONE,
-        new SharingOverview(
-            SharingState.HEALTHY,
-            0.5,
-            0.75,
-            1,
-            "a test",
-            DeviceSample.UNKNOWN,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34),
-            Map.of(),
-            new ShareOverview(
-                ShareOverview.State.KEPT,
-                OptionalDouble.of(0.3),
-                OptionalDouble.of(0.45),
-                OptionalDouble.of(1.02))),
+        SharedDevices.overview(DeviceSample.UNKNOWN, Map.of()),
         new MemberOverview(
             usable, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }

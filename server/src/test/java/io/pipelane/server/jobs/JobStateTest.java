@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.WholeFile;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.io.IOException;
@@ -40,26 +41,30 @@ class JobStateTest {
   }
 
   /** Sums of the fixture's items, whose first numbers count up from 0 in each pass. */
-  private static String rows() {
+  private static String rows(String model) {
     StringBuilder rows = new StringBuilder();
     double first = 0;
     for (int i = 0; i < ITEMS * REPEAT; i++) {
       first += i % ITEMS;
       rows.append(
-          "{\"item\":%d,\"response\":{\"model_name\":\"sum\",\"model_version\":\"2\",\"outputs\":[{\"name\":\"y_x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[%s,%s,%s,%s]}]}}\n"
-              .formatted(i, first, 0.5 * (i + 1), 2.0 * (i + 1), 3.0 * (i + 1)));
+          "{\"item\":%d,\"response\":{\"model_name\":\"%s\",\"model_version\":\"2\",\"outputs\":[{\"name\":\"y_x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[%s,%s,%s,%s]}]}}\n"
+              .formatted(i, model, first, 0.5 * (i + 1), 2.0 * (i + 1), 3.0 * (i + 1)));
     }
     return rows.toString();
   }
 
   private void checkJob(SummingService service) throws IOException {
+    checkJob(service, "sum");
+  }
+
+  private void checkJob(SummingService service, String model) throws IOException {
     try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.sumRequest(REPEAT)).spec().id();
+      String id = jobs.submit(JobsFixture.sumRequest(model, REPEAT)).spec().id();
       JobStatus ended = JobsFixture.ended(jobs, id);
       assertEquals(JobState.DONE, ended.state(), ended.reason());
       assertEquals(ITEMS * REPEAT, ended.rows());
     }
-    assertEquals(rows(), fixture.output("out.jsonl"));
+    assertEquals(rows(model), fixture.output("out.jsonl"));
     assertEquals(0, service.sequences());
   }
 
@@ -81,6 +86,14 @@ class JobStateTest {
     SummingService service = new SummingService();
     service.failingReads = 2;
     checkJob(service);
+  }
+
+  /** A row must not count what was added for an item that is asked for again. */
+  @Test
+  void itemThatFailsHalfwayThroughAnEnsemble_theJobGoesBackToItsCheckpoint() throws IOException {
+    SummingService service = new SummingService();
+    service.failuresHalfway = 3;
+    checkJob(service, "sums");
   }
 
   /** What is lost at the last checkpoint may be lost again at once. */
@@ -160,7 +173,7 @@ class JobStateTest {
                 TensorType.UINT8,
                 Shape.SCALAR,
                 arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) 7)));
-    JobFiles.write(file, channel -> StateFile.write(channel, tensors));
+    WholeFile.write(file, channel -> StateFile.write(channel, tensors));
     List<InputTensor> read = StateFile.read(file);
     assertEquals(tensors.size(), read.size());
     for (int i = 0; i < read.size(); i++) {

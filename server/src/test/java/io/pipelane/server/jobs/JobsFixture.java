@@ -96,8 +96,12 @@ final class JobsFixture {
 
   /** A job of a model that adds up what it is asked. */
   static byte[] sumRequest(long repeat) {
+    return sumRequest("sum", repeat);
+  }
+
+  static byte[] sumRequest(String model, long repeat) {
     String files = "\"input_file\":\"in.jsonl\",\"output_file\":\"out.jsonl\"";
-    String request = "{\"model\":\"sum\",%s,\"repeat\":%d}".formatted(files, repeat);
+    String request = "{\"model\":\"%s\",%s,\"repeat\":%d}".formatted(model, files, repeat);
     return request.getBytes(StandardCharsets.UTF_8);
   }
 

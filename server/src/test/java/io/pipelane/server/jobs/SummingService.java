@@ -31,6 +31,9 @@ final class SummingService implements InferenceService {
   /** After how many steps everything is forgotten, once; none where it is 0. */
   int forgetAfter;
 
+  /** How many steps change the state, as a model of several may, and fail all the same. */
+  int failuresHalfway;
+
   /** How many readings of a state fail, as of a device that gives no answer. */
   int failingReads;
 
@@ -62,6 +65,10 @@ final class SummingService implements InferenceService {
       step.initial().forEach(tensor -> add(step.id(), tensor));
     }
     add(step.id(), request.inputs().getFirst());
+    if (!step.start() && failuresHalfway-- > 0) {
+      handler.failed(new StatusException(Status.UNAVAILABLE, "the next model's queue is full"));
+      return Ticket.ENDED;
+    }
     MemorySegment sum = MemorySegment.ofArray(sums.getOrDefault(step.id(), new float[0]));
     handler.place("y_x", TensorType.FP32, Shape.of(1, WIDTH), sum.byteSize()).copyFrom(sum);
     handler.completed(new InferenceTimings(1, 2, 3));

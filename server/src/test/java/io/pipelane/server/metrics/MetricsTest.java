@@ -8,6 +8,7 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.server.device.SharedDevices;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceTimings;
@@ -19,10 +20,6 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
-import io.pipelane.switcher.sharing.OfflineGate;
-import io.pipelane.switcher.sharing.ShareOverview;
-import io.pipelane.switcher.sharing.SharingOverview;
-import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -89,20 +86,7 @@ class MetricsTest {
         35,
         new StatesOverview(36, 37, 38),
         new KeptOverview(44, 45, 46, Map.of(KeptOverview.Obstacle.WAITING, 47L)),
-        new SharingOverview(
-            SharingState.HEALTHY,
-            0.5,
-            0.75,
-            1,
-            "a test",
-            BUSY,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34),
-            Map.of(new ModelVersion("tight", 2), 1.04),
-            new ShareOverview(
-                ShareOverview.State.KEPT,
-                OptionalDouble.of(0.3),
-                OptionalDouble.of(0.45),
-                OptionalDouble.of(1.02))),
+        SharedDevices.overview(BUSY, Map.of(new ModelVersion("tight", 2), 1.04)),
         new MemberOverview(
             true, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }

@@ -1,5 +1,8 @@
 package io.pipelane.server.placement;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.placement.MemberOverview.Work;
@@ -110,5 +113,17 @@ public final class FakeDevices {
   /** What a device shows. */
   DeviceReading reading(String device) {
     return Objects.requireNonNull(readings.get(device));
+  }
+
+  /** A job that has a device at once. */
+  static PlacedJob admit(JobPlacement placement, ModelVersion model) {
+    return placement.admit(model).orElseThrow();
+  }
+
+  /** A job that has moved where it was to go. */
+  static PlacedJob settled(PlacedJob job) {
+    assertTrue(job.settle());
+    assertFalse(job.mustMove());
+    return job;
   }
 }

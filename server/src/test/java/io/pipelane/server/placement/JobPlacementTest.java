@@ -1,6 +1,5 @@
 package io.pipelane.server.placement;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -8,19 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.placement.JobPlace.By;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
@@ -44,24 +39,20 @@ class JobPlacementTest {
     return job.place().device();
   }
 
-  private static PlacedJob admit(JobPlacement placement, ModelVersion model) {
-    return placement.admit(model).orElseThrow();
-  }
-
   @Test
   void newJob_goesWhereGatesLeaveMost() throws IOException {
     try (JobPlacement placement = open()) {
       devices.ask("a", 0.5);
       devices.look(placement);
       devices.look(placement);
-      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
       assertEquals(new JobPlace("b", By.RULE, 0.96, 0), job.place());
-      PlacedJob second = admit(placement, HEAVY);
+      PlacedJob second = FakeDevices.admit(placement, HEAVY);
       assertEquals("a", device(second));
       assertEquals(0.48, second.place().predicted(), 1e-9);
       assertTrue(placement.admit(HEAVY).isEmpty(), "each device has its job");
       job.leave();
-      assertEquals("b", device(admit(placement, LIGHT)));
+      assertEquals("b", device(FakeDevices.admit(placement, LIGHT)));
     }
   }
 
@@ -73,7 +64,8 @@ class JobPlacementTest {
         devices.ask("b", 0.9);
         devices.look(placement);
         devices.look(placement);
-        assertEquals(state == SharingState.HEALTHY ? "a" : "b", device(admit(placement, HEAVY)));
+        assertEquals(
+            state == SharingState.HEALTHY ? "a" : "b", device(FakeDevices.admit(placement, HEAVY)));
         assertEquals(state == SharingState.HEALTHY, placement.admit(HEAVY).isPresent());
         devices.become("a", SharingState.HEALTHY);
       }
@@ -83,7 +75,7 @@ class JobPlacementTest {
   @Test
   void matching_movesAJobWhereItGetsMoreDone_butNotForNoise() throws IOException {
     try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
       assertEquals("a", device(job));
       devices.ask("a", 0.01);
       devices.interval(placement);
@@ -92,16 +84,10 @@ class JobPlacementTest {
       devices.interval(placement);
       assertTrue(job.mustMove());
       assertEquals("a", device(job), "until it has left");
-      assertEquals("b", device(settled(job)));
+      assertEquals("b", device(FakeDevices.settled(job)));
       assertEquals(1, job.place().moves());
       assertEquals(1, placement.counts().moves());
     }
-  }
-
-  private static PlacedJob settled(PlacedJob job) {
-    assertTrue(job.settle());
-    assertFalse(job.mustMove());
-    return job;
   }
 
   @Test
@@ -111,22 +97,24 @@ class JobPlacementTest {
       devices.ask("a", 0.5); // The other one would be faster.
       devices.look(placement);
       devices.look(placement);
-      PlacedJob heavy = admit(placement, HEAVY);
+      PlacedJob heavy = FakeDevices.admit(placement, HEAVY);
       assertEquals("a", device(heavy));
       assertTrue(placement.admit(HEAVY).isEmpty(), "it waits, though a device is free");
       devices.interval(placement);
       assertFalse(heavy.mustMove());
-      PlacedJob light = admit(placement, LIGHT);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
       assertEquals("b", device(light));
       devices.lose("a");
       light.leave();
       devices.look(placement);
       assertTrue(heavy.mustMove());
       assertFalse(heavy.settle(), "no other device has room for it");
-      light = admit(placement, LIGHT); // Whoever waits for another device is not in the way.
+      light =
+          FakeDevices.admit(
+              placement, LIGHT); // Whoever waits for another device is not in the way.
       light.leave();
       devices.serve(HEAVY); // Nobody any more: its requests say so.
-      assertEquals("b", device(settled(heavy)));
+      assertEquals("b", device(FakeDevices.settled(heavy)));
     }
   }
 
@@ -135,24 +123,60 @@ class JobPlacementTest {
   void deviceThatTurnsOutToHaveNoRoom_isLeft() throws IOException {
     FakeDevices three = new FakeDevices("a", "b", "c");
     try (JobPlacement placement = three.open(folder.resolve("placement"))) {
-      PlacedJob heavy = admit(placement, HEAVY);
-      PlacedJob light = admit(placement, LIGHT);
+      PlacedJob heavy = FakeDevices.admit(placement, HEAVY);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
       assertEquals("a", device(heavy));
       assertEquals("b", device(light));
       three.serve(HEAVY, "b", "c");
       three.look(placement);
-      assertEquals("c", device(settled(heavy)));
+      assertEquals("c", device(FakeDevices.settled(heavy)));
       assertFalse(light.mustMove());
       three.serve(HEAVY, "b");
       three.look(placement);
       assertFalse(heavy.mustMove(), "it works where it is until another takes it");
-      assertEquals("a", device(settled(light)), "which it does when this one has made room");
+      assertEquals(
+          "a", device(FakeDevices.settled(light)), "which it does when this one has made room");
       assertTrue(placement.admit(LIGHT).isEmpty(), "for it alone");
       three.look(placement);
-      assertEquals("b", device(settled(heavy)));
-      assertEquals("c", device(admit(placement, LIGHT)));
+      assertEquals("b", device(FakeDevices.settled(heavy)));
+      assertEquals("c", device(FakeDevices.admit(placement, LIGHT)));
       three.look(placement);
       assertFalse(heavy.mustMove() || light.mustMove());
+    }
+  }
+
+  @Test
+  void jobsOfWhichEachIsWhereTheOtherMustBe_changePlacesAtOnce() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob heavy = FakeDevices.admit(placement, HEAVY);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
+      assertEquals("a", device(heavy));
+      devices.serve(HEAVY, "b");
+      devices.serve(LIGHT, "a");
+      devices.look(placement);
+      assertTrue(heavy.mustMove() && light.mustMove());
+      assertFalse(heavy.settle(), "the other has not left");
+      assertEquals("a", device(FakeDevices.settled(light)));
+      assertEquals("b", device(FakeDevices.settled(heavy)));
+      devices.look(placement);
+      assertFalse(heavy.mustMove() || light.mustMove());
+    }
+  }
+
+  /** Nothing is free, and one of them would wait for that. */
+  @Test
+  void jobThatCouldBeAnywhere_givesItsDeviceForThatOfOneThatCouldNot() throws IOException {
+    FakeDevices three = new FakeDevices("a", "b", "c");
+    try (JobPlacement placement = three.open(folder.resolve("placement"))) {
+      PlacedJob heavy = FakeDevices.admit(placement, HEAVY);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
+      PlacedJob second = FakeDevices.admit(placement, HEAVY);
+      three.serve(HEAVY, "b", "c");
+      three.look(placement);
+      assertFalse(second.mustMove());
+      assertFalse(light.settle());
+      assertEquals("b", device(FakeDevices.settled(heavy)));
+      assertEquals("a", device(FakeDevices.settled(light)));
     }
   }
 
@@ -160,13 +184,13 @@ class JobPlacementTest {
   void onlyDeviceForAModel_isLeftToItByAJobThatCouldBeElsewhere() throws IOException {
     devices.serve(HEAVY, "a");
     try (JobPlacement placement = open()) {
-      PlacedJob light = admit(placement, LIGHT);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
       assertEquals("a", device(light));
       assertTrue(placement.admit(HEAVY).isEmpty());
       assertTrue(light.mustMove());
       assertTrue(placement.admit(HEAVY).isEmpty(), "not before it has left");
-      assertEquals("b", device(settled(light)));
-      assertEquals("a", device(admit(placement, HEAVY)));
+      assertEquals("b", device(FakeDevices.settled(light)));
+      assertEquals("a", device(FakeDevices.admit(placement, HEAVY)));
       assertTrue(placement.admit(HEAVY).isEmpty());
       devices.look(placement);
       assertFalse(light.mustMove());
@@ -178,7 +202,7 @@ class JobPlacementTest {
     devices.serve(HEAVY, "a");
     devices.serve(LIGHT, "a");
     try (JobPlacement placement = open()) {
-      PlacedJob light = admit(placement, LIGHT);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
       assertTrue(placement.admit(HEAVY).isEmpty());
       assertFalse(light.mustMove());
     }
@@ -187,12 +211,12 @@ class JobPlacementTest {
   @Test
   void jobOnADeviceThatIsNotHealthy_goesOnThereAndNobodyComes() throws IOException {
     try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
       devices.become("a", SharingState.OVERLIMIT);
       devices.ask("a", 0.9);
       devices.interval(placement);
       assertFalse(job.mustMove());
-      PlacedJob other = admit(placement, HEAVY);
+      PlacedJob other = FakeDevices.admit(placement, HEAVY);
       assertEquals("b", device(other));
       devices.ask("b", 0.9);
       devices.ask("a", 0);
@@ -204,13 +228,13 @@ class JobPlacementTest {
   @Test
   void targetThatBecomesUnhealthy_isNotGoneTo() throws IOException {
     try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
       devices.ask("a", 0.5);
       devices.interval(placement);
       assertTrue(job.mustMove());
       devices.become("b", SharingState.UNHEALTHY);
       devices.look(placement);
-      assertEquals("a", device(settled(job)));
+      assertEquals("a", device(FakeDevices.settled(job)));
       assertEquals(0, job.place().moves());
     }
   }
@@ -218,7 +242,7 @@ class JobPlacementTest {
   @Test
   void lostDevice_itsJobGoesElsewhereAtOnce() throws IOException {
     try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
       devices.become("b", SharingState.UNHEALTHY);
       devices.lose("a");
       devices.look(placement);
@@ -226,23 +250,23 @@ class JobPlacementTest {
       assertFalse(job.settle(), "none is healthy");
       devices.become("b", SharingState.HEALTHY);
       devices.look(placement);
-      assertEquals("b", device(settled(job)));
+      assertEquals("b", device(FakeDevices.settled(job)));
     }
   }
 
   @Test
   void jobThatHasLostItsDevice_comesBeforeNewOnes() throws IOException {
     try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
-      PlacedJob other = admit(placement, HEAVY);
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
+      PlacedJob other = FakeDevices.admit(placement, HEAVY);
       devices.lose("a");
       devices.look(placement);
       assertFalse(job.settle(), "the other one is on b");
       other.leave();
       assertTrue(placement.admit(LIGHT).isEmpty());
-      assertEquals("b", device(settled(job)));
+      assertEquals("b", device(FakeDevices.settled(job)));
       job.leave();
-      assertEquals("b", device(admit(placement, LIGHT)));
+      assertEquals("b", device(FakeDevices.admit(placement, LIGHT)));
     }
   }
 
@@ -250,7 +274,7 @@ class JobPlacementTest {
   void waitForADevice_isNotWhatAMoveCosts() throws IOException {
     FakeDevices three = new FakeDevices("a", "b", "c");
     try (JobPlacement placement = three.open(folder.resolve("placement"))) {
-      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
       three.become("b", SharingState.UNHEALTHY);
       three.become("c", SharingState.UNHEALTHY);
       three.lose("a");
@@ -260,7 +284,7 @@ class JobPlacementTest {
       three.interval(placement);
       three.become("b", SharingState.HEALTHY);
       three.look(placement);
-      assertEquals("b", device(settled(job)));
+      assertEquals("b", device(FakeDevices.settled(job)));
       job.ran(new InferenceTimings(0, 0, 90 * MILLI));
       three.become("c", SharingState.HEALTHY);
       three.ask("b", 0.1);
@@ -272,10 +296,10 @@ class JobPlacementTest {
   @Test
   void moveThatIsHeldUp_countsAQuarterOfTheInterval() throws IOException {
     try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
       devices.ask("a", 0.5);
       devices.interval(placement);
-      assertEquals("b", device(settled(job)));
+      assertEquals("b", device(FakeDevices.settled(job)));
       devices.interval(placement);
       devices.interval(placement);
       job.ran(new InferenceTimings(0, 0, 90 * MILLI));
@@ -283,149 +307,6 @@ class JobPlacementTest {
       devices.ask("b", 0.5);
       devices.interval(placement);
       assertTrue(job.mustMove());
-    }
-  }
-
-  /** Items of 100 ms, one after another, from now on for a while. */
-  private void run(JobPlacement placement, PlacedJob job, int seconds) {
-    run(placement, job, 10, seconds);
-  }
-
-  /** So many each second. */
-  private void run(JobPlacement placement, PlacedJob job, int items, int seconds) {
-    for (int second = 0; second < seconds; second++) {
-      for (int item = 0; item < items; item++) {
-        job.ran(new InferenceTimings(0, 0, 90 * MILLI));
-      }
-      devices.look(placement);
-    }
-  }
-
-  @Test
-  void newJob_isProfiledOnce_andTheProfileIsKept() throws IOException {
-    try (JobPlacement placement = open()) {
-      run(placement, admit(placement, HEAVY), 5);
-    }
-    List<String> lines = Files.readAllLines(folder.resolve("placement/profiles.tsv"));
-    assertEquals(List.of("heavy/1\ttest\t0.9\t0.9\t1.0\t100.0"), lines);
-    try (JobPlacement placement = open()) {
-      PlacedJob again = admit(placement, HEAVY);
-      assertEquals(100, again.profile.orElseThrow().separateMillis());
-      assertEquals(Optional.empty(), admit(placement, LIGHT).profile);
-    }
-  }
-
-  @Test
-  void profileBesideOnlineWork_isOfTheTimeThatIsLeft() throws IOException {
-    try (JobPlacement placement = open()) {
-      devices.ask("a", 0.5);
-      devices.become("b", SharingState.UNHEALTHY);
-      devices.look(placement);
-      devices.look(placement);
-      PlacedJob job = admit(placement, HEAVY);
-      run(placement, job, 5, 6);
-      assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
-      assertEquals(0.9, job.profile.orElseThrow().utilization(), 1e-9);
-    }
-  }
-
-  @Test
-  void timeWithoutItsDevice_isNoTimeOfTheJobs() throws IOException {
-    try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
-      run(placement, job, 2);
-      devices.become("b", SharingState.UNHEALTHY);
-      devices.lose("a");
-      devices.look(placement);
-      assertFalse(job.settle());
-      devices.interval(placement);
-      devices.become("b", SharingState.HEALTHY);
-      devices.look(placement);
-      run(placement, settled(job), 3);
-      assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
-    }
-  }
-
-  @Test
-  void timeInWhichAJobWaitsOrIsHeld_isNotProfiled() throws IOException {
-    try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
-      run(placement, job, 2);
-      job.waits(true);
-      run(placement, job, 0, 5);
-      job.waits(false);
-      devices.look(placement);
-      devices.become("a", SharingState.OVERLIMIT);
-      run(placement, job, 0, 5);
-      devices.become("a", SharingState.HEALTHY);
-      devices.look(placement);
-      run(placement, job, 2);
-      assertEquals(100, job.profile.orElseThrow().separateMillis(), 1e-9);
-    }
-  }
-
-  @Test
-  void itemsOfMoreThanASecond_countWhole() throws IOException {
-    try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
-      for (int item = 0; item < 20; item++) {
-        run(placement, job, 0, 2);
-        job.ran(new InferenceTimings(0, 0, 2_700 * MILLI));
-        devices.look(placement);
-      }
-      assertEquals(3_000, job.profile.orElseThrow().separateMillis(), 1e-9);
-      assertEquals(0.9, job.profile.orElseThrow().utilization(), 1e-9);
-    }
-  }
-
-  @Test
-  void onlineRequestsOfMoreThanASecond_countWhole() throws IOException {
-    try (JobPlacement placement = open()) {
-      for (int request = 0; request < 20; request++) {
-        devices.ask("a", 0);
-        devices.look(placement);
-        devices.look(placement);
-        devices.ask("a", 2.4);
-        devices.look(placement);
-      }
-      PlacementCounts.Device busy = Objects.requireNonNull(placement.counts().devices().get("a"));
-      assertEquals(0.8, busy.onlineUtilization(), 0.02);
-    }
-  }
-
-  @Test
-  void filesThatAreDamaged_costWhatTheyHeld_andLieAside() throws IOException {
-    Path kept = Files.createDirectories(folder.resolve("placement"));
-    byte[] noText = {'x', (byte) 0xff, '\n'};
-    for (byte[] damaged : List.of(noText, "no profile\n".getBytes(StandardCharsets.UTF_8))) {
-      Files.write(kept.resolve("profiles.tsv"), damaged);
-      Files.write(kept.resolve("pairs.tsv"), noText);
-      try (JobPlacement placement = open()) {
-        assertEquals(0, placement.counts().pairs());
-        assertEquals("a", device(admit(placement, HEAVY)));
-      }
-      assertArrayEquals(damaged, Files.readAllBytes(kept.resolve("profiles.tsv.damaged")));
-      assertArrayEquals(noText, Files.readAllBytes(kept.resolve("pairs.tsv.damaged")));
-    }
-  }
-
-  @Test
-  void linesThatAreNoPairs_areLeftOut() throws IOException {
-    Path kept = Files.createDirectories(folder.resolve("placement"));
-    String workloads = "0.5\t0.5\t1\t10\t0.9\t0.9\t1\t100\t1\t";
-    List<String> lines =
-        List.of("1\t2", "", "x", workloads + "NaN", workloads + "1.5", workloads + "0.5");
-    Files.write(kept.resolve("pairs.tsv"), lines);
-    try (JobPlacement placement = open()) {
-      assertEquals(1, placement.counts().pairs());
-    }
-  }
-
-  @Test
-  void profileThatCannotBeKept_leavesTheMatching() throws IOException {
-    try (JobPlacement placement = open()) {
-      run(placement, admit(placement, new ModelVersion("a\tb", 1)), 901);
-      assertEquals(1, placement.counts().matchings());
     }
   }
 
@@ -456,22 +337,6 @@ class JobPlacementTest {
         StatusException.class, () -> new PlacementSettings(folder, "test", Duration.ofMillis(999)));
   }
 
-  @Test
-  void whatAJobReached_becomesAPair() throws IOException {
-    try (JobPlacement placement = open()) {
-      PlacedJob job = admit(placement, HEAVY);
-      devices.become("b", SharingState.UNHEALTHY);
-      run(placement, job, 900);
-      assertEquals(0, placement.counts().pairs(), "it was not there from the beginning");
-      devices.ask("a", 0.5);
-      run(placement, job, 4, 900);
-    }
-    String[] pair = Files.readString(folder.resolve("placement/pairs.tsv")).strip().split("\t", -1);
-    assertEquals(0.5, Double.parseDouble(pair[0]), 1e-9);
-    assertEquals(100, Double.parseDouble(pair[7]), 1e-9);
-    assertEquals(0.4, Double.parseDouble(pair[9]), 1e-9);
-  }
-
   /** Heavy jobs get nothing done beside busy devices, light ones hardly notice. */
   private void writePairs() throws IOException {
     SplittableRandom random = new SplittableRandom(7);
@@ -497,8 +362,8 @@ class JobPlacementTest {
     try (JobPlacement placement = open()) {
       double error = placement.counts().error().orElseThrow();
       assertTrue(error < 0.1, "error " + error);
-      PlacedJob heavy = admit(placement, HEAVY);
-      PlacedJob light = admit(placement, LIGHT);
+      PlacedJob heavy = FakeDevices.admit(placement, HEAVY);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
       assertEquals("a", device(heavy));
       assertEquals("b", device(light));
       assertEquals(By.PREDICTOR, heavy.place().by());
@@ -508,8 +373,8 @@ class JobPlacementTest {
       assertTrue(heavy.mustMove() && light.mustMove());
       assertFalse(heavy.settle(), "the light one is there still");
       assertFalse(heavy.settle());
-      assertEquals("a", device(settled(light)));
-      assertEquals("b", device(settled(heavy)));
+      assertEquals("a", device(FakeDevices.settled(light)));
+      assertEquals("b", device(FakeDevices.settled(heavy)));
       assertEquals(0.82, heavy.place().predicted(), 0.1);
       assertTrue(placement.admit(HEAVY).isEmpty());
     }

@@ -8,6 +8,7 @@ import io.netty.buffer.Unpooled;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.device.SharedDevices;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.placement.JobPlace;
@@ -24,17 +25,12 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
-import io.pipelane.switcher.sharing.OfflineGate;
-import io.pipelane.switcher.sharing.ShareOverview;
-import io.pipelane.switcher.sharing.SharingOverview;
-import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
@@ -85,20 +81,7 @@ class StateSourceTest {
         0,
         new StatesOverview(0, 0, 0),
         KeptOverview.NONE,
-        new SharingOverview(
-            SharingState.HEALTHY,
-            0.5,
-            0.75,
-            1,
-            "a test",
-            DeviceSample.UNKNOWN,
-            new OfflineGate.Counts(31, 2.5, 1, 33, 34),
-            Map.of(),
-            new ShareOverview(
-                ShareOverview.State.KEPT,
-                OptionalDouble.of(0.3),
-                OptionalDouble.of(0.45),
-                OptionalDouble.of(1.02))),
+        SharedDevices.overview(DeviceSample.UNKNOWN, Map.of()),
         new MemberOverview(
             true, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }

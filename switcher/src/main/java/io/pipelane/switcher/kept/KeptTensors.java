@@ -49,6 +49,7 @@ public final class KeptTensors implements AutoCloseable {
   private final long mostBytes;
   private final Predicate<ModelVersion> hasWaiting;
   private volatile Predicate<ModelVersion> runsHere = reader -> true;
+  private volatile Runnable whenIdle = () -> {};
 
   private final List<Block> idle = new ArrayList<>();
   private final Map<Obstacle, Long> notKept = new EnumMap<>(Obstacle.class);
@@ -88,6 +89,15 @@ public final class KeptTensors implements AutoCloseable {
   /** Says which models run on this device, where there are several. */
   public void readOnlyBy(Predicate<ModelVersion> here) {
     runsHere = here;
+  }
+
+  /**
+   * Says who waits for memory that becomes idle.
+   *
+   * @param told by whoever gives a tensor back, under no lock of this object's
+   */
+  public void tellWhenIdle(Runnable told) {
+    whenIdle = told;
   }
 
   String device() {
@@ -222,6 +232,7 @@ public final class KeptTensors implements AutoCloseable {
       lentBytes -= block.bytes();
       idle.add(block);
     }
+    whenIdle.run();
   }
 
   /** Who asks for room gets that of each, also where a device fails that is to take it back. */
@@ -268,6 +279,11 @@ public final class KeptTensors implements AutoCloseable {
         others.releasePersistent(bytes);
       }
     };
+  }
+
+  /** What is charged at present: what tensors lie in, and what they have left. */
+  public synchronized long takenBytes() {
+    return takenBytes;
   }
 
   /** What is kept, and was. */

@@ -25,7 +25,7 @@ import java.util.Set;
 /**
  * Requests of one key that run as one: their rows behind each other, in the order in which the
  * requests came, and the answers cut apart again. When the run fails each of them runs again,
- * alone. Belongs to the lane's thread.
+ * alone, unless the device is lost. Belongs to the lane's thread.
  */
 final class Batch implements ResultHandler {
   private static final System.Logger LOG = System.getLogger(Batch.class.getName());
@@ -200,6 +200,16 @@ final class Batch implements ResultHandler {
     if (error.status() == Status.INSUFFICIENT_MEMORY) {
       members.getFirst().line().outgrown(members.size());
     }
-    queue.again(members);
+    if (!queue.again(members)) {
+      members.forEach(member -> fail(member, error));
+    }
+  }
+
+  private static void fail(QueuedRequest member, StatusException error) {
+    try {
+      member.handler().failed(error);
+    } catch (RuntimeException | Error e) { // The handler is the caller's, others wait behind it.
+      LOG.log(Level.ERROR, "telling a request of " + member.request().model() + " failed", e);
+    }
   }
 }

@@ -14,7 +14,6 @@ import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
-import java.time.Duration;
 
 /** Runs requests in lanes that have room for them. Safe for any platform thread. */
 final class LaneRuns {
@@ -111,11 +110,7 @@ final class LaneRuns {
   /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
   private LaneLease enterAny(InferenceRequest request, long needed, Lease lease, Turn turn) {
     while (true) {
-      if (!worker.makeLaneRoom(needed, request.priority(), turn::leave)) {
-        throw request.priority() == Priority.OFFLINE && needed <= lanes.capacityBytes()
-            ? heldByOnlineStates(request, needed)
-            : tooLarge(request, needed);
-      }
+      worker.makeLaneRoom(request.model(), needed, request.priority(), turn::leave);
       try {
         return lanes.enter(needed, worker.lanesOf(lease), turn::leave);
       } catch (StatusException e) {
@@ -126,13 +121,6 @@ final class LaneRuns {
     }
   }
 
-  private static StatusException heldByOnlineStates(InferenceRequest request, long needed) {
-    return StatusException.unavailable(
-        "online sequences hold what an offline run of %s needs, %s; try again"
-            .formatted(request.model(), new ByteSize(needed)),
-        Duration.ofSeconds(1));
-  }
-
   /** A larger lane would not help: it was not the lane that had too little. */
   private static StatusException notForTheLane(
       InferenceRequest request, OutOfDeviceMemoryException e) {
@@ -141,14 +129,5 @@ final class LaneRuns {
         "a run of %s was refused %s of device memory beside its lane"
             .formatted(request.model(), new ByteSize(e.refusedBytes())),
         e);
-  }
-
-  private StatusException tooLarge(InferenceRequest request, long neededBytes) {
-    return new StatusException(
-        Status.INSUFFICIENT_MEMORY,
-        "model %s needs at least %s of run-time memory for these shapes; a lane can have at most"
-                .formatted(request.model(), new ByteSize(neededBytes))
-            + " %s of device.working-memory; raise that, or send smaller shapes"
-                .formatted(new ByteSize(lanes.largestLaneBytes())));
   }
 }

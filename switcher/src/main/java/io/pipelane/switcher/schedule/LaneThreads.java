@@ -37,6 +37,7 @@ public final class LaneThreads {
   private final MemoryDaemon daemon;
   private final LongSupplier nanoClock;
   private final OfflineGate gate;
+  private final Worker worker;
   private final LaneRuns runs;
   private final List<Thread> threads;
 
@@ -66,6 +67,7 @@ public final class LaneThreads {
     this.estimates = estimates;
     this.daemon = daemon;
     this.gate = gate;
+    this.worker = worker;
     this.runs = new LaneRuns(lanes, offline, worker, estimates.history());
     this.nanoClock = nanoClock;
     this.turns =
@@ -168,7 +170,8 @@ public final class LaneThreads {
     try {
       return first.run();
     } catch (RuntimeException e) {
-      boolean isOver = answer.isGiven() || queued.request().isLate(nanoClock.getAsLong());
+      boolean isOver =
+          answer.isGiven() || queued.request().isLate(nanoClock.getAsLong()) || !worker.isUsable();
       if (!first.lacksWeights || isOver) {
         throw e;
       }

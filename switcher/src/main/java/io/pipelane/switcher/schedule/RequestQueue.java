@@ -49,6 +49,7 @@ public final class RequestQueue {
   private final Map<ModelVersion, ModelLine> lines = new ConcurrentHashMap<>();
   private final Deque<QueuedRequest> again = new ConcurrentLinkedDeque<>(); // looked at by all
   private final QueueCounters counters = new QueueCounters();
+  private volatile BooleanSupplier repeatsWhile = () -> true;
   private int idle;
   private boolean runsInShare;
   private boolean closed;
@@ -332,13 +333,26 @@ public final class RequestQueue {
     }
   }
 
-  /** Requests that failed as a batch run before all others, each alone. */
-  void again(List<QueuedRequest> claimed) {
+  /** Says how long it is worth running requests again that failed as a batch. */
+  public void repeatWhile(BooleanSupplier useful) {
+    repeatsWhile = useful;
+  }
+
+  /**
+   * Requests that failed as a batch run before all others, each alone.
+   *
+   * @return false when that is in vain; the caller tells them the end
+   */
+  boolean again(List<QueuedRequest> claimed) {
+    if (!repeatsWhile.getAsBoolean()) {
+      return false;
+    }
     lock.lock();
     try {
       again.addAll(claimed);
       counters.batchFailed();
       filled.signalAll();
+      return true;
     } finally {
       lock.unlock();
     }

@@ -169,10 +169,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
 
   /**
    * A request is made elsewhere that nobody knows the end of, unless its worker was lost, which has
-   * been tried again already.
+   * been tried again already, or its device.
    */
   private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
-    boolean isLost = reason.getCause() instanceof WorkerLostException;
+    boolean isLost = reason.getCause() instanceof WorkerLostException || !worker.isUsable();
     if (!gate.isActive() || answer.isGiven() || isLost) {
       answer.fail(reason);
     } else {

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.worker;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
@@ -43,17 +44,28 @@ final class Retries {
    */
   private static final long LONGEST_CLEARING_NANOS = 5_000_000_000L;
 
+  private final BooleanSupplier deviceIsLost;
   private final Map<ModelVersion, Blame> suspects = new ConcurrentHashMap<>();
   private final Map<ModelVersion, String> quarantined = new ConcurrentHashMap<>();
   private final ReentrantReadWriteLock runs = new ReentrantReadWriteLock();
+
+  /**
+   * Holds nothing against any model.
+   *
+   * @param deviceIsLost whether no worker process can do anything any more
+   */
+  Retries(BooleanSupplier deviceIsLost) {
+    this.deviceIsLost = deviceIsLost;
+  }
 
   /**
    * Does something with a model, once more when its worker process is lost.
    *
    * @param late whether nobody waits for it any more; it is not done once more then
    * @param control left while the work waits for others
-   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when it is lost again, or
-   *     not done again, with the loss as its cause; or the model is quarantined
+   * @throws StatusException {@link Status#UNAVAILABLE} when it is lost again, or not done again,
+   *     with the loss as its cause; or the model is quarantined; {@link Status#DEVICE_FAILURE} when
+   *     it is lost with the device, for which no model is to blame
    */
   void attempt(ModelVersion model, BooleanSupplier late, RunControl control, Runnable work) {
     int lostForOthers = 0;
@@ -69,6 +81,13 @@ final class Retries {
         suspects.remove(model); // It failed, and its process lives.
         throw e;
       } catch (WorkerLostException e) {
+        if (deviceIsLost.getAsBoolean()) {
+          throw new StatusException(
+              Status.DEVICE_FAILURE,
+              "the run of %s was interrupted, and its device is lost: %s"
+                  .formatted(model, e.getMessage()),
+              e);
+        }
         judge(model, suspicion != null, e);
         boolean forOthers = e.blame() == Blame.OTHERS && ++lostForOthers < PATIENCE;
         if (retried && !forOthers) {

@@ -4,12 +4,14 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /** Makes room in working memory for sessions and lanes, waiting where it must. */
@@ -23,22 +25,20 @@ final class SessionRooms {
   private final ReentrantLock gate = new ReentrantLock(true);
   private final SessionTable table;
   private final Lanes lanes;
-  private final BooleanSupplier giveIdleBack;
+  private final KeptTensors kept;
   private final Predicate<Priority> writeOut;
 
   /**
    * Nothing is granted yet.
    *
-   * @param giveIdleBack gives memory up that nothing lies in, which costs least; false when there
-   *     is none
+   * @param kept gives memory up that no tensor lies in, which costs least
    * @param writeOut has something idle leave the working memory in favour of a class; false when
    *     there is nothing
    */
-  SessionRooms(
-      SessionTable table, Lanes lanes, BooleanSupplier giveIdleBack, Predicate<Priority> writeOut) {
+  SessionRooms(SessionTable table, Lanes lanes, KeptTensors kept, Predicate<Priority> writeOut) {
     this.table = table;
     this.lanes = lanes;
-    this.giveIdleBack = giveIdleBack;
+    this.kept = kept;
     this.writeOut = writeOut;
   }
 
@@ -48,7 +48,7 @@ final class SessionRooms {
    *
    * @param inFavourOf whose lane it will be; sessions are everybody's
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there never can be, {@link
-   *     Status#UNAVAILABLE} when an offline lane is to wait for online states to end
+   *     Status#UNAVAILABLE} when what holds it will end, and is not waited for
    */
   SessionRoom makeRoom(Structure structure, long laneBytes, Priority inFavourOf) {
     gate.lock();
@@ -57,15 +57,16 @@ final class SessionRooms {
       long bytes = table.expectedBytes(structure);
       granted = reserve(bytes);
       if (!granted) {
-        throw tooLarge(structure, bytes, laneBytes);
+        throw heldForNow(bytes, "a session of structure " + structure.hash(), Priority.ONLINE)
+            .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
       table.grant(structure, bytes);
       SessionRoom room = new Room(structure);
-      if (!makeLaneRoom(laneBytes, inFavourOf, () -> {})) {
+      if (!tryMakeLaneRoom(laneBytes, inFavourOf, () -> {})) {
         room.close();
-        throw inFavourOf == Priority.OFFLINE && bytes + laneBytes <= lanes.capacityBytes()
-            ? heldByOnlineStates(laneBytes)
-            : tooLarge(structure, bytes, laneBytes);
+        String run = "a session of structure %s and its run".formatted(structure.hash());
+        throw heldForNow(bytes + laneBytes, run, inFavourOf)
+            .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
       return room;
     } finally {
@@ -86,12 +87,19 @@ final class SessionRooms {
 
   /**
    * Gives idle memory up, closes idle sessions, writes idle states out, and waits for those in use,
-   * until a lane of so many bytes could be had. Called outside of lanes.
+   * until a run could have a lane of so many bytes. Called outside of lanes.
    *
    * @param beforeWaiting called before it waits
-   * @return false when it never can
+   * @throws StatusException as {@link #makeRoom}
    */
-  boolean makeLaneRoom(long bytes, Priority inFavourOf, Runnable beforeWaiting) {
+  void makeLaneRoom(ModelVersion model, long bytes, Priority inFavourOf, Runnable beforeWaiting) {
+    if (!tryMakeLaneRoom(bytes, inFavourOf, beforeWaiting)) {
+      throw heldForNow(bytes, "a run of " + model, inFavourOf)
+          .orElseGet(() -> tooLarge(model, bytes));
+    }
+  }
+
+  private boolean tryMakeLaneRoom(long bytes, Priority inFavourOf, Runnable beforeWaiting) {
     while (lanes.largestLaneBytes() < bytes) {
       if (bytes > lanes.capacityBytes() || !evictOrWait(inFavourOf, beforeWaiting)) {
         return lanes.largestLaneBytes() >= bytes;
@@ -105,11 +113,12 @@ final class SessionRooms {
    * is left or in use.
    */
   private boolean evictOrWait(Priority inFavourOf, Runnable beforeWaiting) {
-    if (giveIdleBack.getAsBoolean() || table.evict() || writeOut.test(inFavourOf)) {
+    long seen = table.changes();
+    if (kept.giveIdleBack() || table.evict() || writeOut.test(inFavourOf)) {
       return true;
     }
     beforeWaiting.run();
-    return table.awaitChange(() -> gate.isLocked() && !gate.isHeldByCurrentThread());
+    return table.awaitChange(seen, () -> gate.isLocked() && !gate.isHeldByCurrentThread());
   }
 
   private void leaveGate() {
@@ -117,11 +126,31 @@ final class SessionRooms {
     table.changed();
   }
 
-  private static StatusException heldByOnlineStates(long laneBytes) {
+  /** What refuses a run for a time: who holds what it needs will give that back. */
+  private Optional<StatusException> heldForNow(long bytes, String run, Priority inFavourOf) {
+    if (bytes > lanes.capacityBytes()) {
+      return Optional.empty();
+    }
+    if (bytes <= kept.takenBytes() + lanes.largestLaneBytes()) {
+      return Optional.of(held("tensors between the steps of ensembles", run, bytes));
+    }
+    return inFavourOf == Priority.OFFLINE
+        ? Optional.of(held("online sequences", run, bytes))
+        : Optional.empty();
+  }
+
+  private static StatusException held(String holder, String run, long bytes) {
     return StatusException.unavailable(
-        "online sequences hold what an offline run of %s needs; try again"
-            .formatted(new ByteSize(laneBytes)),
+        "%s hold what %s needs of device.working-memory, %s; try again"
+            .formatted(holder, run, new ByteSize(bytes)),
         Duration.ofSeconds(1));
+  }
+
+  private StatusException tooLarge(ModelVersion model, long bytes) {
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "model %s needs at least %s of run-time memory for these shapes; a lane can have at most %s of device.working-memory; raise that, or send smaller shapes"
+            .formatted(model, new ByteSize(bytes), new ByteSize(lanes.largestLaneBytes())));
   }
 
   private StatusException tooLarge(Structure structure, long bytes, long laneBytes) {

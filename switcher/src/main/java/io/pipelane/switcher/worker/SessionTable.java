@@ -310,23 +310,33 @@ final class SessionTable {
     }
   }
 
+  /** How often something has become free, for {@link #awaitChange}. */
+  long changes() {
+    lock.lock();
+    try {
+      return changes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /**
    * Waits until something may have become free.
    *
+   * @param seen what {@link #changes} was before the caller looked
    * @param others whether room is taken by somebody that this table does not know
    * @return false when nothing is in use, so that waiting is in vain
    */
-  boolean awaitChange(BooleanSupplier others) {
+  boolean awaitChange(long seen, BooleanSupplier others) {
     lock.lock();
     try {
       boolean canGo = sessions.values().stream().anyMatch(PooledSession::canGo);
       boolean inUse = sessions.values().stream().anyMatch(session -> session.runs > 0);
       boolean hope = !closing.isEmpty() || inUse || others.getAsBoolean();
-      long seen = changes;
       while (!canGo && hope && changes == seen) {
         changed.awaitUninterruptibly();
       }
-      return canGo || hope;
+      return canGo || hope || changes != seen;
     } finally {
       lock.unlock();
     }

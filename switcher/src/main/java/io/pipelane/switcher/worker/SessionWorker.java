@@ -52,7 +52,7 @@ public final class SessionWorker implements Worker {
   private final LongSupplier nanoClock;
   private final KeptTensors kept;
   private final SegmentProfiles profiles;
-  private final Retries retries = new Retries();
+  private final Retries retries;
   private final LongAdder paddedRows = new LongAdder();
 
   /** One that works, one that waits: whoever asks meanwhile is served by those. */
@@ -88,10 +88,12 @@ public final class SessionWorker implements Worker {
     this.profiles = profiles;
     this.kept = kept;
     this.sessions = sessions;
+    this.retries = new Retries(sessions::isLost);
     this.lanes = lanes;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
-    this.rooms = new SessionRooms(table, lanes, kept::giveIdleBack, writeOut);
+    this.rooms = new SessionRooms(table, lanes, kept, writeOut);
+    kept.tellWhenIdle(table::changed);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
   }
 
@@ -155,6 +157,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public boolean isUsable() {
+    return !sessions.isLost();
+  }
+
+  @Override
   public boolean hasSession(Lease lease) {
     return table.isBuilt(new PooledSession.Key(lease.range(), null));
   }
@@ -180,8 +187,9 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean makeLaneRoom(long laneBytes, Priority inFavourOf, Runnable beforeWaiting) {
-    return rooms.makeLaneRoom(laneBytes, inFavourOf, beforeWaiting);
+  public void makeLaneRoom(
+      ModelVersion model, long laneBytes, Priority inFavourOf, Runnable beforeWaiting) {
+    rooms.makeLaneRoom(model, laneBytes, inFavourOf, beforeWaiting);
   }
 
   @Override

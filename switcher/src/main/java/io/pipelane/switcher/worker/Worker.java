@@ -46,6 +46,11 @@ public interface Worker extends AutoCloseable {
    */
   boolean runsAtOnce(ModelVersion version);
 
+  /**
+   * Whether runs can succeed; false once the device is lost, of which nothing need be asked again.
+   */
+  boolean isUsable();
+
   /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
   boolean hasSession(Lease lease);
 
@@ -57,7 +62,7 @@ public interface Worker extends AutoCloseable {
    * lanes; closed by the same thread, after the run.
    *
    * @param inFavourOf whose lane it will be
-   * @throws io.pipelane.config.StatusException when there never can be
+   * @throws io.pipelane.config.StatusException as {@link #makeLaneRoom}
    */
   SessionRoom makeRoom(Lease lease, long laneBytes, Priority inFavourOf);
 
@@ -68,14 +73,16 @@ public interface Worker extends AutoCloseable {
   void evictIdleBeside();
 
   /**
-   * Closes idle sessions, and has idle states leave, until a lane of so many bytes can be had.
-   * Called outside of lanes.
+   * Closes idle sessions, and has idle states leave, until a run of a model can have a lane of so
+   * many bytes. Called outside of lanes.
    *
    * @param inFavourOf whose lane it will be
    * @param beforeWaiting called, perhaps several times, before it waits for sessions in use
-   * @return false when it never can
+   * @throws io.pipelane.config.StatusException when it never can, or what holds it is not waited
+   *     for
    */
-  boolean makeLaneRoom(long laneBytes, Priority inFavourOf, Runnable beforeWaiting);
+  void makeLaneRoom(
+      ModelVersion model, long laneBytes, Priority inFavourOf, Runnable beforeWaiting);
 
   /**
    * Runs a request once, on the calling thread; places its outputs with the handler, and tells the

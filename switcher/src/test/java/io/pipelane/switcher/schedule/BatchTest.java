@@ -287,6 +287,20 @@ class BatchTest {
     assertEquals(1, queue.overview().failedBatches());
   }
 
+  /** Its members are asked elsewhere at once, and this device is asked nothing more. */
+  @Test
+  void failed_withItsDevice_isToldToAll() {
+    queue.repeatWhile(() -> false);
+    Answer first = submit(1);
+    Answer second = submit(2);
+    take().handler().failed(new StatusException(Status.DEVICE_FAILURE, "it is lost"));
+    assertEquals(List.of(-1, -2), ended);
+    assertEquals(Status.DEVICE_FAILURE, first.failure);
+    assertEquals(Status.DEVICE_FAILURE, second.failure);
+    queue.close();
+    assertNull(queue.take());
+  }
+
   @Test
   void failed_forWantOfMemory_smallerBatchesAreTried() {
     for (int i = 1; i <= 4; i++) {

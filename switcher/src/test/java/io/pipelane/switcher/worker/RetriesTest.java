@@ -31,7 +31,8 @@ class RetriesTest {
   private static final ModelVersion MODEL = new ModelVersion("m", 1);
   private static final ModelVersion OTHER = new ModelVersion("other", 1);
 
-  private final Retries retries = new Retries();
+  private boolean deviceIsLost;
+  private final Retries retries = new Retries(() -> deviceIsLost);
   private final AtomicInteger attempts = new AtomicInteger();
 
   private static WorkerLostException lost(Blame blame) {
@@ -57,6 +58,18 @@ class RetriesTest {
     assertEquals(2, attempts.get());
     losing(MODEL, 1);
     assertEquals(4, attempts.get());
+    assertTrue(retries.quarantine(MODEL).isEmpty());
+  }
+
+  /** Another device is asked at once, and the model is not to blame. */
+  @Test
+  void attempt_lostWithItsDevice_isNotDoneAgain() {
+    deviceIsLost = true;
+    StatusException error = assertThrows(StatusException.class, () -> losing(MODEL, 2));
+    assertEquals(Status.DEVICE_FAILURE, error.status());
+    assertEquals(1, attempts.get());
+    deviceIsLost = false;
+    losing(MODEL, 1);
     assertTrue(retries.quarantine(MODEL).isEmpty());
   }
 

@@ -10,20 +10,35 @@ import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.kept.Keeper;
+import io.pipelane.switcher.kept.KeptTensor;
+import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.FakeModels;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.memory.Structure;
+import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SessionRoomsTest {
   private static final long MIB = 1 << 20;
   private static final long STATE = 4 * MIB;
@@ -41,12 +56,14 @@ class SessionRoomsTest {
           _ -> true,
           ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
           System::nanoTime);
-  private final Structure structure = daemon.register(model).structure();
+  private final StructureRange range = daemon.register(model);
+  private final Structure structure = range.structure();
   private final SessionTable table = new SessionTable(lanes, System::nanoTime);
-  private final SessionRooms rooms =
-      new SessionRooms(table, lanes, this::giveIdleBack, this::writeOut);
+  private final KeptTensors kept =
+      new KeptTensors("device", DeviceStates.ON_HOST, lanes, STATE, _ -> false);
+  private final SessionRooms rooms = new SessionRooms(table, lanes, kept, this::writeOut);
+  private final Deque<KeptTensor> tensors = new ArrayDeque<>();
   private boolean hasOnlineState;
-  private boolean hasIdleMemory;
 
   /** Only an online sequence's state is there, and makes no room for offline work. */
   private boolean writeOut(Priority inFavourOf) {
@@ -58,17 +75,28 @@ class SessionRoomsTest {
     return goes;
   }
 
-  private boolean giveIdleBack() {
-    boolean goes = hasIdleMemory;
-    if (goes) {
-      lanes.releasePersistent(STATE);
-      hasIdleMemory = false;
-    }
-    return goes;
+  /** Has a tensor lie between two steps. */
+  private KeptTensor keep() {
+    Keeper keeper =
+        new Keeper() {
+          @Override
+          public Set<ModelVersion> readers(String on, String output) {
+            return Set.of(model.version());
+          }
+
+          @Override
+          public void keep(String output, TensorType type, Shape shape, KeptTensor tensor) {
+            tensors.add(tensor);
+          }
+        };
+    assertTrue(kept.place(keeper, "y", TensorType.UINT8, Shape.of(STATE), STATE).isPresent());
+    return tensors.getLast();
   }
 
   @AfterEach
   void everythingIsGivenBack() {
+    tensors.forEach(KeptTensor::close);
+    kept.close();
     assertEquals(10 * MIB, lanes.freeBytes());
     lanes.close();
     daemon.close();
@@ -105,12 +133,61 @@ class SessionRoomsTest {
   void makeRoom_memoryThatNothingLiesIn_goesBeforeSessionsAndStates() throws Exception {
     table.join(model, structure);
     hasOnlineState = lanes.tryReservePersistent(STATE);
-    hasIdleMemory = lanes.tryReservePersistent(STATE);
-    assertTrue(hasOnlineState && hasIdleMemory);
+    assertTrue(hasOnlineState);
+    keep().close();
     long laneBytes = 10 * MIB - STATE - table.expectedBytes(structure);
     try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE)) {
-      assertTrue(hasOnlineState && !hasIdleMemory);
+      assertTrue(hasOnlineState);
+      assertEquals(0, kept.takenBytes());
     }
     lanes.releasePersistent(STATE);
+  }
+
+  private StatusException refusedLane(long bytes) {
+    return assertThrows(
+        StatusException.class,
+        () -> rooms.makeLaneRoom(model.version(), bytes, Priority.ONLINE, () -> {}));
+  }
+
+  @Test
+  void makeLaneRoom_besideKeptTensors_isRefusedForNowAlone() {
+    KeptTensor tensor = keep();
+    StatusException refusal = refusedLane(10 * MIB);
+    assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
+    assertEquals(Duration.ofSeconds(1), refusal.retryAfter());
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusedLane(10 * MIB + 1).status());
+    tensor.close();
+    rooms.makeLaneRoom(model.version(), 10 * MIB, Priority.ONLINE, () -> {});
+  }
+
+  @Test
+  void makeRoom_besideKeptTensors_isRefusedForNowAlone() {
+    table.join(model, structure);
+    KeptTensor _ = keep();
+    long laneBytes = 10 * MIB - table.expectedBytes(structure);
+    StatusException refusal =
+        assertThrows(
+            StatusException.class, () -> rooms.makeRoom(structure, laneBytes, Priority.ONLINE));
+    assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
+  }
+
+  /** It waits for a session in use, and need not: a tensor's memory is enough. */
+  @Test
+  void makeLaneRoom_tensorIsGivenBackMeanwhile_waitsNoLonger() throws Exception {
+    table.join(model, structure);
+    kept.tellWhenIdle(table::changed);
+    KeptTensor tensor = keep();
+    PooledSession inUse = table.take(new PooledSession.Key(range, null));
+    CountDownLatch waits = new CountDownLatch(1);
+    Thread waiting =
+        Thread.ofPlatform()
+            .start(
+                () ->
+                    rooms.makeLaneRoom(
+                        model.version(), 10 * MIB, Priority.ONLINE, waits::countDown));
+    waits.await();
+    tensor.close();
+    assertTrue(waiting.join(Duration.ofSeconds(30)), "it sleeps on");
+    table.abandon(inUse);
   }
 }

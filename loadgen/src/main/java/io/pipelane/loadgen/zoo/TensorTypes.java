@@ -1,0 +1,34 @@
+package io.pipelane.loadgen.zoo;
+
+import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import ai.onnx.proto.OnnxMl.TensorShapeProto;
+import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
+import ai.onnx.proto.OnnxMl.TypeProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
+
+/** How a graph declares its tensors. */
+public final class TensorTypes {
+  private TensorTypes() {}
+
+  /**
+   * A tensor's name, type and shape.
+   *
+   * @param dimensions sizes, or names of those that are open
+   */
+  public static ValueInfoProto of(String name, DataType type, Object... dimensions) {
+    TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
+    for (Object dimension : dimensions) {
+      shape.addDim(
+          dimension instanceof Integer size
+              ? Dimension.newBuilder().setDimValue(size)
+              : Dimension.newBuilder().setDimParam(dimension.toString()));
+    }
+    return ValueInfoProto.newBuilder()
+        .setName(name)
+        .setType(
+            TypeProto.newBuilder()
+                .setTensorType(
+                    TypeProto.Tensor.newBuilder().setElemType(type.getNumber()).setShape(shape)))
+        .build();
+  }
+}

@@ -1,0 +1,33 @@
+package io.pipelane.server.device;
+
+import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.ShareOverview;
+import io.pipelane.switcher.sharing.SharingOverview;
+import io.pipelane.switcher.sharing.SharingState;
+import java.util.Map;
+import java.util.OptionalDouble;
+
+/** What tests say of a device that online and offline work share. */
+public final class SharedDevices {
+  private SharedDevices() {}
+
+  /** A healthy device, of whose figures no two are the same. */
+  public static SharingOverview overview(DeviceSample sample, Map<ModelVersion, Double> slowdowns) {
+    return new SharingOverview(
+        SharingState.HEALTHY,
+        0.5,
+        0.75,
+        1,
+        "a test",
+        sample,
+        new OfflineGate.Counts(31, 2.5, 1, 33, 34),
+        slowdowns,
+        new ShareOverview(
+            ShareOverview.State.KEPT,
+            OptionalDouble.of(0.3),
+            OptionalDouble.of(0.45),
+            OptionalDouble.of(1.02)));
+  }
+}
