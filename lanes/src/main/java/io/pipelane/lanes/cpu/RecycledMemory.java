@@ -118,7 +118,9 @@ public final class RecycledMemory {
         .toList();
   }
 
-  /** Moves the end of a run; false when the system cannot. */
+  /**
+   * Moves the end of a run; where the system cannot, it gets that back, and the answer is false.
+   */
   private boolean move(Run run, long bytes, Stretch to, long offset) {
     Stretch from = run.stretch;
     from.unpin();
@@ -126,6 +128,8 @@ public final class RecycledMemory {
     boolean moved = LibC.moveTablesAt(to.address() + offset, bytes, source);
     if (moved) {
       to.runs.add(new Run(to, to.address() + offset, bytes));
+    } else {
+      LibC.madvise(source, bytes, LibC.ADVICE_DONTNEED);
     }
     shrink(from, run, bytes);
     return moved;

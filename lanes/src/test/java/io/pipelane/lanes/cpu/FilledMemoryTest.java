@@ -15,7 +15,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -145,6 +148,57 @@ class FilledMemoryTest {
         tier.prepare(files[number], 0); // Waits, as a rule, for what is being loaded.
       }
       assertTrue(tier.statistics().hits() > 0, "seed " + seed);
+    }
+  }
+
+  /** Leases last while others have the tier give up what they read. */
+  @Test
+  void tier_ofSeveralTransfersAtOnce_givesEachItsOwn() throws Exception {
+    long seed = System.nanoTime();
+    Path[] files = new Path[8];
+    for (int i = 0; i < files.length; i++) {
+      files[i] = file(i, (3 + i % 3) * MIB + i / 3); // Some are of one size.
+    }
+    long capacity = 16L * MIB;
+    try (HostTier tier = HostTier.filling(new ByteSize(capacity), memory)) {
+      List<FutureTask<Boolean>> transfers = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        Random random = new Random(seed + i);
+        FutureTask<Boolean> transfer =
+            new FutureTask<>(
+                () -> {
+                  for (int j = 0; j < 60; j++) {
+                    transfer(tier, files, random);
+                  }
+                  return true;
+                });
+        transfers.add(transfer);
+        Thread.ofPlatform().start(transfer);
+      }
+      for (FutureTask<Boolean> transfer : transfers) {
+        assertTrue(transfer.get(), "seed " + seed);
+      }
+    }
+  }
+
+  /** Reads one file in pieces, after another lease on one has begun. */
+  private static void transfer(HostTier tier, Path[] files, Random random) throws IOException {
+    int first = random.nextInt(files.length);
+    int second = random.nextInt(files.length);
+    try (WeightSource one = tier.open(files[first], Files.size(files[first]));
+        WeightSource other = tier.open(files[second], Files.size(files[second]));
+        Arena arena = Arena.ofConfined()) {
+      MemorySegment piece = arena.allocate(MIB);
+      for (long at = 0; at + MIB <= Math.min(one.byteSize(), other.byteSize()); at += MIB) {
+        other.read(at, piece);
+        assertAll(second, piece);
+        one.read(at, piece);
+        assertAll(first, piece);
+      }
+      Optional<MemorySegment> loaded = one.memory();
+      if (loaded.isPresent()) {
+        assertAll(first, loaded.get());
+      }
     }
   }
 }

@@ -16,6 +16,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -56,6 +57,34 @@ class CudaHostMemoryTest {
         filling.end();
         assertFalse(filling.read(0, copy));
       }
+    }
+  }
+
+  @Test
+  void load_intoMemoryThatOthersLeft_isPinnedAsAWhole() throws IOException {
+    byte[] content = new byte[(24 << 20) + 77];
+    new Random(3).nextBytes(content);
+    Path large = Files.write(folder.resolve("large"), content);
+    Path small = Files.write(folder.resolve("small"), Arrays.copyOf(content, 13 << 20));
+    try (CudaContext context = CudaContext.open(GpuTests.driverOrSkip(), 0)) {
+      CudaHostMemory memory = new CudaHostMemory(context);
+      memory.keepWithin(26 << 20);
+      Loaded one = memory.load(small, new Filling());
+      Loaded two = memory.load(small, new Filling());
+      MemorySegment kept = MemorySegment.ofAddress(one.memory().address()).reinterpret(13 << 20);
+      one.close();
+      assertTrue(context.isPinned(kept), "it is kept as it is");
+      two.close();
+      Loaded all = memory.load(large, new Filling());
+      assertFalse(context.isPinned(kept), "its pages have moved");
+      assertTrue(context.isPinned(all.memory()));
+      assertArrayEquals(content, all.memory().toArray(ValueLayout.JAVA_BYTE));
+      assertTrue(all.shared().isEmpty());
+      MemorySegment last =
+          MemorySegment.ofAddress(all.memory().address()).reinterpret(content.length);
+      all.close();
+      memory.keepWithin(0);
+      assertFalse(context.isPinned(last));
     }
   }
 
