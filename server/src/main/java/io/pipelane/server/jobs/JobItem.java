@@ -30,6 +30,10 @@ import org.jspecify.annotations.Nullable;
  * thread; a lane's thread places the outputs in between.
  */
 final class JobItem {
+  /** What depends on the item alone. */
+  private static final Set<Status> WRONG =
+      Set.of(Status.INVALID_ARGUMENT, Status.TOO_LARGE, Status.UNIMPLEMENTED);
+
   /** What does not depend on the item: the queue is full, the model or the device is gone. */
   private static final Set<Status> AGAIN =
       Set.of(Status.UNAVAILABLE, Status.NOT_FOUND, Status.CANCELLED, Status.DEVICE_FAILURE);
@@ -86,12 +90,12 @@ final class JobItem {
     attempt = null;
     try (ended) {
       ended.end.join();
-      return row("response", ended.answer(), false);
+      return row("response", ended.answer(), Optional.empty());
     } catch (StatusException e) {
       if (AGAIN.contains(e.status()) || ended.hasNoRoom) {
         throw e;
       }
-      return row("error", JobJson.quoted(String.valueOf(e.getMessage())), true);
+      return row("error", JobJson.quoted(String.valueOf(e.getMessage())), Optional.of(e.status()));
     }
   }
 
@@ -108,23 +112,23 @@ final class JobItem {
     }
   }
 
-  private Row row(String member, byte[] json, boolean hasFailed) {
+  private Row row(String member, byte[] json, Optional<Status> failure) {
     ByteArrayOutputStream line = new ByteArrayOutputStream(json.length + 64);
     line.writeBytes(
         "{\"item\":%d,\"%s\":".formatted(number, member).getBytes(StandardCharsets.UTF_8));
     line.writeBytes(json);
     line.writeBytes("}\n".getBytes(StandardCharsets.UTF_8));
-    return new Row(line.toByteArray(), hasFailed);
+    return new Row(line.toByteArray(), failure);
   }
 
   /** A line of the output. */
   static final class Row {
     private final byte[] line;
-    private final boolean hasFailed;
+    private final Optional<Status> failure;
 
-    private Row(byte[] line, boolean hasFailed) {
+    private Row(byte[] line, Optional<Status> failure) {
       this.line = line;
-      this.hasFailed = hasFailed;
+      this.failure = failure;
     }
 
     /** With its end. */
@@ -133,7 +137,12 @@ final class JobItem {
     }
 
     boolean hasFailed() {
-      return hasFailed;
+      return failure.isPresent();
+    }
+
+    /** Whether it would fail again however often it is asked for. */
+    boolean isWrong() {
+      return failure.filter(WRONG::contains).isPresent();
     }
   }
 

@@ -275,12 +275,17 @@ final class JobRun {
       start(item, begin);
       return true;
     }
-    if (row.hasFailed() && isStateLost()) {
+    if (row.hasFailed() && isStateLost() && !(row.isWrong() && beginsAnew())) {
       return false;
     }
     window.remove();
     journal.add(row.line(), row.hasFailed(), item.next());
     return !isDue(journal) || commit(journal);
+  }
+
+  /** Whether the next item can begin the state, as the latest was to and could not. */
+  private boolean beginsAnew() {
+    return sequence != null && sequence.undoBeginning();
   }
 
   private boolean isStateLost() {

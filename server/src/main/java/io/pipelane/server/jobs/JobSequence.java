@@ -34,6 +34,7 @@ final class JobSequence implements Journal.Checkpoint {
   private final boolean ofSeveralModels;
   private boolean isBegun;
   private boolean isTaken;
+  private boolean isBeginning;
 
   /**
    * A sequence that has not begun.
@@ -63,6 +64,7 @@ final class JobSequence implements Journal.Checkpoint {
   /** What the next item is. */
   SequenceStep next() throws IOException {
     isTaken = false;
+    isBeginning = !isBegun;
     if (isBegun) {
       return new SequenceStep(id, false, false);
     }
@@ -97,6 +99,20 @@ final class JobSequence implements Journal.Checkpoint {
    */
   boolean mayHaveChanged() {
     return isTaken && ofSeveralModels;
+  }
+
+  /**
+   * Has the next item begin the state, where the latest was to and has failed: it may have begun
+   * with some of several models.
+   *
+   * @return false where the latest was not to
+   */
+  boolean undoBeginning() {
+    if (isBeginning) {
+      end();
+      isBegun = false;
+    }
+    return isBeginning;
   }
 
   @Override

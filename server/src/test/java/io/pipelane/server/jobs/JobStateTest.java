@@ -96,6 +96,24 @@ class JobStateTest {
     checkJob(service, "sums");
   }
 
+  /** It would be wrong each time, and no state is lost with it. */
+  @Test
+  void firstItemThatIsWrong_isARow_andTheNextBeginsTheState() throws IOException {
+    SummingService service = new SummingService();
+    service.wrongBeginnings = 2;
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.sumRequest("sums", 1)).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+      assertEquals(ITEMS, ended.rows());
+    }
+    String[] rows = fixture.output("out.jsonl").split("\n", -1);
+    assertTrue(rows[1].contains("a wrong item"), rows[1]);
+    assertTrue(rows[2].contains("[2.0,0.5,2.0,3.0]"), rows[2]);
+    assertTrue(rows[3].contains("[5.0,1.0,4.0,6.0]"), rows[3]);
+    assertEquals(0, service.sequences());
+  }
+
   /** What is lost at the last checkpoint may be lost again at once. */
   @Test
   void stateThatIsLostAtTheEnd_isNotBegunAnewWithoutAPause() throws IOException {

@@ -34,6 +34,9 @@ final class SummingService implements InferenceService {
   /** How many steps change the state, as a model of several may, and fail all the same. */
   int failuresHalfway;
 
+  /** How many items are wrong before one begins the state. */
+  int wrongBeginnings;
+
   /** How many readings of a state fail, as of a device that gives no answer. */
   int failingReads;
 
@@ -55,6 +58,10 @@ final class SummingService implements InferenceService {
         throw refusal;
       }
       handler.failed(refusal);
+      return Ticket.ENDED;
+    }
+    if (step.start() && wrongBeginnings-- > 0) {
+      handler.failed(new StatusException(Status.INVALID_ARGUMENT, "a wrong item"));
       return Ticket.ENDED;
     }
     if (++steps == forgetAfter) {
