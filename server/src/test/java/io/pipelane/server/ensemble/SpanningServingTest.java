@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ensembles that span two devices of the processor, asked over HTTP. */
-@Timeout(120)
+@Timeout(300)
 class SpanningServingTest {
   private static final int WIDTH = 32;
   private static final int LAYERS = 4;
