@@ -49,7 +49,7 @@ class ArchitectureTest {
           .whereLayer("switcher")
           .mayOnlyAccessLayers("config", "runtime", "model-store", "lanes")
           .whereLayer("cluster")
-          .mayOnlyAccessLayers("config", "lanes", "switcher")
+          .mayOnlyAccessLayers("config", "model-store", "lanes", "switcher")
           .whereLayer("server")
           .mayOnlyAccessLayers(
               "config", "protocol", "runtime", "model-store", "lanes", "switcher", "cluster")
