@@ -21,6 +21,7 @@ import io.pipelane.server.access.TokenSettings;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
+import io.pipelane.server.device.IdleCalibration;
 import io.pipelane.server.device.OpenDevices;
 import io.pipelane.server.device.ServingDevices;
 import io.pipelane.server.ensemble.EnsembleCatalog;
@@ -184,6 +185,10 @@ public final class PipelaneServer implements AutoCloseable {
                       open.transferMemory()));
       models.start();
       imports = catalog.start();
+      if (open.calibration().isPresent()) {
+        IdleCalibration later = open.calibration().get();
+        CompletableFuture<Void> _ = imports.whenComplete((_, _) -> later.start());
+      }
       hosts.ifPresent(
           others ->
               opened.add(others).start(URI.create(http.url()), http.transport(), models, load));

@@ -515,6 +515,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return queue.overview();
   }
 
+  /** Whether nothing waits, runs or is on its way to the device. */
+  public boolean isIdle() {
+    return queue.overview().requests() == 0 && daemon.isIdle();
+  }
+
   /** Rows that batches were filled up with to have a shape that is captured, since the start. */
   public long paddedRows() {
     return worker.paddedRows();

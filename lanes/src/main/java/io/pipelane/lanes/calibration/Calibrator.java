@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
 
-/** Measures an idle device, the way weights will be brought onto it; takes about a second. */
+/** Measures a device that nobody uses, the way weights come onto it; takes about a second. */
 public final class Calibrator {
   /** What is copied at most, and so the pages that a device must have. */
   public static final long LARGEST_COPY = 64L << 20;
@@ -27,9 +27,22 @@ public final class Calibrator {
   private static final int MAPPINGS = 5;
 
   private final LongSupplier nanoClock;
+  private final Runnable turn;
 
+  /** Measures on a machine that has nothing else to do. */
   public Calibrator(LongSupplier nanoClock) {
+    this(nanoClock, () -> {});
+  }
+
+  /**
+   * Measures beside other work.
+   *
+   * @param turn called before each row of copies, some milliseconds of work; blocks until the
+   *     machine has time for it, or throws to end the measurement
+   */
+  public Calibrator(LongSupplier nanoClock, Runnable turn) {
     this.nanoClock = nanoClock;
+    this.turn = turn;
   }
 
   /**
@@ -61,9 +74,7 @@ public final class Calibrator {
         map = Math.min(map, (double) (mapped - begin) / pages.size());
         unmap = Math.min(unmap, (double) (end - mapped) / pages.size());
       }
-      map(range, pages);
-      LinkProfile link = new LinkProfile(copies(device.copies(), range, source));
-      unmap(range);
+      LinkProfile link = link(device, range, pages, source);
       return new Calibration(
           device.name(),
           driver,
@@ -76,6 +87,16 @@ public final class Calibrator {
     } finally {
       range.close();
       pages.forEach(pool::giveBack);
+    }
+  }
+
+  private LinkProfile link(
+      Device device, AddressRange range, List<Page> pages, MemorySegment source) {
+    map(range, pages);
+    try {
+      return new LinkProfile(copies(device.copies(), range, source));
+    } finally {
+      unmap(range);
     }
   }
 
@@ -114,6 +135,7 @@ public final class Calibrator {
   /** The time of some copies in a row, until the last has arrived. */
   private long row(
       CopyEngine engine, MemorySource source, AddressRange range, long bytes, int length) {
+    turn.run();
     long begin = nanoClock.getAsLong();
     DeviceEvent last = engine.copy(source, 0, range, 0, bytes);
     for (int i = 1; i < length; i++) {

@@ -2,16 +2,27 @@ package io.pipelane.lanes.calibration;
 
 import io.pipelane.lanes.calibration.Calibration.ProductRate;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Measures the processor, which maps at once and launches nothing. */
 public final class CpuProbe implements DeviceProbe {
   private static final int WIDTH = 512;
   private static final int PRODUCTS = 16;
 
-  private final MatrixProducts products;
+  private final @Nullable MatrixProducts products;
 
+  /** Measures all there is. */
   public CpuProbe(MatrixProducts products) {
     this.products = products;
+  }
+
+  private CpuProbe() {
+    products = null;
+  }
+
+  /** Leaves products out, which need ONNX Runtime to themselves. */
+  public static CpuProbe withoutProducts() {
+    return new CpuProbe();
   }
 
   @Override
@@ -24,6 +35,6 @@ public final class CpuProbe implements DeviceProbe {
 
   @Override
   public Optional<ProductRate> products() {
-    return products.measure(WIDTH, PRODUCTS);
+    return products == null ? Optional.empty() : products.measure(WIDTH, PRODUCTS);
   }
 }

@@ -18,6 +18,7 @@ import io.pipelane.lanes.process.channel.NumberedArrival;
 import io.pipelane.lanes.process.channel.PlacedNumber;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
+import io.pipelane.lanes.process.channel.SegmentTimes;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -31,6 +32,9 @@ import org.jspecify.annotations.Nullable;
 
 /** One run in a worker, as its lane's thread in the server sees it. */
 final class RemoteRun implements AutoCloseable {
+  /** A device's clock is not the host's: its times may be as many times as long, at most. */
+  private static final long CLOCKS_APART = 2;
+
   private final RemoteModel model;
   private final Invocation invocation;
   private final SharedLane lane;
@@ -48,6 +52,7 @@ final class RemoteRun implements AutoCloseable {
   private boolean answered;
   private ExpectedTime time = new ExpectedTime();
   private long awakeNanos;
+  private long beginNanos;
   private volatile boolean heldBack;
   private @Nullable List<String> notes;
   private @Nullable RuntimeException growthFailure;
@@ -150,7 +155,7 @@ final class RemoteRun implements AutoCloseable {
               end,
               time.patience(cold, settings.hangTimeout()),
               () -> arrivals.isUnderWay() || end.go().isStopped());
-      long begin = System.nanoTime();
+      beginNanos = System.nanoTime();
       expectEnd(conversation, cold);
       Message.Run run =
           new Message.Run(
@@ -168,7 +173,7 @@ final class RemoteRun implements AutoCloseable {
         return switch (carriedOut(run, conversation, end)) {
           case Message.Ran ran -> {
             if (!heldBack) {
-              time.took(cold, System.nanoTime() - begin);
+              time.took(cold, System.nanoTime() - beginNanos);
             }
             try {
               take(ran, outputs);
@@ -232,8 +237,13 @@ final class RemoteRun implements AutoCloseable {
   private long finish(Message.Ran ran, Conversation conversation, WorkerProcess worker) {
     try {
       return switch (awaitEnd(conversation)) {
-        case Message.Finished(long peakBytes, long heldBytes, boolean now) -> {
+        case Message.Finished(
+                long peakBytes,
+                long heldBytes,
+                boolean now,
+                SegmentTimes segments) -> {
           reached(peakBytes);
+          tell(segments);
           captured = now;
           yield heldBytes;
         }
@@ -375,6 +385,7 @@ final class RemoteRun implements AutoCloseable {
     reached(ran.peakBytes());
     weights.await(model.segments() - 1);
     weights.stalled(ran.stallNanos());
+    tell(ran.segments());
     List<PlacedTensor> outputs = ran.outputs();
     if (outputs.size() != wanted.size()) {
       throw new ProtocolException("it has %d outputs".formatted(outputs.size()));
@@ -391,6 +402,14 @@ final class RemoteRun implements AutoCloseable {
       GivenPlace given = givenPlaces.get(i);
       MemorySegment place = given == null ? hostPlaceOf(i, outputs.get(i)) : given.memory;
       contents.get(i).ifPresent(content -> shared.copy(content, place));
+    }
+  }
+
+  /** Tells how long the segments computed, if that was measured. */
+  private void tell(SegmentTimes segments) {
+    if (segments.areKnown()) {
+      long sinceBegin = System.nanoTime() - beginNanos;
+      weights.computed(segments.checked(model.segments(), CLOCKS_APART * sinceBegin));
     }
   }
 

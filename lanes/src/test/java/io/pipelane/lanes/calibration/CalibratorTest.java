@@ -1,6 +1,8 @@
 package io.pipelane.lanes.calibration;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
@@ -47,12 +49,16 @@ class CalibratorTest {
       };
 
   private Calibration calibrate(long costNanos, double nanosPerByte) {
+    return calibrate(costNanos, nanosPerByte, () -> {});
+  }
+
+  private Calibration calibrate(long costNanos, double nanosPerByte, Runnable turn) {
     try (Device device =
             new SimulatedLink(
                 CpuDevice.open(MEMORY, PAGE, Bandwidth.UNLIMITED), clock, costNanos, nanosPerByte);
         Arena arena = Arena.ofShared()) {
       MemorySegment source = arena.allocate(Calibrator.LARGEST_COPY);
-      return new Calibrator(clock::get).calibrate(device, "driver 1", source, probe);
+      return new Calibrator(clock::get, turn).calibrate(device, "driver 1", source, probe);
     }
   }
 
@@ -72,6 +78,42 @@ class CalibratorTest {
   void calibrate_aSlowLink_leavesLargeSizesOut() {
     Calibration found = calibrate(3000, 10);
     assertEquals(16 << 20, found.link().copies().getLast().bytes(), "100 MB/s");
+  }
+
+  /** What others do meanwhile is not counted as the link's time. */
+  @Test
+  void calibrate_besideOtherWork_waitsForItsTurnBeforeEachRow() {
+    AtomicLong longestRow = new AtomicLong();
+    AtomicLong rowBegan = new AtomicLong(clock.get());
+    Calibration found =
+        calibrate(
+            3000,
+            1 / 50.0,
+            () -> {
+              longestRow.accumulateAndGet(clock.get() - rowBegan.get(), Math::max);
+              rowBegan.set(clock.addAndGet(1_000_000_000));
+            });
+    assertEquals(calibrate(3000, 1 / 50.0).link(), found.link());
+    assertTrue(longestRow.get() < 20_000_000, "others waited " + longestRow + " ns");
+  }
+
+  @Test
+  void calibrate_endedAtItsTurn_throwsThatAndGivesThePagesBack() {
+    IllegalStateException end = new IllegalStateException("the server ends");
+    AtomicLong turns = new AtomicLong();
+    IllegalStateException thrown =
+        assertThrows(
+            IllegalStateException.class,
+            () ->
+                calibrate(
+                    3000,
+                    1 / 50.0,
+                    () -> {
+                      if (turns.incrementAndGet() > 3) {
+                        throw end;
+                      }
+                    }));
+    assertSame(end, thrown);
   }
 
   @Test

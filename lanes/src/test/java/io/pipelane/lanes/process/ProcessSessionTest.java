@@ -89,6 +89,18 @@ class ProcessSessionTest {
   }
 
   @Test
+  void run_tellsHowLongItsSegmentsComputed() throws Exception {
+    ImportedModel model = branches();
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      ToldTimes told = new ToldTimes();
+      for (int run = 1; told.runs.isEmpty() && run <= 40; run++) { // A GPU's are seldom measured.
+        float[] _ = workers.run(session, WorkerFixture.random(2, 1), bytes -> false, told);
+      }
+      assertEquals(model.plan().segments().size(), told.runs.getFirst().length);
+    }
+  }
+
+  @Test
   void run_thatIsToStop_endsOnceItMayGoOn() throws Exception {
     ImportedModel model = branches();
     float[] x = WorkerFixture.random(2, 1);

@@ -2,8 +2,10 @@ package io.pipelane.lanes.process;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
@@ -74,6 +76,23 @@ class WarmUpTest {
       }
     }
     assertEquals(0, workers.active().warmedUp());
+  }
+
+  /** What runs over blank weights take is not what a model's runs take. */
+  @Test
+  void run_inAWorkerThatHasWarmedUp_tellsTheTimesOfItselfAlone() throws Exception {
+    assumeFalse(TestDevices.ON_GPU, "not each of its runs is measured");
+    ImportedModel model = branches(1);
+    ToldTimes told = new ToldTimes();
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, X, bytes -> false, told);
+      assertArrayEquals(expected, workers.run(session, X, bytes -> false, told));
+      awaitWarmedUp(1);
+      assertEquals(2, told.runs.size());
+      killActive();
+      assertArrayEquals(expected, workers.run(session, X, bytes -> false, told));
+      assertEquals(3, told.runs.size());
+    }
   }
 
   @Test

@@ -81,7 +81,10 @@ final class DevicesCommand implements Subcommand {
 
   private void print(Listed device, CalibrationFile file, PrintWriter out) throws IOException {
     Optional<Calibration> kept =
-        recalibrate ? Optional.empty() : file.read(device.name(), device.driver());
+        recalibrate
+            ? Optional.empty()
+            : file.read(device.name(), device.driver())
+                .filter(found -> found.products().isPresent()); // A server's own lacks them.
     out.printf("%n%s, %s%n", device.name(), kept.isPresent() ? "measured before" : "measured now");
     out.flush();
     print(kept.isPresent() ? kept.get() : device.measured(file), out);

@@ -1,14 +1,12 @@
 package io.pipelane.server.device;
 
 import io.pipelane.config.SwitchingConfig;
-import io.pipelane.lanes.calibration.Calibration;
 import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.grouping.LinkCosts;
 import io.pipelane.switcher.grouping.OptimalGrouping;
-import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
-import java.util.Optional;
 
 /** How transfers to a device are cut: the best way where its link has been measured. */
 final class DeviceGrouping {
@@ -26,13 +24,13 @@ final class DeviceGrouping {
    * The grouping for a device.
    *
    * @param graph what the device is
-   * @param costs of its link, if that was measured
+   * @param costs of its link, once that was measured
    * @param profiles of what runs on it
    */
   static Grouping of(
       SwitchingConfig.Grouping wanted,
       GraphTarget graph,
-      Optional<PipelineCosts> costs,
+      LinkCosts costs,
       SegmentProfiles profiles) {
     Grouping equalBytes =
         switch (graph) {
@@ -43,18 +41,7 @@ final class DeviceGrouping {
       case EQUAL -> equalBytes;
       case SEGMENT -> EACH_SEGMENT;
       case WHOLE -> ALL_AT_ONCE;
-      case OPTIMAL ->
-          costs
-              .<Grouping>map(known -> new OptimalGrouping(profiles, known, equalBytes))
-              .orElse(equalBytes);
-    };
-  }
-
-  /** What transfers to a device cost that has been measured. */
-  static PipelineCosts costs(GraphTarget graph, Calibration measured) {
-    return switch (graph) {
-      case PROCESSOR -> PipelineCosts.processor(measured);
-      case GPU -> PipelineCosts.gpu(measured);
+      case OPTIMAL -> new OptimalGrouping(profiles, costs, equalBytes);
     };
   }
 }

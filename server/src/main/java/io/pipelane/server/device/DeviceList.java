@@ -140,15 +140,25 @@ public final class DeviceList {
   }
 
   private Calibration calibrateCpu(String driver) {
+    CpuProbe probe = new CpuProbe(products(ExecutionProvider.CPU));
+    return calibrateCpu(driver, probe, new Calibrator(nanoClock));
+  }
+
+  /**
+   * Measures the processor while it is served from: all but matrix products, which need ONNX
+   * Runtime to themselves. Takes twice {@link Calibrator#LARGEST_COPY} of memory meanwhile.
+   *
+   * @param turn see {@link Calibrator}
+   */
+  Calibration calibrateBesideWork(Listed cpu, Runnable turn) {
+    return calibrateCpu(cpu.driver(), CpuProbe.withoutProducts(), new Calibrator(nanoClock, turn));
+  }
+
+  private Calibration calibrateCpu(String driver, CpuProbe probe, Calibrator calibrator) {
     ByteSize page = config.device().forCpu(1).page();
     try (CpuDevice device = CpuDevice.open(CALIBRATED, page, config.link().bandwidth());
         Arena arena = Arena.ofShared()) {
-      return new Calibrator(nanoClock)
-          .calibrate(
-              device,
-              driver,
-              arena.allocate(CALIBRATED.bytes()),
-              new CpuProbe(products(ExecutionProvider.CPU)));
+      return calibrator.calibrate(device, driver, arena.allocate(CALIBRATED.bytes()), probe);
     }
   }
 

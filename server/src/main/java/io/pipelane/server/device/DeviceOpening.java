@@ -23,6 +23,8 @@ import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
+import io.pipelane.switcher.grouping.LinkCosts;
+import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.ProfileFolder;
 import io.pipelane.switcher.grouping.SegmentProfiles;
@@ -34,12 +36,14 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -52,8 +56,8 @@ public final class DeviceOpening {
   private final OpenParts opened;
   private final CalibrationFile calibrations;
 
-  /** By the devices' names. */
-  private final Map<String, Calibration> measured = new HashMap<>();
+  /** What transfers over each link alone cost, by the devices' names. */
+  private final Map<String, PipelineCosts> measured = new HashMap<>();
 
   private DeviceOpening(PipelaneConfig config, Path library, OpenParts opened) {
     this.config = config;
@@ -135,10 +139,16 @@ public final class DeviceOpening {
     }
     LinkSharing links = LinkSharing.of(config.switching().borrowLinks(), devices);
     List<ServingDevices.Place> places = new ArrayList<>();
+    Map<ServingDevice, LinkCosts> costs = new LinkedHashMap<>();
     for (ServingDevice device : devices) {
       announcements.accept(device.description() + note);
-      places.add(place(device, links, hostTier, devices.size() > 1));
+      LinkCosts ofLink = LinkCosts.unknown();
+      costs.put(device, ofLink);
+      places.add(place(device, ofLink, hostTier, devices.size() > 1));
     }
+    Runnable becomeKnown =
+        () -> costs.forEach((device, of) -> links.costs(device, measured).ifPresent(of::become));
+    becomeKnown.run();
     links.announcement().ifPresent(announcements);
     if (config.placement().peerMemory()) {
       readEachOther(devices, places);
@@ -147,7 +157,11 @@ public final class DeviceOpening {
         opened.add(
             new ServingDevices(
                 places, hostTier, config.placement(), config.switching().shareStructures()));
-    return new OpenDevices(serving, commonTarget(devices), transferMemory);
+    Optional<IdleCalibration> calibration =
+        choice instanceof DeviceChoice.Processor(List<String> names, _) && measured.isEmpty()
+            ? Optional.of(opened.add(calibrationOf(names, serving, becomeKnown)))
+            : Optional.empty();
+    return new OpenDevices(serving, commonTarget(devices), transferMemory, calibration);
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
@@ -156,7 +170,7 @@ public final class DeviceOpening {
     try {
       DeviceList.Listed gpu = new DeviceList(config, System::nanoTime).gpu(ordinal);
       Calibration calibration = gpu.calibration(calibrations);
-      measured.put(gpu.name(), calibration);
+      measured.put(gpu.name(), PipelineCosts.gpu(calibration));
       LinkProfile link = calibration.link();
       announcements.accept(
           "%s: weights come in at up to %.1f GB/s, a copy costs %.1f us (pipelane devices tells more)"
@@ -169,12 +183,35 @@ public final class DeviceOpening {
     }
   }
 
-  /** The processor is not measured at every start: it is when its owner asks about devices. */
+  /** The processor's link is known if it was measured before, or is as slow as it is told to be. */
   private void findCalibration(List<String> names) {
     DeviceList.Listed cpu = new DeviceList(config, System::nanoTime).cpu(Processor.description());
     calibrations
         .read(cpu.name(), cpu.driver())
-        .ifPresent(calibration -> names.forEach(name -> measured.put(name, calibration)));
+        .map(PipelineCosts::processor)
+        .or(() -> config.link().bandwidth().limit().map(DeviceOpening::costsAt))
+        .ifPresent(costs -> names.forEach(name -> measured.put(name, costs)));
+  }
+
+  private static PipelineCosts costsAt(long bytesPerSecond) {
+    return PipelineCosts.processor(LinkModel.line(0, (double) bytesPerSecond));
+  }
+
+  /** Else it is measured once the server is ready, so that no start waits for that. */
+  private IdleCalibration calibrationOf(
+      List<String> names, ServingDevices serving, Runnable becomeKnown) {
+    DeviceList devices = new DeviceList(config, System::nanoTime);
+    DeviceList.Listed cpu = devices.cpu(Processor.description());
+    return new IdleCalibration(
+        turn -> devices.calibrateBesideWork(cpu, turn),
+        calibrations,
+        calibration -> {
+          names.forEach(name -> measured.put(name, PipelineCosts.processor(calibration)));
+          becomeKnown.run();
+        },
+        serving::isIdle,
+        System::nanoTime,
+        LockSupport::parkNanos);
   }
 
   /** Models are imported once for all devices. */
@@ -209,7 +246,7 @@ public final class DeviceOpening {
   }
 
   private ServingDevices.Place place(
-      ServingDevice device, LinkSharing links, HostTier hostTier, boolean losable) {
+      ServingDevice device, LinkCosts costs, HostTier hostTier, boolean losable) {
     DeviceMemory memory = new DeviceMemory(device.device().persistent());
     SessionFactory sessions = device.sessions().apply(memory);
     @Nullable LosableSessions drilled = losable ? new LosableSessions(sessions) : null;
@@ -220,7 +257,7 @@ public final class DeviceOpening {
                   device.device(),
                   memory,
                   drilled == null ? sessions : drilled,
-                  settings(device, links),
+                  settings(device, costs),
                   hostTier));
       return new ServingDevices.Place(
           device.device().name(),
@@ -233,7 +270,7 @@ public final class DeviceOpening {
     }
   }
 
-  private SwitcherSettings settings(ServingDevice device, LinkSharing links) {
+  private SwitcherSettings settings(ServingDevice device, LinkCosts costs) {
     String name = device.device().name();
     ExecutorService writer =
         opened.add(
@@ -242,7 +279,6 @@ public final class DeviceOpening {
     SegmentProfiles profiles =
         SegmentProfiles.in(new ProfileFolder(config.repository().cache(), name), writer);
     GraphTarget graph = device.target().graph();
-    Optional<PipelineCosts> costs = links.costs(device, measured);
     return new SwitcherSettings(
         device.budget().weights().bytes(),
         device.budget().working().bytes(),

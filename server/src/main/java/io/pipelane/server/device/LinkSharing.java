@@ -1,7 +1,5 @@
 package io.pipelane.server.device;
 
-import io.pipelane.lanes.calibration.Calibration;
-import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -48,23 +46,21 @@ final class LinkSharing {
    * What transfers to a device cost while all lenders are idle; unknown where its link was not
    * measured. A lender that was not counts as none.
    *
-   * @param measured by the devices' names
+   * @param measured what transfers over each link alone cost, by the devices' names
    */
-  Optional<PipelineCosts> costs(ServingDevice device, Map<String, Calibration> measured) {
-    GraphTarget graph = device.target().graph();
+  Optional<PipelineCosts> costs(ServingDevice device, Map<String, PipelineCosts> measured) {
     List<PipelineCosts> others = new ArrayList<>();
     for (ServingDevice lender : lenders.getOrDefault(device.device().name(), List.of())) {
-      costsAlone(lender, graph, measured).ifPresent(others::add);
+      costsAlone(lender, measured).ifPresent(others::add);
     }
-    Optional<PipelineCosts> alone = costsAlone(device, graph, measured);
+    Optional<PipelineCosts> alone = costsAlone(device, measured);
     return others.isEmpty()
         ? alone
         : alone.map(costs -> costs.beside(others, device.device().copies().aloneBytes()));
   }
 
   private static Optional<PipelineCosts> costsAlone(
-      ServingDevice device, GraphTarget graph, Map<String, Calibration> measured) {
-    return Optional.ofNullable(measured.get(device.device().name()))
-        .map(calibration -> DeviceGrouping.costs(graph, calibration));
+      ServingDevice device, Map<String, PipelineCosts> measured) {
+    return Optional.ofNullable(measured.get(device.device().name()));
   }
 }

@@ -258,6 +258,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
         .toList();
   }
 
+  /** Whether no device has anything to do. */
+  boolean isIdle() {
+    return places.stream().allMatch(place -> place.switcher.isIdle());
+  }
+
   /** How many devices there are, lost ones included. */
   public int count() {
     return places.size();

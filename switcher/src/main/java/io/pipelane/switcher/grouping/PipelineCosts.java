@@ -26,8 +26,12 @@ public record PipelineCosts(LinkModel link, long leadNanos, long waitNanos) {
 
   /** The processor: a copy begins, and a waiting run goes on, when a thread has woken up. */
   public static PipelineCosts processor(Calibration measured) {
-    return new PipelineCosts(
-        new LinkModel(measured.link()), PROCESSOR_LEAD_NANOS, PROCESSOR_WAIT_NANOS);
+    return processor(new LinkModel(measured.link()));
+  }
+
+  /** The processor, with a link that is known otherwise. */
+  public static PipelineCosts processor(LinkModel link) {
+    return new PipelineCosts(link, PROCESSOR_LEAD_NANOS, PROCESSOR_WAIT_NANOS);
   }
 
   /**

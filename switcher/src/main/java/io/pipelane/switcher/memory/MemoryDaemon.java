@@ -345,6 +345,16 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /** Whether nothing runs and no weights are on their way. */
+  public boolean isIdle() {
+    lock.lock();
+    try {
+      return runs == 0 && memory.copiesUnderWay.get() == 0;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /**
    * How long what {@link #fetchAhead} has held back for the sake of runs will be; 0 when nothing
    * was. The link's listener is told when the runs have ended.

@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
+import io.pipelane.switcher.grouping.LinkCosts;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.util.Optional;
@@ -10,7 +11,7 @@ import java.util.Optional;
  * How it is decided which weights stay on a device, and what becomes of the pages of others.
  *
  * @param profiles how long segments compute
- * @param costs of transfers, if the link was measured; without them, and for models without a
+ * @param costs of transfers, once the link was measured; without them, and for models without a
  *     profile, a missing byte costs the same whatever the model
  * @param offlineShare of the memory for weights, what offline runs may hold together; above 0, at
  *     most 1
@@ -20,14 +21,14 @@ import java.util.Optional;
 public record ResidencySettings(
     ResidencyConfig config,
     SegmentProfiles profiles,
-    Optional<PipelineCosts> costs,
+    LinkCosts costs,
     double offlineShare,
     boolean zeroPages) {
 
   /** Settings that let offline work hold everything, and lend pages as they are. */
   public ResidencySettings(
       ResidencyConfig config, SegmentProfiles profiles, Optional<PipelineCosts> costs) {
-    this(config, profiles, costs, 1, false);
+    this(config, profiles, costs.map(LinkCosts::of).orElseGet(LinkCosts::unknown), 1, false);
   }
 
   /**

@@ -30,9 +30,9 @@ final class Stalls {
     return curves.of(plan);
   }
 
-  /** Has a model's curve follow its profile, where there is another one than before. */
+  /** Has a model's curve follow its profile, where there is another one than the curve is of. */
   void refresh(Residency residency, Holdings holdings) {
-    Optional<PipelineCosts> costs = settings.costs();
+    Optional<PipelineCosts> costs = settings.costs().known();
     long changes = settings.profiles().changes();
     if (costs.isEmpty() || residency.curveAsOf == changes) {
       return;
@@ -56,6 +56,10 @@ final class Stalls {
 
   /** What copying a page takes; a guess on the slow side where that is not known. */
   long pageNanos() {
-    return settings.costs().map(known -> known.link().copyNanos(pageBytes)).orElse(PAGE_NANOS);
+    return settings
+        .costs()
+        .known()
+        .map(known -> known.link().copyNanos(pageBytes))
+        .orElse(PAGE_NANOS);
   }
 }

@@ -42,6 +42,18 @@ class OptimalGroupingTest {
   }
 
   @Test
+  void groups_beforeTheLinkIsMeasured_areThoseOfTheOtherGrouping() {
+    LinkCosts costs = LinkCosts.unknown();
+    OptimalGrouping early = new OptimalGrouping(profiles, costs, (model, bytes) -> OTHERWISE);
+    observe(100, 100, 100);
+    assertEquals(OTHERWISE, early.groups(plan, 0));
+    costs.become(new PipelineCosts(LinkModel.line(0, 1e9), 0, 0));
+    assertEquals(3, early.groups(plan, 0).size());
+    costs.become(new PipelineCosts(LinkModel.line(0, 1e9), 0, 1_000_000));
+    assertEquals(1, early.groups(plan, 0).size(), "waits have become dear");
+  }
+
+  @Test
   void groups_ofAProfileOfAnotherCut_areThoseOfTheOtherGrouping() {
     observe(100, 100);
     assertEquals(OTHERWISE, grouping.groups(plan, 0));

@@ -340,14 +340,22 @@ public sealed interface Message {
    * @param peakBytes how far its allocations reached
    * @param stallNanos how long it waited for weights
    * @param heldBytes device memory that the session holds beside its constants
+   * @param segments how long they computed, if this run was measured
    * @param goesOn whether the session still has work of its own, and {@link Finished} follows
    */
   record Ran(
-      long peakBytes, long stallNanos, long heldBytes, boolean goesOn, List<PlacedTensor> outputs)
+      long peakBytes,
+      long stallNanos,
+      long heldBytes,
+      SegmentTimes segments,
+      boolean goesOn,
+      List<PlacedTensor> outputs)
       implements ToServer {
     @Override
     public void write(MessageWriter message) {
-      message.number(peakBytes).number(stallNanos).number(heldBytes).number(goesOn ? 1 : 0);
+      message.number(peakBytes).number(stallNanos).number(heldBytes);
+      segments.write(message);
+      message.number(goesOn ? 1 : 0);
       PlacedTensor.write(message, outputs);
     }
 
@@ -356,6 +364,7 @@ public sealed interface Message {
           message.size(),
           message.size(),
           message.size(),
+          SegmentTimes.read(message),
           message.count(1) == 1,
           PlacedTensor.read(message));
     }
@@ -365,11 +374,19 @@ public sealed interface Message {
    * A session has ended the work of its own that followed a run's outputs.
    *
    * @param captured whether runs of these shapes are captured now
+   * @param segments how long they compute, if that work has measured it
    */
-  record Finished(long peakBytes, long heldBytes, boolean captured) implements ToServer {
+  record Finished(long peakBytes, long heldBytes, boolean captured, SegmentTimes segments)
+      implements ToServer {
     @Override
     public void write(MessageWriter message) {
       message.number(peakBytes).number(heldBytes).number(captured ? 1 : 0);
+      segments.write(message);
+    }
+
+    static Finished read(MessageReader message) {
+      return new Finished(
+          message.size(), message.size(), message.count(1) == 1, SegmentTimes.read(message));
     }
   }
 

@@ -88,7 +88,7 @@ final class MessageType {
           case RAN -> Ran.read(body);
           case GROW -> new Grow(body.size(), body.size());
           case FAILED -> Failed.read(body);
-          case FINISHED -> new Finished(body.size(), body.size(), body.count(1) == 1);
+          case FINISHED -> Finished.read(body);
           case NOTED -> Noted.read(body);
           case WARMED_UP -> new WarmedUp();
           default -> throw new ProtocolException("a message of type " + type);

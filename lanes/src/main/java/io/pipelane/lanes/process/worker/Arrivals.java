@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.SegmentTimes;
 import io.pipelane.lanes.process.channel.Signal;
 import java.util.List;
 
@@ -17,6 +18,7 @@ final class Arrivals implements WorkerDevice.WorkerArrivals {
   private final WorkerSteps steps;
   private long mappedBytes;
   private long stallNanos;
+  private SegmentTimes segments = SegmentTimes.NONE;
 
   Arrivals(ChannelEnd end, WorkerSession session, WorkerSteps steps) {
     this.end = end;
@@ -73,5 +75,17 @@ final class Arrivals implements WorkerDevice.WorkerArrivals {
   @Override
   public long stallNanos() {
     return stallNanos;
+  }
+
+  @Override
+  public void computed(long[] segmentNanos) {
+    segments = SegmentTimes.of(segmentNanos);
+  }
+
+  @Override
+  public SegmentTimes takeSegmentTimes() {
+    SegmentTimes taken = segments;
+    segments = SegmentTimes.NONE;
+    return taken;
   }
 }

@@ -7,6 +7,7 @@ import io.pipelane.lanes.cuda.CudaWorkerDevice;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.NumberedArrival;
+import io.pipelane.lanes.process.channel.SegmentTimes;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -27,6 +28,7 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
   private int handedOut;
   private long mappedBytes;
   private long stallNanos;
+  private SegmentTimes segments = SegmentTimes.NONE;
 
   DeviceArrivals(
       CudaWorkerDevice device,
@@ -94,5 +96,17 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
   @Override
   public long stallNanos() {
     return stallNanos;
+  }
+
+  @Override
+  public void computed(long[] segmentNanos) {
+    segments = SegmentTimes.of(segmentNanos);
+  }
+
+  @Override
+  public SegmentTimes takeSegmentTimes() {
+    SegmentTimes taken = segments;
+    segments = SegmentTimes.NONE;
+    return taken;
   }
 }

@@ -57,7 +57,10 @@ final class LaneRuns {
       steps.reached(WorkerSteps.Step.RAN, structure);
       return answered[0]
           ? new Message.Finished(
-              region.peakBytes(), session.heldBytes(), session.session().isCaptured())
+              region.peakBytes(),
+              session.heldBytes(),
+              session.session().isCaptured(),
+              arrivals.takeSegmentTimes())
           : ran(session, region, arrivals, invocation, false);
     }
   }
@@ -86,6 +89,7 @@ final class LaneRuns {
         region.peakBytes(),
         arrivals.stallNanos(),
         session.heldBytes(),
+        arrivals.takeSegmentTimes(),
         goesOn,
         invocation.results());
   }

@@ -12,6 +12,7 @@ import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
+import io.pipelane.lanes.process.channel.SegmentTimes;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -87,9 +88,12 @@ interface WorkerDevice {
   /** Gives everything back that the process has of the device; nothing runs, nothing will. */
   default void release() {}
 
-  /** A run's weights, and what has come of waiting for them. */
+  /** A run's weights, and what the session has told of the run. */
   interface WorkerArrivals extends WeightArrivals {
     /** How long the run has waited. */
     long stallNanos();
+
+    /** How long its segments computed, if the session has told since this was last asked. */
+    SegmentTimes takeSegmentTimes();
   }
 }

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process.channel;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -23,6 +24,8 @@ class MessageTest {
       new PlacedTensor(1, TensorType.FP32, Shape.of(2, 3), 256, 24);
   private static final PlacedTensor STRINGS =
       new PlacedTensor(0, TensorType.BYTES, Shape.SCALAR, 0, 9);
+
+  private static final SegmentTimes TIMES = new SegmentTimes(List.of(0L, 1L << 33, 7L));
 
   static Stream<Message> messages() {
     return Stream.of(
@@ -50,8 +53,9 @@ class MessageTest {
         new Message.Closed(),
         new Message.Shrunk(1L << 33),
         new Message.Grow(1000, 2000),
-        new Message.Ran(2000, 5, 6, true, List.of(STRINGS, TENSOR)),
-        new Message.Finished(2000, 6, true),
+        new Message.Ran(2000, 5, 6, TIMES, true, List.of(STRINGS, TENSOR)),
+        new Message.Ran(2000, 5, 6, SegmentTimes.NONE, false, List.of()),
+        new Message.Finished(2000, 6, true, TIMES),
         new Message.WarmedUp(),
         new Message.Noted(List.of("erfasst für x [8,256]", "")),
         new Message.Failed(Status.INVALID_ARGUMENT, 0, 100, "größer als erlaubt"));
@@ -93,8 +97,9 @@ class MessageTest {
             new PlacedTensor(0, TensorType.FP32, Shape.of(-1), 0, 4),
             new PlacedTensor(0, TensorType.FP32, Shape.of(1), -4, 4),
             new PlacedTensor(-1, TensorType.FP32, Shape.of(1), 0, 4))) {
-      MemorySegment body = written(new Message.Ran(0, 0, 0, false, List.of(wrong)));
-      int type = MessageType.of(new Message.Ran(0, 0, 0, false, List.of()));
+      MemorySegment body =
+          written(new Message.Ran(0, 0, 0, SegmentTimes.NONE, false, List.of(wrong)));
+      int type = MessageType.of(new Message.Ran(0, 0, 0, SegmentTimes.NONE, false, List.of()));
       assertThrows(
           ProtocolException.class,
           () -> MessageType.read(type, new MessageReader(body)),
@@ -108,6 +113,31 @@ class MessageTest {
     assertThrows(ProtocolException.class, () -> TENSOR.requireWithin(279));
     PlacedTensor far = new PlacedTensor(0, TensorType.BYTES, Shape.of(1), Long.MAX_VALUE, 8);
     assertThrows(ProtocolException.class, () -> far.requireWithin(1 << 20));
+  }
+
+  @Test
+  void segmentTimes_thatCannotBeThoseOfARun_areAViolation() {
+    assertArrayEquals(new long[] {3, 0, 4}, times(3, 0, 4).checked(3, 7));
+    assertThrows(ProtocolException.class, () -> times(3, 0, 4).checked(2, 7), "too many");
+    assertThrows(
+        ProtocolException.class, () -> times(3, 0, 4).checked(3, 6), "longer than the run");
+    assertThrows(
+        ProtocolException.class, () -> times(Long.MAX_VALUE, 2).checked(2, 7), "no overflow");
+    MemorySegment body = written(new Message.Finished(0, 0, false, times(3, -1)));
+    int type = MessageType.of(new Message.Finished(0, 0, false, SegmentTimes.NONE));
+    assertThrows(
+        ProtocolException.class, () -> MessageType.read(type, new MessageReader(body)), "negative");
+  }
+
+  @Test
+  void segmentTimes_ofMoreSegmentsThanAMessageHasRoomFor_areLeftOut() {
+    assertEquals(SegmentTimes.NONE, SegmentTimes.of(new long[1025]));
+    Message most = new Message.Finished(0, 0, false, SegmentTimes.of(new long[1024]));
+    assertEquals(most, MessageType.read(MessageType.of(most), new MessageReader(written(most))));
+  }
+
+  private static SegmentTimes times(long... nanos) {
+    return SegmentTimes.of(nanos);
   }
 
   @Test
