@@ -480,6 +480,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return estimates.medianError();
   }
 
+  /** The same of the time from a request's coming to its answer; see {@link Estimates}. */
+  public double answerEstimateError() {
+    return estimates.medianAnswerError();
+  }
+
   /** What is kept for sequences. */
   public StatesOverview states() {
     return sequences.overview();

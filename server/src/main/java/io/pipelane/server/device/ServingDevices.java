@@ -235,6 +235,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
               switcher.queue(),
               switcher.paddedRows(),
               switcher.estimateError(),
+              switcher.answerEstimateError(),
               switcher.preemptions(),
               switcher.shortRuns(),
               switcher.states(),

@@ -139,6 +139,11 @@ final class DeviceMetrics {
         "pipelane_estimate_error",
         "Median over the latest runs of how far their estimate was off, as a share",
         DeviceState::estimateError);
+    gauge(
+        "pipelane_answer_estimate_error",
+        "Median over the latest requests looked at, one in sixteen of those that came into line, of"
+            + " how far the estimate of their time to the answer was off, as a share",
+        DeviceState::answerEstimateError);
   }
 
   private void addKept() {

@@ -15,6 +15,7 @@ import io.pipelane.switcher.sharing.SharingOverview;
  * @param queue what waits
  * @param paddedRows rows that batches were filled up with, since the start
  * @param estimateError the median of |estimate - actual| / actual over its latest runs
+ * @param answerEstimateError the same of the time from a request's coming to its answer
  * @param preemptions what its runs have given way to
  * @param shortRuns made by the threads that brought the requests, since the start
  * @param states what it keeps for sequences
@@ -28,6 +29,7 @@ public record DeviceState(
     QueueOverview queue,
     long paddedRows,
     double estimateError,
+    double answerEstimateError,
     Preemptions preemptions,
     long shortRuns,
     StatesOverview states,

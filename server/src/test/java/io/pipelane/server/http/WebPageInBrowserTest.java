@@ -96,6 +96,7 @@ class WebPageInBrowserTest {
         new QueueOverview(3, 0, 0, 0, 0, 0, 0),
         0,
         0.12,
+        0.5,
         new Preemptions(0, 0, 0, 0),
         0,
         new StatesOverview(0, 0, 0),

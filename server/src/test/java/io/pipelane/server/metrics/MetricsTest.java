@@ -82,6 +82,7 @@ class MetricsTest {
         new QueueOverview(9, 90, 2, 3, 4, 10, 1),
         6,
         0.25,
+        0.5,
         new Preemptions(23, 24, 1_500_000_000, 250_000_000),
         35,
         new StatesOverview(36, 37, 38),

@@ -77,6 +77,7 @@ class StateSourceTest {
         new QueueOverview(9, 0, 0, 0, 0, 0, 0),
         0,
         0.25,
+        0.5,
         new Preemptions(0, 0, 0, 0),
         0,
         new StatesOverview(0, 0, 0),

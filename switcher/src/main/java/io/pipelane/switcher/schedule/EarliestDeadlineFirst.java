@@ -4,6 +4,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -23,11 +24,16 @@ final class EarliestDeadlineFirst implements SchedulingPolicy {
 
   @Override
   public void add(QueuedRequest request) {
-    long nanos =
-        request.request().deadlineNanos().orElse(request.submittedNanos() + WITHOUT_DEADLINE_NANOS);
-    Due due = new Due(nanos, numbers++, request);
+    Due due = new Due(dueNanos(request), numbers++, request);
     dues.put(request, due);
     line.add(due);
+  }
+
+  private static long dueNanos(QueuedRequest request) {
+    return request
+        .request()
+        .deadlineNanos()
+        .orElse(request.submittedNanos() + WITHOUT_DEADLINE_NANOS);
   }
 
   @Override
@@ -51,6 +57,12 @@ final class EarliestDeadlineFirst implements SchedulingPolicy {
   @Override
   public List<QueuedRequest> first(int count, long nowNanos) {
     return line.stream().limit(count).map(Due::request).toList();
+  }
+
+  @Override
+  public WorkAhead ahead(QueuedRequest request, long nowNanos) {
+    SortedSet<Due> before = line.headSet(new Due(dueNanos(request), numbers, request));
+    return new WorkAhead(() -> before.stream().map(Due::request).iterator(), 0);
   }
 
   @Override

@@ -14,11 +14,13 @@ import java.util.function.ToLongFunction;
  */
 public final class Estimates {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+  private static final Duration LONGEST_RETRY_AFTER = Duration.ofMinutes(1);
   private static final double NANOS_PER_MILLI = 1e6;
 
   private final ToLongFunction<ModelVersion> stallNanos;
   private final RunHistory history = new RunHistory();
   private final EstimateErrors errors = new EstimateErrors();
+  private final EstimateErrors answerErrors = new EstimateErrors();
 
   /**
    * Knows nothing of runs yet.
@@ -81,15 +83,48 @@ public final class Estimates {
   /** Why a request that {@link #isTooLate} is not run. */
   StatusException tooLate(QueuedRequest queued, long nowNanos) {
     long left = queued.request().deadlineNanos().orElseThrow() - nowNanos;
-    String needed = milliseconds(remainingNanos(queued.key()));
+    long stall = stallNanos(queued.key());
+    long remaining = stall + executionNanos(queued.key());
+    String needed = milliseconds(remaining);
     String message =
         left > 0
             ? "%s needs about %s ms, and its timeout leaves %s ms"
                 .formatted(queued.key().model(), needed, milliseconds(left))
             : "the timeout of this request for %s has passed, %s ms ago; it needs about %s ms"
                 .formatted(queued.key().model(), milliseconds(-left), needed);
+    boolean helpsToWait = left <= 0 || stall > 0;
+    return tooLate(message, helpsToWait ? retryAfter(remaining - left) : RETRY_AFTER);
+  }
+
+  /**
+   * Why a request is not taken that is in time alone, and not behind others.
+   *
+   * @param beginNanos how long those others take at least
+   * @param allNanos how long all take that waits or runs
+   */
+  StatusException tooLateBehind(
+      QueuedRequest queued, long nowNanos, long beginNanos, long allNanos) {
+    long left = queued.request().deadlineNanos().orElseThrow() - nowNanos;
+    long remaining = remainingNanos(queued.key());
+    String message =
+        "%s needs about %s ms behind at least %s ms of what goes before it, and its timeout leaves %s ms"
+            .formatted(
+                queued.key().model(),
+                milliseconds(remaining),
+                milliseconds(beginNanos),
+                milliseconds(left));
+    return tooLate(message, retryAfter(allNanos + remaining - left));
+  }
+
+  private static StatusException tooLate(String message, Duration retryAfter) {
     return StatusException.unavailable(
-        message + "; raise the timeout, or send it when there is less to do", RETRY_AFTER);
+        message + "; raise the timeout, or send it when there is less to do", retryAfter);
+  }
+
+  /** When what is too much now will have been done. */
+  private static Duration retryAfter(long tooMuchNanos) {
+    Duration retryAfter = Duration.ofNanos(Math.max(1, tooMuchNanos));
+    return retryAfter.compareTo(LONGEST_RETRY_AFTER) < 0 ? retryAfter : LONGEST_RETRY_AFTER;
   }
 
   /**
@@ -133,6 +168,23 @@ public final class Estimates {
   /** The median of |estimate - actual| / actual over the latest runs. */
   public double medianError() {
     return errors.median();
+  }
+
+  /**
+   * A request has been answered well.
+   *
+   * @param expectedNanos what that was thought to take when it came, its wait in line included
+   * @param tookNanos what it took
+   */
+  void answered(long expectedNanos, long tookNanos) {
+    if (tookNanos > 0) {
+      answerErrors.observed(expectedNanos, tookNanos);
+    }
+  }
+
+  /** The median of |estimate - actual| / actual of the latest times to an answer, as of some. */
+  public double medianAnswerError() {
+    return answerErrors.median();
   }
 
   void forget(ModelVersion model) {

@@ -192,6 +192,19 @@ final class FairSharing implements SchedulingPolicy {
     return waiting().sorted(TURNS).limit(count).map(job -> job.line.getFirst()).toList();
   }
 
+  /** Only its model's own requests surely run before it. */
+  @Override
+  public WorkAhead ahead(QueuedRequest request, long nowNanos) {
+    @Nullable Job own = jobs.get(request.request().model());
+    long others =
+        waiting()
+            .filter(job -> job != own)
+            .flatMap(job -> job.line.stream())
+            .mapToLong(QueuedRequest::leastNanos)
+            .sum();
+    return new WorkAhead(own == null ? List.of() : own.line, others);
+  }
+
   @Override
   public List<QueuedRequest> alike(QueuedRequest request, int count) {
     @Nullable Job job = jobs.get(request.request().model());

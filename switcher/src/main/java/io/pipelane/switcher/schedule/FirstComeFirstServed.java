@@ -24,6 +24,11 @@ public final class FirstComeFirstServed implements SchedulingPolicy {
   }
 
   @Override
+  public WorkAhead ahead(QueuedRequest request, long nowNanos) {
+    return new WorkAhead(requests, 0);
+  }
+
+  @Override
   public List<QueuedRequest> alike(QueuedRequest request, int count) {
     return request.alikeIn(requests.stream(), count);
   }

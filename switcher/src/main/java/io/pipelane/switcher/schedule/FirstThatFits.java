@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule;
 
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -67,6 +68,21 @@ final class FirstThatFits implements SchedulingPolicy {
   @Override
   public List<QueuedRequest> first(int count, long nowNanos) {
     return requests.stream().limit(count).toList();
+  }
+
+  /** Any that came before may be passed, but by one that needs the same room. */
+  @Override
+  public WorkAhead ahead(QueuedRequest request, long nowNanos) {
+    List<QueuedRequest> certain = new ArrayList<>();
+    long others = 0;
+    for (QueuedRequest other : requests) {
+      if (other.key().equals(request.key())) {
+        certain.add(other);
+      } else {
+        others += other.leastNanos();
+      }
+    }
+    return new WorkAhead(certain, others);
   }
 
   @Override

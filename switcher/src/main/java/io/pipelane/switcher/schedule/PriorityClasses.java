@@ -214,6 +214,20 @@ final class PriorityClasses implements SchedulingPolicy {
             .toList();
   }
 
+  /** An offline request may go before others on credit, or in the share. */
+  @Override
+  public WorkAhead ahead(QueuedRequest request, long nowNanos) {
+    return switch (request.request().priority()) {
+      case ONLINE -> online.ahead(request, nowNanos);
+      case OFFLINE -> WorkAhead.NONE;
+    };
+  }
+
+  @Override
+  public boolean interrupts() {
+    return online.interrupts();
+  }
+
   @Override
   public List<QueuedRequest> alike(QueuedRequest request, int count) {
     return classOf(request).alike(request, count);

@@ -13,6 +13,7 @@ final class QueueBounds {
   private int requests;
   private volatile boolean isEmpty = true;
   private long bytes;
+  private long leastNanos;
 
   QueueBounds(int maximumRequests, long maximumBytes) {
     this.maximumRequests = maximumRequests;
@@ -43,18 +44,25 @@ final class QueueBounds {
     requests++;
     isEmpty = false;
     bytes += request.inputBytes();
+    leastNanos += request.leastNanos();
   }
 
   void left(QueuedRequest request) {
     requests--;
     isEmpty = requests == 0;
     bytes -= request.inputBytes();
+    leastNanos -= request.leastNanos();
     request.line().left(request);
   }
 
   /** Whether nothing waits; for any thread. */
   boolean isEmpty() {
     return isEmpty;
+  }
+
+  /** What the runs take at least of all that waits. */
+  long leastNanos() {
+    return leastNanos;
   }
 
   int requests() {

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 
 /** A request on its way through the queue, or several that run as one. Safe for any thread. */
 public final class QueuedRequest implements Ticket {
-  /* `handler`, `whenFailed` and `polled` are written before others see the request, or under the queue's lock. */
+  /* `handler`, `whenFailed`, `polled` and the times are written before others see the request, or under the queue's lock. */
 
   /** How many requests are looked at to find some that are alike. */
   private static final int LOOKED_AT = 512;
@@ -27,6 +27,8 @@ public final class QueuedRequest implements Ticket {
   private final long submittedNanos;
   private ResultHandler handler;
   private Runnable whenFailed = () -> {};
+  private long leastNanos;
+  private long usualNanos;
   private QueuedRequest polled = this;
 
   QueuedRequest(
@@ -59,6 +61,34 @@ public final class QueuedRequest implements Ticket {
   /** Asks for the place of each output once, however often and wherever the request is run. */
   public ResultHandler handler() {
     return handler;
+  }
+
+  /** Notes what runs like its own are known to take. */
+  void takes(PastRuns known) {
+    leastNanos = known.leastNanos();
+    usualNanos = known.usualNanos();
+  }
+
+  /** What its run takes at least, as was known when it came; 0 where that was nothing. */
+  long leastNanos() {
+    return leastNanos;
+  }
+
+  /** What its run usually takes, as was known when it came; 0 where that was nothing. */
+  long usualNanos() {
+    return usualNanos;
+  }
+
+  /** How many requests its run may answer. */
+  int mostTogether() {
+    BatchRules rules = line.batching();
+    long rows = rules.any() && !runsAlone ? key.rows() : 0;
+    return rows == 0 ? 1 : (int) Math.max(1, rules.sizes().getLast() / rows);
+  }
+
+  /** Has its end be noted, if it ends well, before its caller is told. */
+  void whenAnswered(Runnable answered) {
+    handler = new TimedAnswer(handler, answered);
   }
 
   /** What waits of its model. */
@@ -125,7 +155,8 @@ public final class QueuedRequest implements Ticket {
     return waiting.limit(LOOKED_AT).filter(this::isAlike).limit(count).toList();
   }
 
-  private boolean isAlike(QueuedRequest other) {
+  /** Whether another one may run together with this one. */
+  boolean isAlike(QueuedRequest other) {
     return other != this
         && other.line == line
         && !other.runsAlone

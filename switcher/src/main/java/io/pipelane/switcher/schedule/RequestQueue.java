@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +45,7 @@ public final class RequestQueue {
   private final boolean policyHeedsEnds;
   private final Estimates estimates;
   private final BatchGathering gathering;
+  private final AnswerTimes answerTimes;
   private final QueueBounds bounds;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, ModelLine> lines = new ConcurrentHashMap<>();
@@ -73,6 +75,7 @@ public final class RequestQueue {
     this.estimates = estimates;
     this.bounds = new QueueBounds(maximumRequests, maximumBytes);
     this.nanoClock = nanoClock;
+    this.answerTimes = new AnswerTimes(policy, estimates, lanes);
     this.gathering =
         new BatchGathering(
             lock.newCondition(), policy, bounds, new BatchSizing(estimates, lanes), nanoClock);
@@ -109,18 +112,28 @@ public final class RequestQueue {
    * Puts a request in line.
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when the queue, or that of its model, is
-   *     full or closed, or the request's deadline cannot be met
+   *     full or closed, or the request's deadline cannot be met behind what goes before it
    */
   public QueuedRequest submit(InferenceRequest request, ResultHandler handler) {
     long now = nanoClock.getAsLong();
     QueuedRequest queued = new QueuedRequest(this, request, handler, now);
+    queued.takes(estimates.history().of(queued.key()));
     if (estimates.isTooLate(queued, now)) {
       counters.late();
       throw estimates.tooLate(queued, now);
     }
+    boolean isTimed = answerTimes.isTimed(queued);
+    @Nullable LaneTimes runs =
+        isTimed || request.deadlineNanos().isPresent() ? answerTimes.underWay(now) : null;
     lock.lock();
     try {
+      if (runs != null) {
+        refuseIfBehindTooMuch(queued, runs, now);
+      }
       admit(queued);
+      if (runs != null && isTimed) {
+        answerTimes.time(queued, runs, bounds.requests(), nanoClock);
+      }
       queued.keepOrder();
       policy.add(queued);
       filled.signal();
@@ -130,6 +143,25 @@ public final class RequestQueue {
     } finally {
       lock.unlock();
     }
+  }
+
+  private void refuseIfBehindTooMuch(QueuedRequest request, LaneTimes runs, long now) {
+    try {
+      answerTimes.admit(request, runs, bounds.leastNanos(), now);
+    } catch (StatusException e) {
+      counters.late();
+      throw e;
+    }
+  }
+
+  /**
+   * Says what runs, so that requests are refused which cannot be answered in time behind it.
+   *
+   * @param underWay how long lanes are taken at least from a time on; asked with no lock held
+   * @param preemption whether runs give way to requests where the policy wants that
+   */
+  void behind(LongFunction<LaneTimes> underWay, boolean preemption) {
+    answerTimes.behind(underWay, preemption);
   }
 
   private void admit(QueuedRequest request) {
@@ -195,6 +227,7 @@ public final class RequestQueue {
   private QueuedRequest joined(List<QueuedRequest> members) {
     try {
       QueuedRequest batch = Batch.of(this, members);
+      batch.takes(estimates.history().of(batch.key()));
       counters.batch(members.size());
       return batch;
     } catch (OutOfMemoryError e) {

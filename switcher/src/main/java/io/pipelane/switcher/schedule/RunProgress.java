@@ -1,6 +1,9 @@
 package io.pipelane.switcher.schedule;
 
-/** How far a run is, and how long it still needs. Belongs to the run's thread. */
+/**
+ * How far a run is, and how long it still needs. Belongs to the run's thread, and where it is
+ * paused to whoever holds the turns' lock.
+ */
 final class RunProgress {
   private final QueuedRequest request;
   private final long expectedNanos;
@@ -42,6 +45,11 @@ final class RunProgress {
   /** How long the run has waited for others. */
   long waitedNanos() {
     return waitedNanos;
+  }
+
+  /** What the run still needs at least. */
+  long leastRemainingNanos(long nowNanos) {
+    return Math.max(0, request.leastNanos() - (nowNanos - beginNanos - waitedNanos));
   }
 
   /**

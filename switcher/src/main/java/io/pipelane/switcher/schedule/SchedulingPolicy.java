@@ -34,6 +34,9 @@ public interface SchedulingPolicy {
    */
   List<QueuedRequest> alike(QueuedRequest request, int count);
 
+  /** What goes before a request that comes now and has not been added. */
+  WorkAhead ahead(QueuedRequest request, long nowNanos);
+
   /** Takes a request that {@link #interrupting} has named. */
   default void take(QueuedRequest request, long nowNanos) {
     remove(request);
@@ -54,6 +57,11 @@ public interface SchedulingPolicy {
 
   /** A request that was taken has ended, or was not run; for others nothing happens. */
   default void ended(QueuedRequest request, long nowNanos) {}
+
+  /** Whether runs may have to give way to requests: {@link #interrupting} may name one. */
+  default boolean interrupts() {
+    return false;
+  }
 
   /**
    * The request for which a run gives way at its next gate, if there is one; it stays in line. Most

@@ -26,6 +26,10 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
    * line for each key, and only heads are compared. `deadlines` holds those that have one, by the
    * last moment at which their run must begin.
    *
+   * A request X surely runs before Y, which has a deadline, if X ranks before it, and is due to begin
+   * before it: whoever is polled ranks first or is due first. Y goes before one of lower rank when it
+   * becomes urgent.
+   *
    * A run gives way to a request of another key that ranks before it by more than SWITCH_NANOS, which
    * is more than two changes of threads take. Its rank is made as a request's is, so it cannot be put
    * off for ever either; what a batch still needs is shared by the requests that it answers (Smith's
@@ -35,7 +39,14 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
 
   private record Due(long latestStartNanos, long number, QueuedRequest request) {}
 
-  private record Ranked(QueuedRequest request, double rank) {}
+  private record Ranked(QueuedRequest request, double rank) {
+    /** Whether it goes before one that has come later or has another deadline. */
+    boolean isBefore(Ranked other) {
+      return rank < other.rank
+          || (rank == other.rank
+              && (isOlder(request, other.request) || request.key().equals(other.request.key())));
+    }
+  }
 
   private final Estimates estimates;
   private final double ageing;
@@ -54,16 +65,16 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   @Override
   public void add(QueuedRequest request) {
     lines.computeIfAbsent(request.key(), _ -> new ArrayDeque<>()).addLast(request);
-    request
-        .request()
-        .deadlineNanos()
-        .ifPresent(
-            deadline -> {
-              long latestStart = deadline - estimates.executionNanos(request.key());
-              Due due = new Due(latestStart, numbers++, request);
-              dues.put(request, due);
-              deadlines.add(due);
-            });
+    if (request.request().deadlineNanos().isPresent()) {
+      Due due = new Due(latestStartNanos(request), numbers++, request);
+      dues.put(request, due);
+      deadlines.add(due);
+    }
+  }
+
+  private long latestStartNanos(QueuedRequest request) {
+    return request.request().deadlineNanos().orElse(Long.MAX_VALUE)
+        - estimates.executionNanos(request.key());
   }
 
   @Override
@@ -156,6 +167,57 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
         .limit(count)
         .map(Ranked::request)
         .toList();
+  }
+
+  @Override
+  public WorkAhead ahead(QueuedRequest request, long nowNanos) {
+    Ranked own = new Ranked(request, rank(request, nowNanos));
+    List<QueuedRequest> certain = new ArrayList<>();
+    if (request.request().deadlineNanos().isEmpty()) {
+      lines.values().forEach(line -> addBefore(own, line, nowNanos, certain));
+      return new WorkAhead(certain, 0);
+    }
+    Due latest = new Due(latestStartNanos(request), Long.MAX_VALUE, request);
+    long others = 0;
+    @Nullable Ranked last = null;
+    for (Due due : deadlines.headSet(latest)) {
+      Ranked other = new Ranked(due.request, rank(due.request, nowNanos));
+      if (other.isBefore(own) && (last == null || last.isBefore(other))) {
+        certain.add(other.request);
+        last = other;
+      } else {
+        others += other.request.leastNanos();
+      }
+    }
+    if (last == null) {
+      return WorkAhead.NONE; // As mostly: the others need not be looked at.
+    }
+    for (Due due : deadlines.tailSet(latest)) {
+      Ranked other = new Ranked(due.request, rank(due.request, nowNanos));
+      others += other.isBefore(own) ? other.request.leastNanos() : 0;
+    }
+    List<QueuedRequest> withoutDeadline = new ArrayList<>();
+    lines.values().forEach(line -> addBefore(own, line, nowNanos, withoutDeadline));
+    for (QueuedRequest other : withoutDeadline) {
+      others += dues.containsKey(other) ? 0 : other.leastNanos();
+    }
+    return new WorkAhead(certain, others);
+  }
+
+  /** Adds those of a line that rank before another request. */
+  private void addBefore(
+      Ranked own, Deque<QueuedRequest> line, long nowNanos, List<QueuedRequest> before) {
+    for (QueuedRequest other : line) {
+      if (!new Ranked(other, rank(other, nowNanos)).isBefore(own)) {
+        return;
+      }
+      before.add(other);
+    }
+  }
+
+  @Override
+  public boolean interrupts() {
+    return true;
   }
 
   @Override

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class Turn implements RunControl, OfflineGate.OfflineRun {
   private final Turns turns;
   private final Condition given;
-  private @Nullable RunProgress run;
+  private volatile @Nullable RunProgress run; // Written by the thread.
   private boolean goesBefore;
   private boolean waitsForMemory;
   private long segmentBeginNanos;
@@ -42,6 +42,15 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   /** What the paused run still needs. */
   long remainingNanos() {
     return remainingNanos;
+  }
+
+  /** For how long an online run that computes needs its turn at least; under the lock. */
+  long leastRemainingNanos(long nowNanos) {
+    @Nullable RunProgress running = run;
+    if (!held || running == null || running.request().request().priority() == Priority.OFFLINE) {
+      return 0;
+    }
+    return running.leastRemainingNanos(nowNanos);
   }
 
   /** The request that {@link #next} has given. */

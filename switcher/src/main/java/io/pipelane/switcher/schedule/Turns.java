@@ -50,12 +50,14 @@ final class Turns {
   final Predicate<QueuedRequest> room;
   final OfflineGate gate;
   final boolean preemption;
+  private final int count;
   final LongSupplier nanoClock;
 
   /** Written under the lock; looked at without it to see that there are none. */
   final CopyOnWriteArrayList<Turn> elsewhere = new CopyOnWriteArrayList<>();
 
   // Guarded by the lock.
+  private final List<Turn> all = new ArrayList<>();
   final List<Turn> paused = new ArrayList<>();
   final Condition freed = lock.newCondition();
   int free;
@@ -78,6 +80,7 @@ final class Turns {
       OfflineGate gate,
       boolean preemption,
       LongSupplier nanoClock) {
+    this.count = count;
     this.free = count;
     this.queue = queue;
     this.estimates = estimates;
@@ -85,13 +88,39 @@ final class Turns {
     this.gate = gate;
     this.preemption = preemption;
     this.nanoClock = nanoClock;
+    queue.behind(this::underWay, preemption);
     gate.onOpened(this::gateOpened);
     gate.onClosed(this::gateClosed);
   }
 
   /** Somebody who runs one request after another; belongs to one thread. */
   Turn newTurn() {
-    return new Turn(this);
+    Turn turn = new Turn(this);
+    lock.lock();
+    try {
+      all.add(turn);
+    } finally {
+      lock.unlock();
+    }
+    return turn;
+  }
+
+  /** How long online runs take the lanes at least; others, and paused ones, let requests pass. */
+  LaneTimes underWay(long nowNanos) {
+    lock.lock();
+    try {
+      long[] taken = new long[count];
+      int lane = 0;
+      for (Turn turn : all) {
+        long remaining = turn.leastRemainingNanos(nowNanos);
+        if (remaining > 0) {
+          taken[lane++] = remaining;
+        }
+      }
+      return new LaneTimes(taken);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Held runs look whether they may go on, and threads whether offline work may begin. */
