@@ -58,6 +58,7 @@ final class FrontEndSettings {
         Transport.valueOf(server.transport().name()),
         eventLoops(server),
         Math.toIntExact(server.maxRequestSize().bytes()),
+        server.maxConnections(),
         server.idleTimeout(),
         tls);
   }

@@ -87,16 +87,13 @@ public record InferenceRequest(
 
   /** The same as offline work. */
   public InferenceRequest offline() {
+    return inClass(Priority.OFFLINE);
+  }
+
+  /** The same in a class. */
+  public InferenceRequest inClass(Priority other) {
     return new InferenceRequest(
-        model,
-        inputs,
-        outputs,
-        deadlineNanos,
-        Priority.OFFLINE,
-        sequence,
-        stateNumber,
-        device,
-        keeper);
+        model, inputs, outputs, deadlineNanos, other, sequence, stateNumber, device, keeper);
   }
 
   /** Whether its deadline has passed. */

@@ -73,11 +73,32 @@ public record ModelOptions(
    *     included: the model's service level objective
    * @param maxSlowdown how many times as long as alone its online runs may take beside offline
    *     work, which is slowed down where they take longer; above 1
+   * @param ownTimes which times of their own requests may name
    */
   public record Limits(
       Optional<Integer> queuedRequests,
       Optional<ByteSize> queuedSize,
       Optional<ByteSize> requestSize,
       Optional<Duration> timeout,
-      Optional<Double> maxSlowdown) {}
+      Optional<Double> maxSlowdown,
+      OwnTimes ownTimes) {
+
+    /** The same, with whatever time a request names. */
+    public Limits(
+        Optional<Integer> queuedRequests,
+        Optional<ByteSize> queuedSize,
+        Optional<ByteSize> requestSize,
+        Optional<Duration> timeout,
+        Optional<Double> maxSlowdown) {
+      this(queuedRequests, queuedSize, requestSize, timeout, maxSlowdown, OwnTimes.ANY);
+    }
+  }
+
+  /** Which times of their own requests may name, in place of {@link Limits#timeout}. */
+  public enum OwnTimes {
+    ANY,
+    /** Those that are no longer than the model's. */
+    SHORTER,
+    NONE
+  }
 }

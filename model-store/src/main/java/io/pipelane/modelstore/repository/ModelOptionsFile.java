@@ -132,7 +132,8 @@ final class ModelOptionsFile {
     if (node.isMissingNode()) {
       return BatchingOptions.DEFAULT;
     }
-    Set<String> keys = Set.of("mode", "preferred-sizes", "max-queue-delay", "preserve-order");
+    Set<String> keys =
+        Set.of("mode", "preferred-sizes", "max-queue-delay", "preserve-order", "max-rows");
     checkKeys(node, "batching.", keys);
     JsonNode delay = node.path("max-queue-delay");
     Duration maximum =
@@ -146,7 +147,10 @@ final class ModelOptionsFile {
         mode(node.path("mode")),
         sizes("batching.preferred-sizes", node.path("preferred-sizes")),
         maximum,
-        yesOrNo("batching.preserve-order", node.path("preserve-order"), false));
+        yesOrNo("batching.preserve-order", node.path("preserve-order"), false),
+        Optional.of(node.path("max-rows"))
+            .filter(rows -> !rows.isMissingNode())
+            .map(rows -> integer("batching.max-rows", rows, MAXIMUM_BATCH)));
   }
 
   private static BatchingOptions.Mode mode(JsonNode node) {

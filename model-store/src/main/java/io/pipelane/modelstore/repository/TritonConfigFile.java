@@ -25,7 +25,7 @@ final class TritonConfigFile {
   private static final int MAXIMUM_BYTES = 1 << 20;
 
   /** What has a meaning here, each with all that lies below it. */
-  private static final Set<String> HEEDED =
+  static final Set<String> HEEDED =
       Set.of(
           "name",
           "platform",
@@ -45,10 +45,7 @@ final class TritonConfigFile {
           "dynamic_batching.default_queue_policy.max_queue_size",
           "dynamic_batching.default_queue_policy.default_timeout_microseconds",
           "dynamic_batching.default_queue_policy.allow_timeout_override",
-          "model_warmup.name",
-          "model_warmup.batch_size",
-          "model_warmup.inputs",
-          "model_warmup.count");
+          "model_warmup.name");
 
   private TritonConfigFile() {}
 

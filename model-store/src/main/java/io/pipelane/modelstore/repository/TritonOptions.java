@@ -1,6 +1,7 @@
 package io.pipelane.modelstore.repository;
 
 import io.pipelane.modelstore.repository.ModelOptions.Limits;
+import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.protocol.grpc.ModelDynamicBatching;
 import io.pipelane.protocol.grpc.ModelQueuePolicy;
@@ -39,12 +40,29 @@ final class TritonOptions {
         message.getModelWarmupCount() > 0,
         ModelOptions.DEFAULT.tenant(),
         ModelOptions.DEFAULT.priority(),
-        new Limits(queued, Optional.empty(), Optional.empty(), timeout, Optional.empty()),
+        new Limits(
+            queued,
+            Optional.empty(),
+            Optional.empty(),
+            timeout,
+            Optional.empty(),
+            ownTimes(batching)),
         new BatchingOptions(
             BatchingOptions.DEFAULT.mode(),
             preferred,
             delay(batching.getMaxQueueDelayMicroseconds()),
-            batching.getPreserveOrdering()));
+            batching.getPreserveOrdering(),
+            Optional.of(message.getMaxBatchSize()).filter(rows -> rows > 0)));
+  }
+
+  /** Without a queue policy requests are free to name one; a policy that is silent forbids it. */
+  private static OwnTimes ownTimes(ModelDynamicBatching batching) {
+    if (!batching.hasDefaultQueuePolicy()) {
+      return OwnTimes.ANY;
+    }
+    return batching.getDefaultQueuePolicy().getAllowTimeoutOverride()
+        ? OwnTimes.SHORTER
+        : OwnTimes.NONE;
   }
 
   /** Unsigned, and no longer than one that a {@code pipelane.yaml} may ask for. */

@@ -87,7 +87,7 @@ class RepositoryTest {
         tenant: accounting
         priority: offline
         limits: {queued-requests: 8, queued-size: 2MiB, request-size: 1MiB, timeout: 250ms, max-slowdown: 1.05}
-        batching: {mode: always, preferred-sizes: [4, 8], max-queue-delay: 500us, preserve-order: true}
+        batching: {mode: always, preferred-sizes: [4, 8], max-queue-delay: 500us, preserve-order: true, max-rows: 32}
         """);
     ModelOptions options = scan().registered().getFirst().options();
     assertEquals(List.of(1, 4, 16), options.buckets());
@@ -104,7 +104,11 @@ class RepositoryTest {
         options.limits());
     assertEquals(
         new BatchingOptions(
-            BatchingOptions.Mode.ALWAYS, List.of(4, 8), Duration.ofNanos(500_000), true),
+            BatchingOptions.Mode.ALWAYS,
+            List.of(4, 8),
+            Duration.ofNanos(500_000),
+            true,
+            Optional.of(32)),
         options.batching());
   }
 
@@ -114,6 +118,7 @@ class RepositoryTest {
         "bukets: [1]",
         "buckets: [4, 1]",
         "buckets: [0]",
+        "batching: {max-rows: 0}",
         "buckets: many",
         "priority: urgent",
         "warm-up: maybe",

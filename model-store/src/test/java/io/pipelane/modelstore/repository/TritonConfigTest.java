@@ -1,12 +1,15 @@
 package io.pipelane.modelstore.repository;
 
+import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -16,6 +19,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -44,6 +48,8 @@ class TritonConfigTest {
       optimization { cuda { graphs: true } }
       """;
 
+  private static final String POLICY = "dynamic_batching.default_queue_policy.";
+
   private static final List<TensorSpec> INPUTS = List.of(spec("x", -1, 3, -1, -1));
   private static final List<TensorSpec> OUTPUTS = List.of(spec("y", -1, 1000));
 
@@ -70,6 +76,8 @@ class TritonConfigTest {
     assertEquals(List.of(4, 8), options.batching().preferredSizes());
     assertEquals(Duration.of(100, ChronoUnit.MICROS), options.batching().maxQueueDelay());
     assertTrue(options.warmUp());
+    assertEquals(Optional.of(8), options.batching().maxRows());
+    assertEquals(OwnTimes.NONE, options.limits().ownTimes());
     assertEquals(Optional.of(32), options.limits().queuedRequests());
     assertEquals(Optional.of(Duration.ofMillis(50)), options.limits().timeout());
     assertEquals(ModelOptions.DEFAULT, TritonOptions.of(TritonConfig.NONE));
@@ -81,10 +89,79 @@ class TritonConfigTest {
         List.of(
             "input.format",
             "instance_group",
+            "model_warmup.batch_size",
+            "model_warmup.inputs",
             "optimization",
             "output.label_filename",
             "parameters"),
         parse(RESNET).ignored());
+  }
+
+  /** A value for each path that is said to be heeded, on top of what it is seen against. */
+  private static final Map<String, String> HEEDED =
+      Map.ofEntries(
+          entry("name", "name: \"other\""),
+          entry("platform", "platform: \"tensorrt_plan\""),
+          entry("backend", "backend: \"python\""),
+          entry("version_policy", "version_policy { all { } }"),
+          entry("max_batch_size", "max_batch_size: 4"),
+          entry("default_model_filename", "default_model_filename: \"net.onnx\""),
+          entry("input.name", "input { name: \"z\" }"),
+          entry("input.data_type", "input { name: \"x\" data_type: TYPE_INT64 }"),
+          entry("input.dims", "input { name: \"x\" dims: [ 7 ] }"),
+          entry("output.name", "output { name: \"z\" }"),
+          entry("output.data_type", "output { name: \"y\" data_type: TYPE_INT64 }"),
+          entry("output.dims", "output { name: \"y\" dims: [ 7 ] }"),
+          entry(
+              "dynamic_batching.preferred_batch_size",
+              "max_batch_size: 8 dynamic_batching { preferred_batch_size: [ 4 ] }"),
+          entry(
+              "dynamic_batching.max_queue_delay_microseconds",
+              "dynamic_batching { max_queue_delay_microseconds: 100 }"),
+          entry(
+              "dynamic_batching.preserve_ordering", "dynamic_batching { preserve_ordering: true }"),
+          entry(POLICY + "max_queue_size", policy("max_queue_size: 3")),
+          entry(POLICY + "default_timeout_microseconds", policy("default_timeout_microseconds: 5")),
+          entry(POLICY + "allow_timeout_override", policy("allow_timeout_override: true")),
+          entry("model_warmup.name", "model_warmup { name: \"w\" }"));
+
+  private static String policy(String text) {
+    return "dynamic_batching { default_queue_policy { " + text + " } }";
+  }
+
+  private static String meaning(String text) {
+    List<Long> versions = List.of(1L, 2L);
+    try {
+      TritonConfig config = parse(text);
+      config.check(INPUTS, OUTPUTS);
+      return TritonOptions.of(config) + " of " + config.modelFile() + config.served(versions);
+    } catch (StatusException e) {
+      return String.valueOf(e.getMessage());
+    }
+  }
+
+  @Test
+  void parse_whatIsSaidToBeHeeded_changesSomething() {
+    assertEquals(HEEDED.keySet(), TritonConfigFile.HEEDED);
+    HEEDED.forEach(
+        (path, text) -> {
+          String without =
+              path.startsWith(POLICY)
+                  ? policy("")
+                  : path.endsWith("preferred_batch_size") ? "max_batch_size: 8" : "";
+          assertNotEquals(meaning(without), meaning(text), path);
+        });
+  }
+
+  @Test
+  void allowTimeoutOverride_saysWhichTimesRequestsMayName() {
+    assertEquals(OwnTimes.ANY, ownTimes("dynamic_batching { }"));
+    assertEquals(OwnTimes.NONE, ownTimes(policy("max_queue_size: 3")));
+    assertEquals(OwnTimes.SHORTER, ownTimes(policy("allow_timeout_override: true")));
+  }
+
+  private static OwnTimes ownTimes(String text) {
+    return TritonOptions.of(parse(text)).limits().ownTimes();
   }
 
   @Test

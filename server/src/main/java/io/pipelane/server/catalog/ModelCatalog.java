@@ -8,6 +8,7 @@ import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.TritonConfig;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The models a server answers for. Every method returns at once and is safe for any thread. */
@@ -52,6 +53,17 @@ public interface ModelCatalog {
    * @return completes when it is out of service; fails with a {@link StatusException}
    */
   CompletableFuture<Void> unload(String name);
+
+  /**
+   * The same, and the models that came into service for it alone go along: those of an ensemble
+   * that no other ensemble in service needs and that nobody has loaded by name. The next load of it
+   * brings them back.
+   *
+   * @param permission told each that goes along before anything is done; what it throws is thrown
+   */
+  default CompletableFuture<Void> unloadWithDependents(String name, Consumer<String> permission) {
+    return unload(name);
+  }
 
   /**
    * The largest version that may be put into the repository.

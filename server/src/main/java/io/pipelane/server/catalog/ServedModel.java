@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import java.time.Duration;
 import java.util.List;
@@ -60,21 +61,42 @@ public record ServedModel(
   }
 
   /**
-   * When a request that comes now must be answered: as its caller says, or else as the model's
-   * owner; by {@link System#nanoTime}.
+   * Checks how many rows a request brings in an input, which lie along its first dimension where
+   * the model leaves that open.
+   *
+   * @param label what the input is called in error messages
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when the model takes fewer
+   */
+  public void checkRows(String label, TensorSpec declared, Shape shape) {
+    Optional<Integer> most = options.batching().maxRows();
+    if (most.isPresent()
+        && shape.rank() > 0
+        && declared.shape().dimension(0) < 0
+        && shape.dimension(0) > most.get()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "%s: shape %s has %d rows, model %s takes at most %d (max_batch_size, batching.max-rows)"
+              .formatted(label, shape, shape.dimension(0), version, most.get()));
+    }
+  }
+
+  /**
+   * When a request that comes now must be answered: as its caller says, as far as the model's owner
+   * lets it, or else as the owner says; by {@link System#nanoTime}.
    *
    * @param timeoutMicros how long the caller waits; 0 where it has not said
    */
   public OptionalLong deadlineNanos(long timeoutMicros) {
-    Optional<Duration> objective = options.limits().timeout();
-    if (timeoutMicros == 0 && objective.isEmpty()) {
-      return OptionalLong.empty();
-    }
+    long objective = options.limits().timeout().map(Duration::toNanos).orElse(0L);
+    long wanted = TimeUnit.MICROSECONDS.toNanos(timeoutMicros);
     long nanos =
-        timeoutMicros == 0
-            ? objective.orElseThrow().toNanos()
-            : TimeUnit.MICROSECONDS.toNanos(timeoutMicros);
-    return OptionalLong.of(System.nanoTime() + nanos);
+        switch (options.limits().ownTimes()) {
+          case ANY -> wanted == 0 ? objective : wanted;
+          case SHORTER ->
+              wanted == 0 || objective == 0 ? wanted + objective : Math.min(wanted, objective);
+          case NONE -> objective;
+        };
+    return nanos == 0 ? OptionalLong.empty() : OptionalLong.of(System.nanoTime() + nanos);
   }
 
   /**

@@ -15,12 +15,15 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.switcher.SpanningModels;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +38,8 @@ public final class EnsembleCatalog implements ModelCatalog {
   private final SpanningModels spanning;
   private final Executor loads;
   private final Map<String, Entered> ensembles = new ConcurrentHashMap<>();
+  private final Set<String> loadedByName = ConcurrentHashMap.newKeySet();
+  private final Set<String> takenAlong = ConcurrentHashMap.newKeySet();
 
   /**
    * An ensemble, and whether it is in service.
@@ -195,11 +200,51 @@ public final class EnsembleCatalog implements ModelCatalog {
               if (declared.isEmpty() || !options.files().isEmpty()) {
                 ensembles.remove(name);
                 spanning.forget(name);
+                loadedByName.add(name);
+                takenAlong.remove(name);
                 return models.load(name, options);
               }
               enter(declared.get());
-              return CompletableFuture.completedFuture(null);
+              return bringBack(declared.get());
             });
+  }
+
+  /** Loads those models of an ensemble that an unload took along. */
+  private CompletableFuture<Void> bringBack(Ensemble ensemble) {
+    return CompletableFuture.allOf(
+        members(ensemble)
+            .filter(takenAlong::remove)
+            .map(member -> models.load(member, LoadOptions.NONE))
+            .toArray(CompletableFuture<?>[]::new));
+  }
+
+  private static Stream<String> members(Ensemble ensemble) {
+    return ensemble.steps().stream().map(Step::model).distinct();
+  }
+
+  @Override
+  public CompletableFuture<Void> unloadWithDependents(String name, Consumer<String> permission) {
+    Entered entered = ensembles.get(name);
+    if (entered == null) {
+      return unload(name);
+    }
+    Set<String> kept = new HashSet<>(loadedByName);
+    ensembles.values().stream()
+        .filter(other -> other.inService && !other.ensemble.name().equals(name))
+        .flatMap(other -> members(other.ensemble))
+        .forEach(kept::add);
+    Set<String> known = models.index().stream().map(Entry::name).collect(Collectors.toSet());
+    List<String> along =
+        members(entered.ensemble)
+            .filter(member -> known.contains(member) && !kept.contains(member))
+            .toList();
+    along.forEach(permission);
+    takenAlong.addAll(along);
+    return unload(name)
+        .thenCompose(
+            _ ->
+                CompletableFuture.allOf(
+                    along.stream().map(models::unload).toArray(CompletableFuture<?>[]::new)));
   }
 
   @Override
@@ -207,6 +252,7 @@ public final class EnsembleCatalog implements ModelCatalog {
     Entered before =
         ensembles.computeIfPresent(
             name, (_, entered) -> new Entered(entered.ensemble, false, Optional.empty()));
+    loadedByName.remove(name);
     if (before == null) {
       return models.unload(name);
     }

@@ -212,7 +212,7 @@ final class GrpcInferRun implements ResultHandler {
       throw callerHasGone();
     }
     InferenceService.Ticket submitted =
-        parts.backend().service().submit(origin.caller().classed(decoded.request()), this);
+        parts.backend().service().submit(origin.classed(decoded.request()), this);
     ticket = submitted;
     if (cancelled) {
       submitted.cancel();

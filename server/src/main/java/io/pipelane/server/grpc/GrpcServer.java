@@ -1,15 +1,16 @@
 package io.pipelane.server.grpc;
 
 import io.grpc.Server;
-import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.NettyServerBuilder;
-import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.ReflectiveChannelFactory;
+import io.netty.channel.ServerChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.Future;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
@@ -46,7 +47,8 @@ public final class GrpcServer implements AutoCloseable {
   private final EventLoopGroup loops;
   private final CodecThreads codecs;
   private final AtomicBoolean draining = new AtomicBoolean();
-  private final HealthStatusManager health = new HealthStatusManager();
+  private final ReadinessHealth health;
+  private final MessagePace pace;
   private final Server server;
 
   private GrpcServer(
@@ -59,6 +61,10 @@ public final class GrpcServer implements AutoCloseable {
     loops =
         new MultiThreadIoEventLoopGroup(
             settings.eventLoops(), new DefaultThreadFactory("grpc", true), transport.ioHandlers());
+    health = new ReadinessHealth(backend::isReady, loops);
+    pace = new MessagePace(settings.idleTimeout());
+    long period = settings.idleTimeout().toMillis();
+    Future<?> _ = loops.scheduleWithFixedDelay(pace::look, period, period, TimeUnit.MILLISECONDS);
     InferenceParts parts =
         new InferenceParts(
             backend,
@@ -77,7 +83,6 @@ public final class GrpcServer implements AutoCloseable {
       stop();
       throw e;
     }
-    health.setStatus(HealthStatusManager.SERVICE_NAME_ALL_SERVICES, ServingStatus.SERVING);
   }
 
   /**
@@ -120,7 +125,7 @@ public final class GrpcServer implements AutoCloseable {
       return builder
           .bossEventLoopGroup(loops)
           .workerEventLoopGroup(loops)
-          .channelType(transport.serverChannel())
+          .channelFactory(() -> listening(transport.serverChannel(), settings.maxConnections()))
           .withChildOption(ChannelOption.TCP_NODELAY, true)
           .directExecutor()
           .maxInboundMessageSize(
@@ -132,9 +137,12 @@ public final class GrpcServer implements AutoCloseable {
           .maxConnectionIdle(settings.idleTimeout().toMillis(), TimeUnit.MILLISECONDS)
           .permitKeepAliveTime(LEAST_KEEP_ALIVE.toMillis(), TimeUnit.MILLISECONDS)
           .permitKeepAliveWithoutCalls(true)
+          .intercept(new GrpcPriority())
           .intercept(new GrpcAccess(parts.backend().access()))
+          .intercept(pace)
+          .addStreamTracerFactory(pace)
           .addService(InferenceGrpcService.of(parts, forwarding))
-          .addService(health.getHealthService())
+          .addService(health.service())
           .addService(ProtoReflectionServiceV1.newInstance())
           .build()
           .start();
@@ -147,6 +155,12 @@ public final class GrpcServer implements AutoCloseable {
     }
   }
 
+  private static ServerChannel listening(Class<? extends ServerChannel> type, int maxConnections) {
+    ServerChannel channel = new ReflectiveChannelFactory<ServerChannel>(type).newChannel();
+    channel.pipeline().addLast(new ConnectionCount(maxConnections));
+    return channel;
+  }
+
   /** Where the server listens. */
   public InetSocketAddress address() {
     return (InetSocketAddress) server.getListenSockets().getFirst();
@@ -155,7 +169,7 @@ public final class GrpcServer implements AutoCloseable {
   /** Accepts no more calls; those that run go on. Returns at once; does nothing the second time. */
   public void beginDrain() {
     if (!draining.getAndSet(true)) {
-      health.enterTerminalState();
+      health.end();
       server.shutdown();
     }
   }

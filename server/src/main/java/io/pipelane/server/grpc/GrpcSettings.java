@@ -10,7 +10,9 @@ import java.util.Optional;
  *
  * @param port 0 picks a free one
  * @param maxMessageBytes the largest request, and the largest output
- * @param idleTimeout after which a connection without calls is closed
+ * @param maxConnections connections beyond it are closed
+ * @param idleTimeout after which a connection without calls is closed, and in which a message that
+ *     comes slowly must at least bring something
  * @param tls empty for connections that are not encrypted
  */
 public record GrpcSettings(
@@ -19,5 +21,6 @@ public record GrpcSettings(
     Transport transport,
     int eventLoops,
     int maxMessageBytes,
+    int maxConnections,
     Duration idleTimeout,
     Optional<Tls> tls) {}

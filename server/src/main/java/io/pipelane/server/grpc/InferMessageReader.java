@@ -218,7 +218,7 @@ final class InferMessageReader {
     String label = "input \"" + spec.name() + '"';
     checkParameters(label, input.getParametersMap());
     Shape shape = shape(input, label);
-    TensorShapes.check(label, spec, TensorType.ofName(input.getDatatype()), shape);
+    TensorShapes.check(model, label, spec, TensorType.ofName(input.getDatatype()), shape);
     RegionPart region = RegionParameters.of(label, input.getParametersMap());
     if (region != null && input.hasContents()) {
       throw invalid(label + " has both contents and a shared_memory_region; leave one out");

@@ -241,7 +241,16 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
-          return backend.catalog().unload(request.getModelName());
+          ModelRepositoryParameter dependents =
+              request.getParametersOrDefault(
+                  RepositoryRequests.UNLOAD_DEPENDENTS,
+                  ModelRepositoryParameter.getDefaultInstance());
+          return dependents.getBoolParam()
+              ? backend
+                  .catalog()
+                  .unloadWithDependents(
+                      request.getModelName(), model -> caller.check(Demand.of(Role.MANAGE, model)))
+              : backend.catalog().unload(request.getModelName());
         },
         RepositoryModelUnloadResponse.getDefaultInstance());
   }

@@ -8,6 +8,7 @@ import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.protocol.RequestPriority;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -75,7 +76,10 @@ public final class MessageInferences {
             codecs,
             GrpcServer.MAXIMUM_OUTPUT_BYTES);
     CallOrigin from =
-        new CallOrigin(origin.caller, backend.statistics().traces() ? origin.headers : null);
+        new CallOrigin(
+            origin.caller,
+            origin.headers.apply(RequestPriority.HEADER),
+            backend.statistics().traces() ? origin.headers : null);
     return GrpcInferRun.start(message, parts, from, new Serializing(origin.allocator, end))::cancel;
   }
 

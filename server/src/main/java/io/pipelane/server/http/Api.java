@@ -12,6 +12,7 @@ import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -281,8 +282,13 @@ final class Api {
       }
       case Route.Load(String name) -> answerWhenDone(exchange, load(name, body));
       case Route.Unload(String name) -> {
-        RepositoryRequests.checkUnload(body);
-        answerWhenDone(exchange, catalog.unload(name));
+        Caller caller = exchange.caller();
+        answerWhenDone(
+            exchange,
+            RepositoryRequests.unloadsDependents(body)
+                ? catalog.unloadWithDependents(
+                    name, model -> caller.check(Demand.of(Role.MANAGE, model)))
+                : catalog.unload(name));
       }
       case Route.StoredVersion _, Route.Upload _ ->
           throw new IllegalStateException(route + " is not answered here");

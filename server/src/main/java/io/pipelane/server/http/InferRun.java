@@ -9,8 +9,10 @@ import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.InferCall;
 import io.pipelane.server.protocol.InferResponseWriter;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.protocol.RequestPriority;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.RequestAccount;
+import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
@@ -75,7 +77,9 @@ final class InferRun implements ResultHandler {
         call.request().deadlineNanos(),
         BatchRows.of(call.model().inputs(), call.request().inputs()));
     try {
-      ticket = service.submit(exchange.caller().classed(call.request()), this);
+      InferenceRequest request =
+          RequestPriority.classed(call.request(), exchange.headers().get(RequestPriority.HEADER));
+      ticket = service.submit(exchange.caller().classed(request), this);
     } catch (RuntimeException e) {
       call.close();
       throw e;

@@ -25,6 +25,8 @@ public final class Answers {
           "binary_tensor_data",
           "model_configuration",
           "model_repository",
+          "model_repository(unload_dependents)",
+          "schedule_policy",
           "statistics",
           "trace",
           "logging");

@@ -151,7 +151,7 @@ final class InputReader {
                 return readTensor(parser, spec, theType, theShape);
               });
     }
-    TensorShapes.check(label(spec), spec, theType, theShape);
+    TensorShapes.check(model, label(spec), spec, theType, theShape);
     long size = parameters.binaryDataSize();
     if (data != null && size >= 0) {
       throw Json.invalid(label(spec) + " has both data and binary_data_size; leave one out");
@@ -168,7 +168,7 @@ final class InputReader {
 
   private ByteBuf readTensor(JsonParser parser, TensorSpec spec, TensorType type, Shape shape)
       throws IOException {
-    TensorShapes.check(label(spec), spec, type, shape);
+    TensorShapes.check(model, label(spec), spec, type, shape);
     if (type == TensorType.BF16) {
       throw Json.invalid(label(spec) + ": BF16 has no JSON form; send it with binary_data_size");
     }

@@ -46,6 +46,7 @@ final class RawTensor {
 
   private InferDescription describe() {
     Shape shape = spec.type() == TensorType.BYTES ? single() : shape();
+    model.checkRows("input \"" + spec.name() + '"', spec, shape);
     int size = spec.type() == TensorType.BYTES ? Integer.BYTES + bodyLength : bodyLength;
     Input input = new Input(0, spec, shape, shape.elements(), null, size, null);
     List<String> outputs = model.outputs().stream().map(TensorSpec::name).toList();

@@ -22,6 +22,9 @@ public final class RepositoryRequests {
   /** What the names of parameters begin with that are files; the file's path follows. */
   public static final String FILE = "file:";
 
+  /** The parameter by which the models of an ensemble go along with it. */
+  public static final String UNLOAD_DEPENDENTS = "unload_dependents";
+
   private RepositoryRequests() {}
 
   /**
@@ -85,12 +88,53 @@ public final class RepositoryRequests {
   }
 
   /**
-   * Checks the body of an unload request, whose parameters change nothing.
+   * Whether an unload request asks for the model's dependents to go along, by the parameter {@link
+   * #UNLOAD_DEPENDENTS}.
    *
-   * @throws StatusException as {@link #load}
+   * @throws StatusException when the body is no object, or the parameter no bool
    */
-  public static void checkUnload(ByteBuf body) {
-    load(body);
+  public static boolean unloadsDependents(ByteBuf body) {
+    if (!body.isReadable()) {
+      return false;
+    }
+    return Json.read(
+        body,
+        parser -> {
+          boolean dependents = false;
+          Json.beginObject(parser);
+          for (String member = parser.nextFieldName();
+              member != null;
+              member = parser.nextFieldName()) {
+            parser.nextToken();
+            if (member.equals("parameters")) {
+              dependents = readDependents(parser);
+            } else {
+              parser.skipChildren();
+            }
+          }
+          return dependents;
+        });
+  }
+
+  private static boolean readDependents(JsonParser parser) throws IOException {
+    if (parser.currentToken() == JsonToken.VALUE_NULL) {
+      return false;
+    }
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      throw Json.wrong(parser, "parameters", "an object");
+    }
+    boolean dependents = false;
+    for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
+      JsonToken token = parser.nextToken();
+      if (!name.equals(UNLOAD_DEPENDENTS)) {
+        parser.skipChildren();
+      } else if (token.isBoolean()) {
+        dependents = parser.getBooleanValue();
+      } else {
+        throw Json.wrong(parser, "parameters.unload_dependents", "true or false");
+      }
+    }
+    return dependents;
   }
 
   private static LoadOptions readParameters(JsonParser parser) throws IOException {

@@ -4,18 +4,22 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.ServedModel;
 
 /** Checks a tensor's description against a model's declaration. */
 public final class TensorShapes {
   private TensorShapes() {}
 
   /**
-   * Checks type, rank, every dimension, and that the tensor's size can be counted.
+   * Checks type, rank, every dimension, the number of rows, and that the tensor's size can be
+   * counted.
    *
+   * @param model whose input it is
    * @param label what the tensor is called in error messages
    * @throws StatusException when one of them does not fit
    */
-  public static void check(String label, TensorSpec declared, TensorType type, Shape shape) {
+  public static void check(
+      ServedModel model, String label, TensorSpec declared, TensorType type, Shape shape) {
     if (type != declared.type()) {
       throw Json.invalid(
           label + ": datatype is " + type + ", the model declares " + declared.type());
@@ -33,6 +37,7 @@ public final class TensorShapes {
                 .formatted(label, axis, shape, shape.dimension(axis), declared.shape()));
       }
     }
+    model.checkRows(label, declared, shape);
     try {
       Math.multiplyExact(shape.elements(), (long) Math.max(1, type.byteWidth()));
     } catch (ArithmeticException e) {

@@ -42,6 +42,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -321,6 +322,50 @@ class EnsembleRunTest {
     catalog.unload("pipe").join();
     assertTrue(entry().reason().contains("it was unloaded"), entry().reason());
     catalog.load("pipe").join();
+    assertEquals(State.READY, entry().state());
+  }
+
+  @Test
+  void unloadWithDependents_takesModelsAlongThatNobodyElseNeeds() throws IOException {
+    models.loading.complete(null);
+    models.unloads = true;
+    models.entries =
+        Stream.of("background", "echo", "sum")
+            .map(name -> new Entry(name, "2", State.READY, ""))
+            .toList();
+    Path other = Files.createDirectories(folder.resolve("other"));
+    declare(CHAIN.replaceFirst("model: echo", "model: background"));
+    Files.writeString(
+        other.resolve("pipelane.yaml"),
+        """
+        ensemble:
+          steps:
+            - {model: background, inputs: {x: in}, outputs: {y_x: middle}}
+            - {model: sum, inputs: {x: middle}, outputs: {y_x: out}}
+        """);
+    catalog.load("other").join();
+    models.calls.clear();
+    List<String> asked = new ArrayList<>();
+    catalog.unloadWithDependents("pipe", asked::add).join();
+    assertEquals(List.of("echo"), asked);
+    assertEquals(List.of("unload echo"), models.calls);
+    catalog.load("pipe").join();
+    assertEquals(List.of("unload echo", "load echo"), models.calls);
+    catalog.load("echo").join(); // By its name: it is somebody's own from now on.
+    models.calls.clear();
+    catalog.unloadWithDependents("pipe", asked::add).join();
+    assertEquals(List.of(), models.calls);
+    catalog.load("pipe").join();
+    catalog.unload("other").join();
+    assertThrows(
+        IllegalStateException.class,
+        () ->
+            catalog.unloadWithDependents(
+                "pipe",
+                model -> {
+                  throw new IllegalStateException(model);
+                }));
+    assertEquals(List.of(), models.calls);
     assertEquals(State.READY, entry().state());
   }
 

@@ -44,17 +44,21 @@ final class GrpcConversation implements AutoCloseable {
     this(backend, Optional.empty());
   }
 
+  /** One whose calls must be quicker. */
+  GrpcConversation(InferenceService service, Duration idleTimeout) {
+    this(catalog -> Backends.of(catalog, service), Optional.empty(), idleTimeout);
+  }
+
   /** One that other hosts may answer for. */
   GrpcConversation(Function<FakeCatalog, Backend> backend, Optional<Hosts> hosts) {
+    this(backend, hosts, Duration.ofSeconds(60));
+  }
+
+  private GrpcConversation(
+      Function<FakeCatalog, Backend> backend, Optional<Hosts> hosts, Duration idleTimeout) {
     GrpcSettings settings =
         new GrpcSettings(
-            "127.0.0.1",
-            0,
-            Transport.AUTO,
-            2,
-            LARGEST_MESSAGE,
-            Duration.ofSeconds(60),
-            Optional.empty());
+            "127.0.0.1", 0, Transport.AUTO, 2, LARGEST_MESSAGE, 100, idleTimeout, Optional.empty());
     server = GrpcServer.start(settings, backend.apply(catalog), hosts, transferMemory);
     channel =
         NettyChannelBuilder.forAddress(server.address())
@@ -74,9 +78,12 @@ final class GrpcConversation implements AutoCloseable {
   }
 
   ClientInterceptor key(String key) {
+    return header("authorization", "Bearer " + key);
+  }
+
+  ClientInterceptor header(String name, String value) {
     Metadata headers = new Metadata();
-    headers.put(
-        Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + key);
+    headers.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value);
     return MetadataUtils.newAttachHeadersInterceptor(headers);
   }
 

@@ -10,6 +10,7 @@ import com.google.protobuf.ByteString;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
@@ -41,6 +42,7 @@ import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.protocol.grpc.TraceSettingResponse;
 import io.pipelane.server.http.EchoService;
 import java.time.Duration;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -114,11 +116,6 @@ class GrpcServerTest {
       assertEquals(List.of("1", "2"), metadata.getVersionsList());
       assertEquals("FP32", metadata.getInputs(0).getDatatype());
       assertEquals(List.of(-1L, 4L), metadata.getInputs(0).getShapeList());
-      assertEquals(
-          ServingStatus.SERVING,
-          HealthGrpc.newBlockingStub(conversation.channel)
-              .check(HealthCheckRequest.getDefaultInstance())
-              .getStatus());
       ModelConfig config =
           client.modelConfig(ModelConfigRequest.newBuilder().setName("echo").build()).getConfig();
       assertEquals("onnxruntime_onnx", config.getPlatform());
@@ -129,6 +126,37 @@ class GrpcServerTest {
               () ->
                   client.cudaSharedMemoryStatus(
                       CudaSharedMemoryStatusRequest.getDefaultInstance())));
+    }
+  }
+
+  /** As a probe asks, for the server and for its service. */
+  @Test
+  void health_followsReadiness() throws Exception {
+    EchoService service = EchoService.inline();
+    try (GrpcConversation conversation = new GrpcConversation(service)) {
+      conversation.catalog.ready = false;
+      assertHealth(ServingStatus.NOT_SERVING, conversation);
+      conversation.catalog.ready = true;
+      assertHealth(ServingStatus.SERVING, conversation);
+      Iterator<HealthCheckResponse> watched =
+          HealthGrpc.newBlockingStub(conversation.channel)
+              .watch(HealthCheckRequest.getDefaultInstance());
+      assertEquals(ServingStatus.SERVING, watched.next().getStatus());
+      service.usable = false;
+      assertEquals(ServingStatus.NOT_SERVING, watched.next().getStatus());
+      assertHealth(ServingStatus.NOT_SERVING, conversation);
+      service.usable = true;
+      assertEquals(ServingStatus.SERVING, watched.next().getStatus());
+      conversation.server.beginDrain();
+      assertEquals(ServingStatus.NOT_SERVING, watched.next().getStatus());
+    }
+  }
+
+  private static void assertHealth(ServingStatus expected, GrpcConversation conversation) {
+    HealthGrpc.HealthBlockingStub health = HealthGrpc.newBlockingStub(conversation.channel);
+    for (String service : List.of("", GRPCInferenceServiceGrpc.SERVICE_NAME)) {
+      HealthCheckRequest request = HealthCheckRequest.newBuilder().setService(service).build();
+      assertEquals(expected, health.check(request).getStatus(), service);
     }
   }
 

@@ -48,8 +48,9 @@ class ApiTest {
         server
             .text()
             .endsWith(
-                "[\"binary_tensor_data\",\"model_configuration\",\"model_repository\",\"statistics\","
-                    + "\"trace\",\"logging\"]}"));
+                "[\"binary_tensor_data\",\"model_configuration\",\"model_repository\","
+                    + "\"model_repository(unload_dependents)\",\"schedule_policy\","
+                    + "\"statistics\",\"trace\",\"logging\"]}"));
     assertEquals(server.text(), get("/v2/?x=y").text());
     assertEquals(
         "{\"name\":\"echo\",\"versions\":[\"1\",\"2\"],\"platform\":\"onnxruntime_onnx\","

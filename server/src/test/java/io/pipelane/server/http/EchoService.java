@@ -24,6 +24,7 @@ public final class EchoService implements InferenceService {
   private final Executor lane;
   boolean holds;
   public @Nullable RuntimeException refusal;
+  public volatile boolean usable = true;
 
   public EchoService(Executor lane) {
     this.lane = lane;
@@ -50,6 +51,11 @@ public final class EchoService implements InferenceService {
       catalog.leave(request.model().model());
       throw new StatusException(Status.NOT_FOUND, "version " + gone + " has gone");
     };
+  }
+
+  @Override
+  public boolean isUsable() {
+    return usable;
   }
 
   @Override

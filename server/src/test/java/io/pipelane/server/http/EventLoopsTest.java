@@ -4,7 +4,26 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
+import io.grpc.ManagedChannel;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.netty.NettyChannelBuilder;
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.LogSettingsRequest;
+import io.pipelane.protocol.grpc.ModelConfigRequest;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelMetadataRequest;
+import io.pipelane.protocol.grpc.ModelStatisticsRequest;
+import io.pipelane.protocol.grpc.RepositoryIndexRequest;
+import io.pipelane.protocol.grpc.RepositoryModelLoadRequest;
+import io.pipelane.protocol.grpc.ServerMetadataRequest;
+import io.pipelane.protocol.grpc.ServerReadyRequest;
+import io.pipelane.protocol.grpc.SystemSharedMemoryStatusRequest;
+import io.pipelane.protocol.grpc.TraceSettingRequest;
+import io.pipelane.server.grpc.GrpcServer;
+import io.pipelane.server.grpc.GrpcSettings;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.LoopWatch;
@@ -21,6 +40,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,6 +73,56 @@ class EventLoopsTest {
         settings, backend, new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
   }
 
+  private static GrpcServer startGrpc(Backend backend) {
+    GrpcSettings settings =
+        new GrpcSettings(
+            "127.0.0.1",
+            0,
+            Transport.AUTO,
+            1,
+            8 << 20,
+            16,
+            Duration.ofSeconds(20),
+            Optional.empty());
+    return GrpcServer.start(
+        settings, backend, new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
+  }
+
+  private static void callEverything(GrpcServer server) {
+    ManagedChannel channel =
+        NettyChannelBuilder.forAddress(server.address()).usePlaintext().build();
+    try {
+      var client =
+          GRPCInferenceServiceGrpc.newBlockingStub(channel).withDeadlineAfter(30, TimeUnit.SECONDS);
+      ModelInferRequest infer =
+          ModelInferRequest.newBuilder()
+              .setModelName("echo")
+              .addInputs(
+                  ModelInferRequest.InferInputTensor.newBuilder()
+                      .setName("x")
+                      .setDatatype("FP32")
+                      .addShape(1)
+                      .addShape(4))
+              .addRawInputContents(ByteString.copyFrom(new byte[16]))
+              .build();
+      assertEquals("echo", client.modelInfer(infer).getModelName());
+      assertTrue(client.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
+      client.serverMetadata(ServerMetadataRequest.getDefaultInstance());
+      client.modelMetadata(ModelMetadataRequest.newBuilder().setName("echo").build());
+      client.modelConfig(ModelConfigRequest.newBuilder().setName("echo").build());
+      client.modelStatistics(ModelStatisticsRequest.getDefaultInstance());
+      client.repositoryIndex(RepositoryIndexRequest.getDefaultInstance());
+      client.repositoryModelLoad(
+          RepositoryModelLoadRequest.newBuilder().setModelName("echo").build());
+      client.traceSetting(TraceSettingRequest.getDefaultInstance());
+      client.logSettings(LogSettingsRequest.getDefaultInstance());
+      client.systemSharedMemoryStatus(SystemSharedMemoryStatusRequest.getDefaultInstance());
+      HealthGrpc.newBlockingStub(channel).check(HealthCheckRequest.getDefaultInstance());
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
   private static Reply ask(HttpServer server, String method, String path, String body)
       throws IOException {
     String request =
@@ -79,6 +149,9 @@ class EventLoopsTest {
           byte[] body = INFER.getBytes(StandardCharsets.UTF_8);
           assertEquals(200, client.post("/v2/models/echo/infer", body).status());
         }
+      }
+      try (GrpcServer server = startGrpc(backend)) {
+        callEverything(server);
       }
       List<String> seen = watch.seen(folder.resolve("watched.jfr"));
       assertTrue(seen.isEmpty(), () -> "blocks an event loop:\n" + String.join("\n", seen));

@@ -5,9 +5,11 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.BatchingOptions;
+import io.pipelane.modelstore.repository.BatchingOptions.Mode;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Limits;
+import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.runtime.Shape;
@@ -40,7 +42,8 @@ public final class FakeCatalog implements ModelCatalog {
 
   @Nullable RepositoryWriter writer;
   public volatile boolean ready = true;
-  List<Entry> entries =
+  public boolean unloads;
+  public List<Entry> entries =
       List.of(
           new Entry("echo", "2", State.READY, ""),
           new Entry("broken", "1", State.UNAVAILABLE, "corrupt \"file\""));
@@ -98,6 +101,23 @@ public final class FakeCatalog implements ModelCatalog {
         priority,
         new Limits(Optional.empty(), Optional.empty(), requestSize, timeout, Optional.empty()),
         BatchingOptions.DEFAULT);
+  }
+
+  /** Takes few rows, and leaves it to its owner how long requests may wait. */
+  static ModelOptions bounded(int maxRows, Duration timeout, OwnTimes ownTimes) {
+    return new ModelOptions(
+        List.of(),
+        false,
+        "",
+        Priority.ONLINE,
+        new Limits(
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.of(timeout),
+            Optional.empty(),
+            ownTimes),
+        new BatchingOptions(Mode.AUTO, List.of(), Duration.ZERO, false, Optional.of(maxRows)));
   }
 
   static TensorSpec spec(String name, TensorType type, long... shape) {
@@ -190,7 +210,9 @@ public final class FakeCatalog implements ModelCatalog {
   @Override
   public CompletableFuture<Void> unload(String name) {
     calls.add("unload " + name);
-    return CompletableFuture.failedFuture(
-        new StatusException(Status.NOT_FOUND, "model \"" + name + "\" is unknown"));
+    return unloads
+        ? CompletableFuture.completedFuture(null)
+        : CompletableFuture.failedFuture(
+            new StatusException(Status.NOT_FOUND, "model \"" + name + "\" is unknown"));
   }
 }

@@ -3,12 +3,16 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -42,11 +46,53 @@ class FuzzTest {
               new byte[70_000]),
           Requests.post(
               "/v2/repository/index", "{\"ready\":true}".getBytes(StandardCharsets.UTF_8), ""),
+          post(
+              "/v2/repository/models/echo/load",
+              "{\"parameters\":{\"deadline\":250000,\"config\":"
+                  + "\"{\\\"max_batch_size\\\":8}\",\"file:1/model.onnx\":\"AAEC\"}}"),
+          post(
+              "/v2/repository/models/echo/unload", "{\"parameters\":{\"unload_dependents\":true}}"),
+          post("/v2/jobs", "{\"model\":\"echo\",\"input\":\"in.jsonl\",\"class\":\"offline\"}"),
+          post(
+              "/v2/trace/setting",
+              "{\"trace_level\":[\"TIMESTAMPS\"],\"trace_rate\":\"7\",\"trace_count\":null}"),
+          post("/v2/models/echo/trace/setting", "{\"trace_rate\":\"7\"}"),
+          post(
+              "/v2/logging",
+              "{\"log_verbose_level\":1,\"log_info\":true,\"log_format\":\"ISO8601\"}"),
+          post(
+              "/v2/systemsharedmemory/region/r/register",
+              "{\"key\":\"tensors\",\"offset\":8,\"byte_size\":64}"),
+          new String(
+                  post("/v2/repository/models/new/versions/3", "PK\u0003\u0004"),
+                  StandardCharsets.ISO_8859_1)
+              .replaceFirst("POST", "PUT")
+              .getBytes(StandardCharsets.ISO_8859_1),
+          Requests.infer(
+              "echo",
+              "",
+              gzip(
+                  "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\",\"data\":[1,2,3,4]}]}"),
+              "Content-Encoding: gzip\r\n"),
           Requests.get("/v2/models/%65cho/versions/1/ready").getBytes(StandardCharsets.UTF_8),
           Requests.bytes(
               "POST /v2/models/echo/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"inp"
                   + "\r\n7\r\nuts\":[]\r\n1\r\n}\r\n0\r\n\r\n",
               new byte[0]));
+
+  private static byte[] post(String path, String body) {
+    return Requests.post(path, body.getBytes(StandardCharsets.ISO_8859_1), "");
+  }
+
+  private static byte[] gzip(String text) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (GZIPOutputStream stream = new GZIPOutputStream(bytes)) {
+      stream.write(text.getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return bytes.toByteArray();
+  }
 
   private static final List<String> TOKENS =
       List.of(
@@ -127,8 +173,8 @@ class FuzzTest {
 
   @Test
   void damagedRequests_areAnsweredOnceAndLeaveNothing() {
-    long seed = System.nanoTime();
-    long end = seed + TIME.toNanos();
+    long seed = Long.getLong("pipelane.seed", System.nanoTime());
+    long end = System.nanoTime() + TIME.toNanos();
     Random random = new Random(seed);
     for (long round = 0; System.nanoTime() - end < 0; round++) {
       byte[] valid = SEEDS.get(random.nextInt(SEEDS.size()));
@@ -155,7 +201,9 @@ class FuzzTest {
 
   private static void exchange(byte[] request, boolean whole, Random random) {
     EchoService service = random.nextInt(4) == 0 ? EchoService.holding() : EchoService.inline();
-    try (Conversation conversation = new Conversation(FakeCatalog.usual(), service)) {
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.loading.complete(null);
+    try (Conversation conversation = new Conversation(catalog, service)) {
       int cut = random.nextInt(request.length + 1);
       conversation.send(request, 0, cut).send(request, cut, request.length - cut);
       boolean gone = random.nextInt(8) == 0;

@@ -264,7 +264,14 @@ class TlsTest {
     try (Tls tls = tls(true)) {
       settings =
           new GrpcSettings(
-              "127.0.0.1", 0, Transport.AUTO, 1, 8 << 20, Duration.ofSeconds(20), Optional.of(tls));
+              "127.0.0.1",
+              0,
+              Transport.AUTO,
+              1,
+              8 << 20,
+              16,
+              Duration.ofSeconds(20),
+              Optional.of(tls));
       try (GrpcServer server =
           GrpcServer.start(
               settings, Backends.of(FakeCatalog.usual(), EchoService.inline()), transferMemory())) {
@@ -415,6 +422,7 @@ class TlsTest {
                     Transport.AUTO,
                     1,
                     8 << 20,
+                    16,
                     Duration.ofSeconds(20),
                     Optional.of(tls)),
                 Backends.of(FakeCatalog.usual(), EchoService.inline()),

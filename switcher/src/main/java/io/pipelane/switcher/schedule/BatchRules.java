@@ -42,7 +42,8 @@ public record BatchRules(List<Integer> sizes, long maxDelayNanos, boolean preser
     List<Integer> wanted =
         options.preferredSizes().isEmpty() ? model.buckets() : options.preferredSizes();
     List<Integer> sizes = wanted.isEmpty() ? USUAL_SIZES : wanted;
-    return sizes.stream().filter(size -> size > 1).toList();
+    int most = options.maxRows().orElse(Integer.MAX_VALUE);
+    return sizes.stream().filter(size -> size > 1 && size <= most).toList();
   }
 
   /** The same order, with nothing running together. */

@@ -1,0 +1,231 @@
+package io.pipelane.server.grpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Context;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.ServerCall;
+import io.grpc.ServerStreamTracer;
+import io.grpc.Status;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.server.http.EchoService;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Transport;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.Arena;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What connections and slow calls may hold, and the class that calls name in their headers. */
+@Timeout(60)
+class GrpcLimitsTest {
+  private static GrpcServer start(int maxConnections, Duration idleTimeout) {
+    GrpcSettings settings =
+        new GrpcSettings(
+            "127.0.0.1",
+            0,
+            Transport.AUTO,
+            2,
+            1 << 20,
+            maxConnections,
+            idleTimeout,
+            Optional.empty());
+    return GrpcServer.start(
+        settings,
+        Backends.of(FakeCatalog.usual(), EchoService.inline()),
+        new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
+  }
+
+  private static Socket connect(GrpcServer server) throws IOException {
+    return new Socket(server.address().getAddress(), server.address().getPort());
+  }
+
+  /** The server speaks first, with its HTTP/2 settings. */
+  private static int firstByte(Socket socket) throws IOException {
+    try {
+      return socket.getInputStream().read();
+    } catch (IOException reset) {
+      return -1;
+    }
+  }
+
+  @Test
+  void connectionsBeyondTheLimit_areClosed() throws Exception {
+    try (GrpcServer server = start(2, Duration.ofSeconds(20));
+        Socket first = connect(server)) {
+      assertEquals(0, firstByte(first));
+      try (Socket second = connect(server)) {
+        assertEquals(0, firstByte(second));
+        try (Socket third = connect(server)) {
+          assertEquals(-1, firstByte(third));
+        }
+      }
+      int again = -1;
+      while (again < 0) { // The server sees a little later that the second has gone.
+        try (Socket next = connect(server)) {
+          again = firstByte(next);
+        }
+      }
+      assertEquals(0, again);
+    }
+  }
+
+  @Test
+  void callWhoseMessageNeverComes_isEnded() throws Exception {
+    CompletableFuture<Status> ended = new CompletableFuture<>();
+    try (GrpcConversation conversation =
+        new GrpcConversation(EchoService.inline(), Duration.ofMillis(300))) {
+      ClientCall<ModelInferRequest, ModelInferResponse> call =
+          conversation.channel.newCall(
+              GRPCInferenceServiceGrpc.getModelInferMethod(), CallOptions.DEFAULT);
+      call.start(
+          new ClientCall.Listener<>() {
+            @Override
+            public void onClose(Status status, Metadata trailers) {
+              ended.complete(status);
+            }
+          },
+          new Metadata());
+      call.request(1);
+      assertEquals(Status.Code.CANCELLED, ended.get(30, TimeUnit.SECONDS).getCode());
+    }
+  }
+
+  private static MethodDescriptor<String, String> method(MethodType type) {
+    MethodDescriptor.Marshaller<String> none =
+        new MethodDescriptor.Marshaller<>() {
+          @Override
+          public InputStream stream(String value) {
+            return InputStream.nullInputStream();
+          }
+
+          @Override
+          public String parse(InputStream stream) {
+            return "";
+          }
+        };
+    return MethodDescriptor.<String, String>newBuilder()
+        .setType(type)
+        .setFullMethodName("s/m")
+        .setRequestMarshaller(none)
+        .setResponseMarshaller(none)
+        .build();
+  }
+
+  /** A call of which nothing is asked but its method. */
+  private static final class Asked extends ServerCall<String, String> {
+    private final MethodType type;
+
+    Asked(MethodType type) {
+      this.type = type;
+    }
+
+    @Override
+    public void request(int messages) {}
+
+    @Override
+    public void sendHeaders(Metadata headers) {}
+
+    @Override
+    public void sendMessage(String message) {}
+
+    @Override
+    public void close(Status status, Metadata trailers) {}
+
+    @Override
+    public boolean isCancelled() {
+      return false;
+    }
+
+    @Override
+    public MethodDescriptor<String, String> getMethodDescriptor() {
+      return method(type);
+    }
+  }
+
+  private static Context.CancellableContext begin(
+      MessagePace pace, ServerStreamTracer tracer, MethodType type) {
+    Context.CancellableContext context = tracer.filterContext(Context.ROOT).withCancellation();
+    context.run(
+        () ->
+            pace.interceptCall(
+                new Asked(type), new Metadata(), (_, _) -> new ServerCall.Listener<>() {}));
+    return context;
+  }
+
+  @Test
+  void messageThatTrickles_endsItsCall() {
+    MessagePace pace = new MessagePace(Duration.ofSeconds(1));
+    ServerStreamTracer fast = pace.newServerStreamTracer("s/m", new Metadata());
+    ServerStreamTracer slow = pace.newServerStreamTracer("s/m", new Metadata());
+    Context.CancellableContext kept = begin(pace, fast, MethodType.UNARY);
+    Context.CancellableContext ended = begin(pace, slow, MethodType.UNARY);
+    pace.look();
+    for (int period = 0; period < 3; period++) {
+      fast.inboundWireSize(1024);
+      slow.inboundWireSize(1023);
+      pace.look();
+      assertFalse(kept.isCancelled());
+      assertTrue(ended.isCancelled());
+    }
+  }
+
+  @Test
+  void streamThatIsSilentBetweenMessages_isLeftAlone() {
+    MessagePace pace = new MessagePace(Duration.ofSeconds(1));
+    ServerStreamTracer tracer = pace.newServerStreamTracer("s/m", new Metadata());
+    Context.CancellableContext context = begin(pace, tracer, MethodType.BIDI_STREAMING);
+    for (int message = 0; message < 3; message++) {
+      pace.look();
+      pace.look();
+      tracer.inboundMessage(message);
+      tracer.inboundWireSize(1);
+      pace.look();
+      tracer.inboundMessageRead(message, 1, 1);
+    }
+    assertFalse(context.isCancelled());
+    tracer.inboundMessage(3);
+    pace.look();
+    pace.look();
+    assertTrue(context.isCancelled());
+  }
+
+  @Test
+  void priority_isTheHeadersOfTheCall() throws Exception {
+    EchoService echo = EchoService.inline();
+    List<Priority> seen = new CopyOnWriteArrayList<>();
+    try (GrpcConversation conversation =
+        new GrpcConversation(
+            (request, handler) -> {
+              seen.add(request.priority());
+              return echo.submit(request, handler);
+            })) {
+      ModelInferRequest request = Inferences.raw("echo", 1, 2, 3, 4);
+      conversation.client().modelInfer(request);
+      conversation
+          .client()
+          .withInterceptors(conversation.header("pipelane-priority", "offline"))
+          .modelInfer(request);
+      assertEquals(List.of(Priority.ONLINE, Priority.OFFLINE), seen);
+    }
+  }
+}
