@@ -95,6 +95,18 @@ final class JobItem {
     }
   }
 
+  /** Waits until its request has ended, or something else has; false where that was first. */
+  boolean endsBefore(CompletableFuture<Void> other) {
+    return attempt == null || attempt.end.isBefore(other);
+  }
+
+  /** Has its request end now unless it has begun to run; {@link #await} tells how it ended. */
+  void withdraw() {
+    if (attempt != null) {
+      attempt.cancel();
+    }
+  }
+
   /** Withdraws the item, and waits until its request has ended. */
   void abandon() {
     if (attempt != null) {
@@ -250,6 +262,11 @@ final class JobItem {
 
     void complete(@Nullable StatusException failure) {
       error.complete(failure);
+    }
+
+    boolean isBefore(CompletableFuture<Void> other) {
+      CompletableFuture.anyOf(error, other).join();
+      return error.isDone();
     }
 
     void join() {

@@ -23,6 +23,10 @@ public final class EchoService implements InferenceService {
   public final List<Pending> pending = new CopyOnWriteArrayList<>();
   private final Executor lane;
   boolean holds;
+
+  /** Whether what is withdrawn ends, as what has not begun to run does. */
+  public boolean endsWithdrawn;
+
   public @Nullable RuntimeException refusal;
 
   public EchoService(Executor lane) {
@@ -66,7 +70,7 @@ public final class EchoService implements InferenceService {
     return entry;
   }
 
-  public static final class Pending implements Ticket {
+  public final class Pending implements Ticket {
     final InferenceRequest request;
     private final ResultHandler handler;
     private volatile boolean cancelled;
@@ -119,6 +123,9 @@ public final class EchoService implements InferenceService {
     @Override
     public void cancel() {
       cancelled = true;
+      if (endsWithdrawn && pending.remove(this)) {
+        handler.failed(new StatusException(Status.CANCELLED, "it was withdrawn"));
+      }
     }
   }
 }

@@ -159,6 +159,43 @@ class JobsTest {
     }
   }
 
+  /** As offline items wait for as long as there is online work. */
+  @Test
+  void stopAndRemove_ofItemsThatHaveNotBegun_waitForNone() throws IOException {
+    EchoService service = EchoService.holding();
+    service.endsWithdrawn = true;
+    try (Jobs jobs = fixture.open(service)) {
+      String removed = jobs.submit(JobsFixture.fileRequest("removed")).spec().id();
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      jobs.remove(removed);
+      assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, removed).state());
+      String left = jobs.submit(JobsFixture.fileRequest("left")).spec().id();
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      assertTrue(jobs.stop(Duration.ofDays(1)));
+      assertEquals(JobState.QUEUED, jobs.show(left).state());
+      assertEquals(List.of(), service.pending);
+    }
+  }
+
+  @Test
+  void stop_ofItemsThatRun_waitsForNoLongerThanTold() throws IOException {
+    EchoService service = EchoService.holding();
+    Jobs jobs = fixture.open(service);
+    jobs.submit(JobsFixture.fileRequest("o"));
+    while (service.pending.size() < 3) {
+      Thread.onSpinWait();
+    }
+    assertFalse(jobs.stop(Duration.ZERO));
+    Thread close = Thread.ofPlatform().start(jobs::close);
+    while (close.isAlive()) {
+      completeAll(service);
+    }
+  }
+
   @Test
   void inputFile_thatChanged_endsTheJob() throws IOException {
     EchoService service = EchoService.holding();

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -267,11 +268,9 @@ class PlacedJobsTest {
             EchoService.inline(),
             17,
             () -> {
-              Thread stops = Thread.ofPlatform().start(running.join()::stop);
-              while (stops.getState() != Thread.State.WAITING) { // For this thread, to end.
-                Thread.onSpinWait();
-              }
-              stopping.set(stops);
+              Jobs jobs = running.join();
+              jobs.beginStop();
+              stopping.set(Thread.ofPlatform().start(() -> jobs.stop(Duration.ofDays(1))));
             });
     String id;
     try (JobPlacement placement = placement()) {
