@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  * thread; a lane's thread places the outputs in between.
  */
 final class JobItem {
+  private static final System.Logger LOG = System.getLogger(JobItem.class.getName());
+
   /** What does not depend on the item: the queue is full, the model or the device is gone. */
   private static final Set<Status> AGAIN =
       Set.of(Status.UNAVAILABLE, Status.NOT_FOUND, Status.CANCELLED, Status.DEVICE_FAILURE);
@@ -171,9 +173,9 @@ final class JobItem {
         InferenceStatistics statistics,
         Priority priority,
         Optional<SequenceStep> step) {
-      RequestAccount counted = statistics.begin(model.version());
-      account = counted;
       try {
+        RequestAccount counted = statistics.begin(model.version());
+        account = counted;
         if (item.isTooLong()) {
           throw new StatusException(
               Status.TOO_LARGE,
@@ -202,6 +204,10 @@ final class JobItem {
       } catch (StatusException e) {
         hasNoRoom = step.isPresent() && e.status() == Status.INSUFFICIENT_MEMORY;
         failed(e);
+        return false;
+      } catch (RuntimeException | OutOfMemoryError e) { // Whoever awaits it is told in any case.
+        LOG.log(System.Logger.Level.ERROR, "an item of a job failed on a fault of the server", e);
+        failed(new StatusException(Status.INTERNAL, "a fault of the server: " + e, e));
         return false;
       }
     }

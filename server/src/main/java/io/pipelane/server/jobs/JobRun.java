@@ -124,7 +124,7 @@ final class JobRun {
       fail(String.valueOf(e.getMessage()));
     } catch (IOException e) {
       fail("its files: " + e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }

@@ -29,6 +29,9 @@ public final class EchoService implements InferenceService {
 
   public @Nullable RuntimeException refusal;
 
+  /** What a request fails on that nobody foresaw, once. */
+  public @Nullable Error fault;
+
   public EchoService(Executor lane) {
     this.lane = lane;
   }
@@ -60,6 +63,11 @@ public final class EchoService implements InferenceService {
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     if (refusal != null) {
       throw refusal;
+    }
+    Error thrown = fault;
+    fault = null;
+    if (thrown != null) {
+      throw thrown;
     }
     Pending entry = new Pending(request, handler);
     if (holds) {

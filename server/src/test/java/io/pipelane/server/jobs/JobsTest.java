@@ -94,6 +94,26 @@ class JobsTest {
   }
 
   @Test
+  void items_thatMeetAFault_haveItAsTheirRow() throws IOException {
+    EchoService service = EchoService.inline();
+    service.refusal = new IllegalStateException("on demand");
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+      assertEquals(JobsFixture.ITEMS, ended.failed());
+      service.refusal = null;
+      service.fault = new OutOfMemoryError("on demand");
+      id = jobs.submit(JobsFixture.fileRequest("p")).spec().id();
+      ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+      assertEquals(1, ended.failed());
+      String first = fixture.output("p").lines().findFirst().orElseThrow();
+      assertTrue(first.contains("\"error\":\"a fault of the server"), first);
+    }
+  }
+
+  @Test
   void job_queueFullOrModelAway_asksAgain() throws IOException {
     EchoService service = EchoService.inline();
     service.refusal = StatusException.unavailable("the queue is full", Duration.ofSeconds(1));
