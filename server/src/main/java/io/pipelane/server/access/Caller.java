@@ -2,6 +2,7 @@ package io.pipelane.server.access;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -78,6 +79,19 @@ public final class Caller {
     return roles.isEmpty()
         ? "do nothing"
         : roles.stream().sorted().map(Role::text).collect(Collectors.joining(between));
+  }
+
+  /**
+   * Checks that the caller may ask in a class.
+   *
+   * @throws StatusException {@link Status#PERMISSION_DENIED} naming the key
+   */
+  public void check(Priority priority) {
+    if (offline && priority == Priority.ONLINE) {
+      throw new StatusException(
+          Status.PERMISSION_DENIED,
+          "key \"%s\" is for offline work; leave \"class\" out, or say offline".formatted(name));
+    }
   }
 
   /** A request in the class that the caller may ask in. */

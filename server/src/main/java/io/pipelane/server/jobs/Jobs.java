@@ -6,6 +6,7 @@ import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WholeFile;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.placement.JobPlacement;
@@ -186,10 +187,12 @@ public final class Jobs implements AutoCloseable {
    * Takes a job on; it is there after a crash as soon as this returns.
    *
    * @param request one JSON object
-   * @throws StatusException when the request cannot be a job, or its model is not in service
+   * @throws StatusException when the request cannot be a job, its model is not in service, or the
+   *     caller may not ask in its class
    */
-  public JobStatus submit(byte[] request) {
+  public JobStatus submit(byte[] request, Caller caller) {
     JobRequest wanted = JobRequest.read(request);
+    caller.check(wanted.priority());
     ModelVersion model = catalog.resolve(wanted.model(), wanted.version()).version();
     try {
       return submit(wanted, model);

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Keys;
 import io.pipelane.server.http.EchoService;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -46,7 +49,7 @@ class JobsTest {
   @Test
   void job_overAFile_writesARowForEachItemInOrder() throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
-      JobStatus submitted = jobs.submit(JobsFixture.fileRequest("out.jsonl"));
+      JobStatus submitted = jobs.submit(JobsFixture.fileRequest("out.jsonl"), Caller.ANYBODY);
       JobStatus ended = JobsFixture.ended(jobs, submitted.spec().id());
       assertEquals(JobState.DONE, ended.state());
       assertEquals(JobsFixture.ITEMS, ended.rows());
@@ -65,7 +68,7 @@ class JobsTest {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       String items = "\"items\":[" + JobsFixture.item(0) + "," + JobsFixture.item(1) + "]";
       JobStatus job =
-          jobs.submit(JobsFixture.request(items + ",\"output_file\":\"o\",\"group\":\"g\""));
+          jobs.submit(JobsFixture.request(items + ",\"output_file\":\"o\",\"group\":\"g\""), Caller.ANYBODY);
       assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
       assertEquals(JobsFixture.rows(2), fixture.output("o"));
       String listed = new String(JobAnswers.list(jobs.list()), UTF_8);
@@ -80,7 +83,7 @@ class JobsTest {
     String lines = "{\"inputs\":[]}\n" + JobsFixture.item(1) + "\nno JSON\n" + "x".repeat(300);
     Files.writeString(folder.resolve("in.jsonl"), lines);
     try (Jobs jobs = fixture.open(EchoService.inline())) {
-      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       JobStatus ended = JobsFixture.ended(jobs, job.spec().id());
       assertEquals(JobState.DONE, ended.state());
       assertEquals(4, ended.rows());
@@ -98,13 +101,13 @@ class JobsTest {
     EchoService service = EchoService.inline();
     service.refusal = new IllegalStateException("on demand");
     try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       JobStatus ended = JobsFixture.ended(jobs, id);
       assertEquals(JobState.DONE, ended.state(), ended.reason());
       assertEquals(JobsFixture.ITEMS, ended.failed());
       service.refusal = null;
       service.fault = new OutOfMemoryError("on demand");
-      id = jobs.submit(JobsFixture.fileRequest("p")).spec().id();
+      id = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       ended = JobsFixture.ended(jobs, id);
       assertEquals(JobState.DONE, ended.state(), ended.reason());
       assertEquals(1, ended.failed());
@@ -118,7 +121,7 @@ class JobsTest {
     EchoService service = EchoService.inline();
     service.refusal = StatusException.unavailable("the queue is full", Duration.ofSeconds(1));
     try (Jobs jobs = fixture.open(service)) {
-      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       while (jobs.show(job.spec().id()).state() != JobState.RUNNING) {
         Thread.onSpinWait();
       }
@@ -132,8 +135,8 @@ class JobsTest {
   void remove_runningJob_cancelsItAndThenForgetsIt() throws IOException {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
-      String second = jobs.submit(JobsFixture.fileRequest("p")).spec().id();
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       while (service.pending.size() < 3) {
         Thread.onSpinWait();
       }
@@ -159,7 +162,7 @@ class JobsTest {
   void stop_inTheMiddle_theNextServerGoesOnBehindTheLastRow() throws IOException {
     EchoService service = EchoService.holding();
     Jobs jobs = fixture.open(service);
-    String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
     while (service.pending.size() < 3) {
       Thread.onSpinWait();
     }
@@ -185,13 +188,13 @@ class JobsTest {
     EchoService service = EchoService.holding();
     service.endsWithdrawn = true;
     try (Jobs jobs = fixture.open(service)) {
-      String removed = jobs.submit(JobsFixture.fileRequest("removed")).spec().id();
+      String removed = jobs.submit(JobsFixture.fileRequest("removed"), Caller.ANYBODY).spec().id();
       while (service.pending.size() < 3) {
         Thread.onSpinWait();
       }
       jobs.remove(removed);
       assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, removed).state());
-      String left = jobs.submit(JobsFixture.fileRequest("left")).spec().id();
+      String left = jobs.submit(JobsFixture.fileRequest("left"), Caller.ANYBODY).spec().id();
       while (service.pending.size() < 3) {
         Thread.onSpinWait();
       }
@@ -205,7 +208,7 @@ class JobsTest {
   void stop_ofItemsThatRun_waitsForNoLongerThanTold() throws IOException {
     EchoService service = EchoService.holding();
     Jobs jobs = fixture.open(service);
-    jobs.submit(JobsFixture.fileRequest("o"));
+    jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
     while (service.pending.size() < 3) {
       Thread.onSpinWait();
     }
@@ -220,8 +223,8 @@ class JobsTest {
   void inputFile_thatChanged_endsTheJob() throws IOException {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service)) {
-      jobs.submit(JobsFixture.fileRequest("first"));
-      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      jobs.submit(JobsFixture.fileRequest("first"), Caller.ANYBODY);
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String first = jobs.list().getFirst().spec().id();
       while (service.pending.size() < 3) { // The first has looked at its file.
         Thread.onSpinWait();
@@ -260,9 +263,9 @@ class JobsTest {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       byte[] output =
           JobsFixture.request("\"input_file\":\"in.jsonl\",\"output_file\":\"" + name + "\"");
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(output)));
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(output, Caller.ANYBODY)));
       byte[] input = JobsFixture.request("\"input_file\":\"" + name + "\",\"output_file\":\"o\"");
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(input)));
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(input, Caller.ANYBODY)));
       assertEquals(List.of(), jobs.list());
     }
     Files.delete(outside);
@@ -273,7 +276,7 @@ class JobsTest {
     Files.createSymbolicLink(folder.resolve("link"), Path.of("/etc/hostname"));
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       byte[] request = JobsFixture.request("\"input_file\":\"link\",\"output_file\":\"o\"");
-      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(request)));
+      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(request, Caller.ANYBODY)));
     }
   }
 
@@ -283,10 +286,10 @@ class JobsTest {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service)) {
       assertEquals(
-          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("mine"))));
-      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("mine"), Caller.ANYBODY)));
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       assertEquals(
-          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("o"))));
+          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY)));
       jobs.remove(job.spec().id());
       while (!jobs.show(job.spec().id()).state().isEnd()) {
         completeAll(service);
@@ -313,8 +316,23 @@ class JobsTest {
   void requests_thatAreNone_areRefused(String members) throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       byte[] request = JobsFixture.request(members);
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(request)));
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(request, Caller.ANYBODY)));
       assertEquals(List.of(), jobs.list());
+    }
+  }
+
+  @Test
+  void keyForOfflineWork_submitsNoOnlineJob() throws IOException {
+    String entries = Keys.entry("batch", "roles: [infer], priority: offline");
+    try (AccessControl access = Keys.of(folder, entries);
+        Jobs jobs = fixture.open(EchoService.inline())) {
+      Caller caller = access.identify(null, "batch");
+      String files = "\"input_file\":\"in.jsonl\",\"output_file\":\"o\"";
+      byte[] online = JobsFixture.request(files + ",\"class\":\"online\"");
+      assertEquals(Status.PERMISSION_DENIED, refused(() -> jobs.submit(online, caller)));
+      assertEquals(List.of(), jobs.list());
+      JobStatus job = jobs.submit(JobsFixture.request(files), caller);
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
     }
   }
 
@@ -322,14 +340,14 @@ class JobsTest {
   void limits_ofRequestsAndJobs_areKept() throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       byte[] huge = new byte[JobRequest.MOST_BYTES + 1];
-      assertEquals(Status.TOO_LARGE, refused(() -> jobs.submit(huge)));
+      assertEquals(Status.TOO_LARGE, refused(() -> jobs.submit(huge, Caller.ANYBODY)));
       for (String output : List.of("a", "b", "c")) {
-        jobs.submit(JobsFixture.fileRequest(output));
+        jobs.submit(JobsFixture.fileRequest(output), Caller.ANYBODY);
       }
-      assertEquals(Status.UNAVAILABLE, refused(() -> jobs.submit(JobsFixture.fileRequest("d"))));
+      assertEquals(Status.UNAVAILABLE, refused(() -> jobs.submit(JobsFixture.fileRequest("d"), Caller.ANYBODY)));
       byte[] unknown =
           "{\"model\":\"none\",\"input_file\":\"in.jsonl\",\"output_file\":\"d\"}".getBytes(UTF_8);
-      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(unknown)));
+      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(unknown, Caller.ANYBODY)));
     }
   }
 
