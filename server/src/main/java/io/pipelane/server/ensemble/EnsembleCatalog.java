@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.stream.Collectors;
@@ -151,12 +152,27 @@ public final class EnsembleCatalog implements ModelCatalog {
         .thenCompose(
             declared -> {
               if (declared.isEmpty() || !options.files().isEmpty()) {
-                ensembles.remove(name);
-                return models.load(name, options);
+                return models.load(name, options).whenComplete((_, error) -> leave(name, error));
               }
               enter(declared.get());
-              return CompletableFuture.completedFuture(null);
+              return takeOutOfModels(name);
             });
+  }
+
+  /** The load of a model ends its name's ensemble, unless it is refused. */
+  private void leave(String name, @Nullable Throwable refusal) {
+    Throwable cause = refusal instanceof CompletionException ? refusal.getCause() : refusal;
+    boolean nothingIsThere =
+        cause instanceof StatusException status && status.status() == Status.NOT_FOUND;
+    if (cause == null || nothingIsThere) {
+      ensembles.remove(name);
+    }
+  }
+
+  /** What was a model before it became an ensemble takes no memory any more. */
+  private CompletableFuture<Void> takeOutOfModels(String name) {
+    boolean wasModel = models.index().stream().anyMatch(entry -> entry.name().equals(name));
+    return wasModel ? models.unload(name) : CompletableFuture.completedFuture(null);
   }
 
   @Override
