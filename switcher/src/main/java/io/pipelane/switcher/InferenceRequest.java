@@ -99,6 +99,12 @@ public record InferenceRequest(
         keeper);
   }
 
+  /** The same as a step of something else. */
+  public InferenceRequest asStep(Optional<SequenceStep> step) {
+    return new InferenceRequest(
+        model, inputs, outputs, deadlineNanos, priority, step, stateNumber, device, keeper);
+  }
+
   /** Whether its deadline has passed. */
   public boolean isLate(long nowNanos) {
     return deadlineNanos.isPresent() && nowNanos - deadlineNanos.getAsLong() > 0;

@@ -499,8 +499,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Holds no offline work back any more, so that what was taken comes to its end; requests are still
-   * taken, as those under way may ask for more. Returns at once, on any thread.
+   * Holds no offline work back any more, so that what was taken comes to its end; requests are
+   * still taken, as those under way may ask for more. Returns at once, on any thread.
    */
   public void beginDrain() {
     sharing.gate().close();

@@ -174,8 +174,8 @@ public final class HttpServer implements AutoCloseable {
   }
 
   /**
-   * Accepts no more connections and turns new requests on open ones away with 503; those that run go
-   * on. Returns at once; does nothing the second time.
+   * Accepts no more connections and turns new requests on open ones away with 503; those that run
+   * go on. Returns at once; does nothing the second time.
    */
   public void beginDrain() {
     activity.drain();

@@ -130,8 +130,7 @@ class EnsembleServingTest {
       server.imports().join();
       Map<String, byte[]> files = Map.of("1/model.onnx", new byte[1]);
       LoadOptions refused = new LoadOptions(Optional.empty(), Optional.of("{}"), files);
-      assertThrows(
-          CompletionException.class, () -> server.catalog().load("all", refused).join());
+      assertThrows(CompletionException.class, () -> server.catalog().load("all", refused).join());
       assertEquals("input", server.catalog().resolve("all", null).inputs().getFirst().name());
     }
   }

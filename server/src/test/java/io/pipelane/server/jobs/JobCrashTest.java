@@ -107,7 +107,8 @@ class JobCrashTest {
       throws IOException {
     try (Jobs jobs = fixture.open(new SummingService())) {
       JobStatus ended =
-          JobsFixture.ended(jobs, id.isEmpty() ? jobs.submit(request, Caller.ANYBODY).spec().id() : id);
+          JobsFixture.ended(
+              jobs, id.isEmpty() ? jobs.submit(request, Caller.ANYBODY).spec().id() : id);
       assertEquals(JobState.DONE, ended.state(), () -> "seed " + seed + ": " + ended.reason());
       assertEquals(2 * ITEMS, ended.rows(), () -> "seed " + seed);
     }

@@ -68,7 +68,9 @@ class JobsTest {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       String items = "\"items\":[" + JobsFixture.item(0) + "," + JobsFixture.item(1) + "]";
       JobStatus job =
-          jobs.submit(JobsFixture.request(items + ",\"output_file\":\"o\",\"group\":\"g\""), Caller.ANYBODY);
+          jobs.submit(
+              JobsFixture.request(items + ",\"output_file\":\"o\",\"group\":\"g\""),
+              Caller.ANYBODY);
       assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
       assertEquals(JobsFixture.rows(2), fixture.output("o"));
       String listed = new String(JobAnswers.list(jobs.list()), UTF_8);
@@ -286,10 +288,12 @@ class JobsTest {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service)) {
       assertEquals(
-          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("mine"), Caller.ANYBODY)));
+          Status.INVALID_ARGUMENT,
+          refused(() -> jobs.submit(JobsFixture.fileRequest("mine"), Caller.ANYBODY)));
       JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       assertEquals(
-          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY)));
+          Status.INVALID_ARGUMENT,
+          refused(() -> jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY)));
       jobs.remove(job.spec().id());
       while (!jobs.show(job.spec().id()).state().isEnd()) {
         completeAll(service);
@@ -344,7 +348,9 @@ class JobsTest {
       for (String output : List.of("a", "b", "c")) {
         jobs.submit(JobsFixture.fileRequest(output), Caller.ANYBODY);
       }
-      assertEquals(Status.UNAVAILABLE, refused(() -> jobs.submit(JobsFixture.fileRequest("d"), Caller.ANYBODY)));
+      assertEquals(
+          Status.UNAVAILABLE,
+          refused(() -> jobs.submit(JobsFixture.fileRequest("d"), Caller.ANYBODY)));
       byte[] unknown =
           "{\"model\":\"none\",\"input_file\":\"in.jsonl\",\"output_file\":\"d\"}".getBytes(UTF_8);
       assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(unknown, Caller.ANYBODY)));
