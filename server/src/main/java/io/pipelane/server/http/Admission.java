@@ -18,16 +18,22 @@ final class Admission {
 
   private final AccessControl access;
   private final ServedPort port;
+  private final ForeignPages foreign;
   private final int maxRequestBytes;
   private @Nullable Asked latest;
 
+  /** A host that requests may be for. */
+  private @Nullable String knownHost;
+
   /**
    * @param port which port the connection has come to
+   * @param foreign pages whose requests are not wanted
    * @param maxRequestBytes largest body
    */
-  Admission(AccessControl access, ServedPort port, int maxRequestBytes) {
+  Admission(AccessControl access, ServedPort port, ForeignPages foreign, int maxRequestBytes) {
     this.access = access;
     this.port = port;
+    this.foreign = foreign;
     this.maxRequestBytes = maxRequestBytes;
   }
 
@@ -60,6 +66,7 @@ final class Admission {
     try {
       Asked asked = asked(head);
       Route route = asked.route();
+      checkPage(head);
       if (!route.allows(head.method())) {
         return new Refused(Response.methodNotAllowed(allocator, route.allowed()), true);
       }
@@ -86,6 +93,15 @@ final class Admission {
     } catch (StatusException e) {
       return new Refused(Response.error(e, allocator), true);
     }
+  }
+
+  private void checkPage(RequestHead head) {
+    String host = head.headers().get(HttpHeaderNames.HOST);
+    if (host != null && !host.equals(knownHost)) {
+      foreign.checkHost(host);
+      knownHost = host;
+    }
+    foreign.checkOrigin(head.method(), head.headers(), host);
   }
 
   /** Who asks; everybody for what is public. */

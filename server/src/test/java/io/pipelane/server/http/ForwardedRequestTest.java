@@ -176,6 +176,7 @@ class ForwardedRequestTest {
                 .header("Authorization", "Bearer secret")
                 .header("X-API-Key", "key")
                 .header("traceparent", "00-1-2-00")
+                .header("Origin", server.url())
                 .header("Inference-Header-Content-Length", "7"));
     assertEquals(200, answer.statusCode());
     assertEquals("{}\0\1\2\3", answer.body());
@@ -191,6 +192,7 @@ class ForwardedRequestTest {
     assertEquals(
         URI.create(server.url()).getAuthority(), received.fields().get("pipelane-forwarded"));
     assertNull(received.fields().get("upgrade"));
+    assertNull(received.fields().get("origin"));
     assertEquals("{\"a\":1}\u00c3\u00bf\u0000", received.body());
     assertEquals(1, counted(first, "answered"));
   }
@@ -332,7 +334,7 @@ class ForwardedRequestTest {
       socket
           .getOutputStream()
           .write(
-              "POST /v2/models/far/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
+              "POST /v2/models/far/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
                   .getBytes(StandardCharsets.US_ASCII));
       asked.await();
     }
@@ -359,12 +361,12 @@ class ForwardedRequestTest {
     List<Socket> scrapes = new ArrayList<>();
     try (Socket other = send("")) {
       for (int i = 0; i < CODEC_THREADS; i++) {
-        scrapes.add(send("GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"));
+        scrapes.add(send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
       }
       gathering.await();
       Socket client =
           send(
-              "POST /v2/models/far/infer HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n"
+              "POST /v2/models/far/infer HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n"
                   + "Content-Length: 2\r\n\r\n{}");
       while (counted(first, "answered") == 0) {
         Thread.onSpinWait();
