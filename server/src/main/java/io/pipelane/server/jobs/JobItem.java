@@ -222,11 +222,18 @@ final class JobItem {
       if (inference == null) {
         throw new IllegalStateException("nothing was asked");
       }
-      byte[] answer = inference.answer();
-      if (account != null) {
-        account.answered();
+      try {
+        byte[] answer = inference.answer();
+        if (account != null) {
+          account.answered();
+        }
+        return answer;
+      } catch (StatusException e) {
+        if (account != null) {
+          account.failed(e.status());
+        }
+        throw e;
       }
-      return answer;
     }
 
     @Override

@@ -96,7 +96,7 @@ public final class EchoService implements InferenceService {
     }
 
     /** Answers the only output with other bytes than the input's. */
-    void completeWith(byte[] data) {
+    public void completeWith(byte[] data) {
       InputTensor input = request.inputs().getFirst();
       handler
           .place(request.outputs().getFirst(), input.type(), input.shape(), data.length)

@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Keys;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.server.statistics.ModelCounters;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -115,6 +117,25 @@ class JobsTest {
       assertEquals(1, ended.failed());
       String first = fixture.output("p").lines().findFirst().orElseThrow();
       assertTrue(first.contains("\"error\":\"a fault of the server"), first);
+    }
+  }
+
+  @Test
+  void item_whoseOutputHasNoJsonForm_countsAsFailed() throws IOException {
+    EchoService service = EchoService.holding();
+    String items =
+        "{\"model\":\"echo_BYTES\",\"output_file\":\"o\",\"items\":[{\"inputs\":[{\"name\":\"x\","
+            + "\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"a\"]}]}]}";
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(items.getBytes(UTF_8), Caller.ANYBODY).spec().id();
+      while (service.pending.isEmpty()) {
+        Thread.onSpinWait();
+      }
+      service.pending.removeFirst().completeWith(new byte[] {1, 0, 0, 0, (byte) 0xff});
+      assertEquals(1, JobsFixture.ended(jobs, id).failed());
+      ModelCounters counters = fixture.statistics.of(new ModelVersion("echo_BYTES", 2));
+      assertEquals(0, counters.pending());
+      assertEquals(1, counters.failure().count());
     }
   }
 
