@@ -62,6 +62,7 @@ enum Compression {
   static final int LEAST_BYTES = 1 << 10;
 
   private static final int PIECE = 8 << 10;
+  private static final long LIKELY_RATIO = 4;
 
   private final String coding;
 
@@ -95,6 +96,11 @@ enum Compression {
     return null;
   }
 
+  /** What a body of so many bytes stands for, most of the time. */
+  static int likelyBytes(int compressedBytes, int limit) {
+    return (int) Math.min(limit, LIKELY_RATIO * compressedBytes);
+  }
+
   /**
    * What a body stands for; the body stays the caller's.
    *
@@ -102,7 +108,7 @@ enum Compression {
    *     Status#TOO_LARGE} when there is more than the limit
    */
   ByteBuf decompress(ByteBuf body, int limit, ByteBufAllocator allocator) {
-    ByteBuf target = allocator.directBuffer(Math.min(limit, 4 * body.readableBytes()));
+    ByteBuf target = allocator.directBuffer(likelyBytes(body.readableBytes(), limit));
     boolean done = false;
     try (InputStream stream = reading(new ByteBufInputStream(body.duplicate()))) {
       byte[] piece = new byte[PIECE];
