@@ -38,10 +38,16 @@ final class Admission {
   }
 
   /** What a path and a method ask for: clients ask for the same again and again. */
-  private record Asked(String target, HttpMethod method, Route route, Demand demand) {
-    static Asked of(RequestHead head) {
+  private record Asked(
+      String target, HttpMethod method, Route route, Demand demand, BodyLimit limit) {
+    static Asked of(RequestHead head, int maxRequestBytes) {
       Route route = Route.of(head.target()).with(head.method());
-      return new Asked(head.target(), head.method(), route, route.demand());
+      return new Asked(
+          head.target(),
+          head.method(),
+          route,
+          route.demand(),
+          BodyLimit.of(route, maxRequestBytes));
     }
 
     boolean isBy(RequestHead head) {
@@ -53,7 +59,7 @@ final class Admission {
   sealed interface Verdict {}
 
   /** The body is wanted. */
-  record Admitted(Route route, Caller caller) implements Verdict {}
+  record Admitted(Route route, Caller caller, BodyLimit limit) implements Verdict {}
 
   /**
    * It is not.
@@ -84,12 +90,12 @@ final class Admission {
       }
       Caller caller = caller(asked.demand(), head);
       if (!(route instanceof Route.Upload)) {
-        head.checkBody(maxRequestBytes);
+        asked.limit().check(head);
       } else if (head.compression() != null) {
         throw new StatusException(
             Status.UNIMPLEMENTED, "an upload is stored as it is; send it without Content-Encoding");
       }
-      return new Admitted(route, caller);
+      return new Admitted(route, caller, asked.limit());
     } catch (StatusException e) {
       return new Refused(Response.error(e, allocator), true);
     }
@@ -128,7 +134,7 @@ final class Admission {
   private Asked asked(RequestHead head) {
     Asked asked = latest;
     if (asked == null || !asked.isBy(head)) {
-      asked = Asked.of(head);
+      asked = Asked.of(head, maxRequestBytes);
       latest = asked;
     }
     return asked;

@@ -107,14 +107,14 @@ enum Compression {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it is not of this coding, {@link
    *     Status#TOO_LARGE} when there is more than the limit
    */
-  ByteBuf decompress(ByteBuf body, int limit, ByteBufAllocator allocator) {
-    ByteBuf target = allocator.directBuffer(likelyBytes(body.readableBytes(), limit));
+  ByteBuf decompress(ByteBuf body, BodyLimit limit, ByteBufAllocator allocator) {
+    ByteBuf target = allocator.directBuffer(likelyBytes(body.readableBytes(), limit.bytes()));
     boolean done = false;
     try (InputStream stream = reading(new ByteBufInputStream(body.duplicate()))) {
       byte[] piece = new byte[PIECE];
       for (int bytes = stream.read(piece); bytes >= 0; bytes = stream.read(piece)) {
-        if (bytes > limit - target.readableBytes()) {
-          throw RequestHead.tooLarge("the decompressed body is", limit);
+        if (bytes > limit.bytes() - target.readableBytes()) {
+          throw limit.tooLarge("the decompressed body is");
         }
         target.writeBytes(piece, 0, bytes);
       }

@@ -142,7 +142,6 @@ final class ConnectionSetup {
 
   private HttpConnection connection(
       Admission admission, LatestDescription latest, RequestPace pace, Framing framing) {
-    return new HttpConnection(
-        api, admission, latest, pace, activity, transfers, settings.maxRequestBytes(), framing);
+    return new HttpConnection(api, admission, latest, pace, activity, transfers, framing);
   }
 }

@@ -74,7 +74,6 @@ final class Conversation implements AutoCloseable {
                 pace,
                 activity,
                 transfers,
-                LIMIT,
                 new Http1Framing()));
   }
 
