@@ -9,6 +9,9 @@ import io.pipelane.config.StatusException;
  * @param name what it is called where it is changed
  */
 record BodyLimit(int bytes, String name) {
+  /** Of requests that say a little, and are read on event loops. */
+  private static final int FEW_BYTES = 256 << 10;
+
   /** Of requests whose body nobody reads. */
   private static final int UNREAD_BYTES = 4 << 10;
 
@@ -20,16 +23,14 @@ record BodyLimit(int bytes, String name) {
   /** What a route takes of the server's limit. */
   static BodyLimit of(Route route, int maxRequestBytes) {
     return switch (route) {
-      case Route.Infer _,
-          Route.Load _,
-          Route.SubmitJob _,
-          Route.Upload _,
-          Route.Index _,
+      case Route.Infer _, Route.Load _, Route.SubmitJob _, Route.Upload _ ->
+          new BodyLimit(maxRequestBytes, "server.max-request-size");
+      case Route.Index _,
           Route.Unload _,
           Route.ChangeTraceSettings _,
           Route.ChangeLogSettings _,
           Route.RegisterSharedMemory _ ->
-          new BodyLimit(maxRequestBytes, "server.max-request-size");
+          new BodyLimit(Math.min(FEW_BYTES, maxRequestBytes), OF_PATH);
       default -> new BodyLimit(Math.min(UNREAD_BYTES, maxRequestBytes), OF_PATH);
     };
   }
