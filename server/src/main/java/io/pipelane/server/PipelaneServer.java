@@ -412,16 +412,21 @@ public final class PipelaneServer implements AutoCloseable {
   public boolean drain() {
     long deadline = System.nanoTime() + drainTimeout.toNanos();
     hosts.ifPresent(Hosts::leave);
-    catalog.stop();
-    if (jobs != null) {
-      jobs.stop();
-    }
+    http.beginDrain();
     if (grpc != null) {
       grpc.beginDrain();
     }
-    boolean answered = http.drain(drainTimeout);
+    catalog.stop();
+    if (jobs != null) {
+      jobs.beginStop();
+    }
+    devices.beginDrain();
+    boolean answered = http.drain(until(deadline));
     if (grpc != null) {
       answered &= grpc.drain(until(deadline));
+    }
+    if (jobs != null) { // What they keep of states is read while the devices still answer.
+      answered &= jobs.stop(until(deadline));
     }
     boolean finished = devices.drain(until(deadline)) && answered;
     hosts.ifPresent(Hosts::close);

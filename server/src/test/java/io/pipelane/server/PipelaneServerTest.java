@@ -11,7 +11,10 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.sharing.OnlineWork;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
@@ -23,6 +26,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -44,15 +48,17 @@ class PipelaneServerTest {
   }
 
   private PipelaneServer start(String host, int port) {
-    return PipelaneServer.start(
-        PipelaneConfig.of(
-            TestDevices.settings(
-                Map.of(
-                    "repository.path", repository.toString(),
-                    "repository.cache", folder.resolve("cache").toString(),
-                    "device.memory", "8MiB",
-                    "server.host", host,
-                    "server.http-port", Integer.toString(port)))));
+    return PipelaneServer.start(PipelaneConfig.of(settings(host, port)));
+  }
+
+  private Map<String, String> settings(String host, int port) {
+    return TestDevices.settings(
+        Map.of(
+            "repository.path", repository.toString(),
+            "repository.cache", folder.resolve("cache").toString(),
+            "device.memory", "8MiB",
+            "server.host", host,
+            "server.http-port", Integer.toString(port)));
   }
 
   private StatusException refusal(String host, int port) {
@@ -113,6 +119,39 @@ class PipelaneServerTest {
       }
       assertTrue(server.drain());
       assertEquals(503, answer.join().statusCode(), () -> answer.join().body());
+    }
+  }
+
+  @Test
+  void drain_whileOnlineWorkHoldsAJob_comesToItsEnd() throws Exception {
+    TestModels.write(TestModels.chain(2, 32, 9), repository.resolve("m/1/model.onnx"));
+    Path jobs = Files.createDirectory(folder.resolve("jobs"));
+    String data = "0,".repeat(31) + "0";
+    Files.writeString(
+        jobs.resolve("in.jsonl"),
+        "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,32],\"data\":[%s]}]}"
+            .formatted(data));
+    String job = "{\"model\":\"m\",\"input_file\":\"in.jsonl\",\"output_file\":\"out\"}";
+    Map<String, String> settings = new HashMap<>(settings("127.0.0.1", 0));
+    settings.put("jobs.folder", jobs.toString());
+    try (PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings));
+        HttpClient client = HttpClient.newHttpClient();
+        Arena arena = Arena.ofShared()) {
+      server.imports().join();
+      OnlineWork online = server.switcher().sharing().gate().online();
+      ResultHandler endless = online.begin(new AwaitedResult(arena));
+      HttpResponse<String> answer =
+          client.send(
+              HttpRequest.newBuilder(URI.create(server.url() + "/v2/jobs"))
+                  .POST(BodyPublishers.ofString(job))
+                  .build(),
+              BodyHandlers.ofString());
+      assertEquals(200, answer.statusCode(), answer.body());
+      while (server.switcher().queue().requests() == 0) {
+        Thread.onSpinWait();
+      }
+      assertTrue(server.drain());
+      endless.failed(new StatusException(Status.CANCELLED, "the test is over"));
     }
   }
 

@@ -96,6 +96,12 @@ public record InferenceRequest(
         model, inputs, outputs, deadlineNanos, other, sequence, stateNumber, device, keeper);
   }
 
+  /** The same as a step of something else. */
+  public InferenceRequest asStep(Optional<SequenceStep> step) {
+    return new InferenceRequest(
+        model, inputs, outputs, deadlineNanos, priority, step, stateNumber, device, keeper);
+  }
+
   /** Whether its deadline has passed. */
   public boolean isLate(long nowNanos) {
     return deadlineNanos.isPresent() && nowNanos - deadlineNanos.getAsLong() > 0;

@@ -17,6 +17,11 @@ public record SequenceStep(String id, boolean start, boolean end, List<InputTens
     initial = List.copyOf(initial);
   }
 
+  /** The same of a sequence with another name. */
+  public SequenceStep named(String name) {
+    return new SequenceStep(name, start, end, initial);
+  }
+
   /** A step of a sequence that begins with zeros. */
   public SequenceStep(String id, boolean start, boolean end) {
     this(id, start, end, List.of());

@@ -541,13 +541,21 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
+   * Holds no offline work back any more, so that what was taken comes to its end; requests are
+   * still taken, as those under way may ask for more. Returns at once, on any thread.
+   */
+  public void beginDrain() {
+    sharing.gate().close();
+  }
+
+  /**
    * Takes no more requests and waits for those that were taken.
    *
    * @return whether all of them have ended in time
    */
   public boolean drain(Duration timeout) {
     queue.close();
-    sharing.gate().close();
+    beginDrain();
     return execution.join(timeout);
   }
 

@@ -192,35 +192,45 @@ public final class RepositoryWriter {
     }
   }
 
+  /** Whether the repository has a folder of a version. */
+  public boolean has(ModelVersion version) {
+    return Files.isDirectory(target(version));
+  }
+
   /**
    * Deletes a version.
    *
-   * @throws StatusException {@link Status#NOT_FOUND} when there is none
+   * @param whenGone done once it is certain to go: scans do not find it any more, its files still
+   *     lie elsewhere
+   * @throws StatusException {@link Status#NOT_FOUND} when there is none, {@link Status#UNAVAILABLE}
+   *     when it cannot be deleted; it is there as before then, and nothing is done
    */
-  public void delete(ModelVersion version) {
+  public void delete(ModelVersion version, Runnable whenGone) {
     Path target = target(version);
-    if (!Files.isDirectory(target)) {
+    if (!has(version)) {
       throw new StatusException(Status.NOT_FOUND, "the repository has no " + version);
     }
     try {
       try (Draft leaving = Draft.create(root, names)) {
         Files.move(target, leaving.beside("leaving"), StandardCopyOption.ATOMIC_MOVE);
+        whenGone.run();
       }
-      deleteIfEmpty(folder(version));
     } catch (IOException e) {
       throw new StatusException(
           Status.UNAVAILABLE, version + " cannot be deleted: " + e.getMessage(), e);
     }
+    deleteIfEmpty(folder(version));
     LOG.log(Level.INFO, "{0} has been deleted", version);
   }
 
-  private static void deleteIfEmpty(Path folder) throws IOException {
+  private static void deleteIfEmpty(Path folder) {
     try (Stream<Path> children = Files.list(folder)) {
-      if (children.findAny().isPresent()) {
-        return;
+      if (children.findAny().isEmpty()) {
+        Files.delete(folder);
       }
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, "{0} is left behind: {1}", folder, e.getMessage());
     }
-    Files.delete(folder);
   }
 
   private static StatusException exists(ModelVersion version) {

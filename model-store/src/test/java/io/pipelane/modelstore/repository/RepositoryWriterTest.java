@@ -241,18 +241,29 @@ class RepositoryWriterTest {
   void names_thatAreNone_areRefused(String name) {
     ModelVersion version = new ModelVersion(name, 1);
     assertThrows(StatusException.class, () -> writer().receive(version, Form.MODEL));
-    assertThrows(StatusException.class, () -> writer().delete(version));
+    assertThrows(StatusException.class, () -> writer().delete(version, () -> {}));
   }
 
   @Test
   void delete_takesTheVersionAndAnEmptyModelAway() throws IOException {
     store(Form.MODEL, CONTENT, Optional.empty());
     Files.createDirectories(root.resolve("a model/4"));
-    writer().delete(VERSION);
+    writer().delete(VERSION, () -> {});
     assertTrue(Files.exists(root.resolve("a model/4")));
-    writer().delete(new ModelVersion("a model", 4));
+    writer().delete(new ModelVersion("a model", 4), () -> {});
     assertEquals(List.of(), entries());
-    assertThrows(StatusException.class, () -> writer().delete(VERSION));
+    assertThrows(StatusException.class, () -> writer().delete(VERSION, () -> {}));
+  }
+
+  @Test
+  void delete_saysSoWhileTheFilesAreStillThere_andOnlyIfItDoes() throws IOException {
+    store(Form.MODEL, CONTENT, Optional.empty());
+    List<Boolean> found = new ArrayList<>();
+    RepositoryWriter writer = writer();
+    writer.delete(VERSION, () -> found.add(writer.has(VERSION)));
+    assertEquals(List.of(false), found);
+    assertThrows(StatusException.class, () -> writer.delete(VERSION, () -> found.add(true)));
+    assertEquals(List.of(false), found);
   }
 
   @Test

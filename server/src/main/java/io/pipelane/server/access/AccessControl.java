@@ -132,6 +132,11 @@ public final class AccessControl implements AutoCloseable {
     return new AccessControl(keyFile, tokens, managementPort, clock);
   }
 
+  /** Whether what is not public needs a key or a token. */
+  public boolean needsKey() {
+    return !watched.isEmpty();
+  }
+
   /** Where alone management is served; empty for everywhere. */
   public OptionalInt managementPort() {
     return managementPort;

@@ -2,6 +2,7 @@ package io.pipelane.server.access;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -15,38 +16,44 @@ public final class Caller {
   public static final Caller ANYBODY =
       new Caller(
           "",
+          "",
           EnumSet.allOf(Role.class),
           List.of("*"),
           new Allowance("", Allowance.Limits.NONE, () -> 0),
           false);
 
   private final String name;
+  private final String owner;
   private final Set<Role> roles;
   private final List<String> models;
   private final Allowance allowance;
   private final boolean offline;
 
   /**
+   * @param name what messages call it
+   * @param owner tells it from all others
    * @param models names, which may end with {@code *}
    * @param offline whether all that it asks is offline work
    */
-  Caller(String name, Set<Role> roles, List<String> models, Allowance allowance, boolean offline) {
+  Caller(
+      String name,
+      String owner,
+      Set<Role> roles,
+      List<String> models,
+      Allowance allowance,
+      boolean offline) {
     this.name = name;
+    this.owner = owner;
     this.roles = Set.copyOf(roles);
     this.models = List.copyOf(models);
     this.allowance = allowance;
     this.offline = offline;
   }
 
-  /** Somebody whose requests have the class that they say. */
-  Caller(String name, Set<Role> roles, List<String> models, Allowance allowance) {
-    this(name, roles, models, allowance, false);
-  }
-
   /** The same key with what it has used up so far, where its limits have stayed the same. */
   Caller continuing(Caller before) {
     return before.allowance.limits().equals(allowance.limits())
-        ? new Caller(name, roles, models, before.allowance, offline)
+        ? new Caller(name, owner, roles, models, before.allowance, offline)
         : this;
   }
 
@@ -80,9 +87,34 @@ public final class Caller {
         : roles.stream().sorted().map(Role::text).collect(Collectors.joining(between));
   }
 
-  /** A request in the class that the caller may ask in. */
+  /**
+   * Checks that the caller may ask in a class.
+   *
+   * @throws StatusException {@link Status#PERMISSION_DENIED} naming the key
+   */
+  public void check(Priority priority) {
+    if (offline && priority == Priority.ONLINE) {
+      throw new StatusException(
+          Status.PERMISSION_DENIED,
+          "key \"%s\" is for offline work; leave \"class\" out, or say offline".formatted(name));
+    }
+  }
+
+  /**
+   * A request in the class that the caller may ask in. Its sequence is the caller's own, whatever
+   * others call theirs.
+   */
   public InferenceRequest classed(InferenceRequest request) {
-    return offline ? request.offline() : request;
+    InferenceRequest own =
+        this == ANYBODY || request.sequence().isEmpty()
+            ? request
+            : request.asStep(request.sequence().map(step -> step.named(owned(step.id()))));
+    return offline ? own.offline() : own;
+  }
+
+  /** The length says where the owner ends, whatever characters are in it. */
+  private String owned(String id) {
+    return "%d %s %s".formatted(owner.length(), owner, id);
   }
 
   /** Whether the caller may know of a model. */

@@ -105,7 +105,13 @@ final class KeyFile {
     }
     Allowance allowance = new Allowance(name, limits(name, key), nanoClock);
     Caller caller =
-        new Caller(name, roles(name, key), models(name, key), allowance, isOffline(name, key));
+        new Caller(
+            name,
+            "key " + name,
+            roles(name, key),
+            models(name, key),
+            allowance,
+            isOffline(name, key));
     return new KeyRing.Entry(digest.toLowerCase(Locale.ROOT), caller);
   }
 

@@ -134,9 +134,16 @@ final class Tokens {
       Stream.of(Role.values()).filter(role -> written.contains(role.text())).forEach(roles::add);
     }
     List<String> models = listed(claims, settings.modelsClaim());
-    String name = "token of " + printable(String.valueOf(claims.getSubject()));
+    String subject = String.valueOf(claims.getSubject());
+    String name = "token of " + printable(subject);
     Allowance unlimited = new Allowance(name, Allowance.Limits.NONE, () -> 0);
-    return new Caller(name, roles, models == null ? List.of("*") : models, unlimited);
+    return new Caller(
+        name,
+        "subject " + subject,
+        roles,
+        models == null ? List.of("*") : models,
+        unlimited,
+        false);
   }
 
   /** A claim that is a list of texts, or a text of words; null where the token has none. */

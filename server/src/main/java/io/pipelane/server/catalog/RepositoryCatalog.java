@@ -181,15 +181,27 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     exclusively(
         version.model(),
         model -> {
-          if (model.versions().containsKey(version.version())) {
-            takeOut(model, version);
+          boolean isCarriedAlone =
+              carried.containsKey(version.model())
+                  && model.versions().containsKey(version.version())
+                  && !from.has(version);
+          if (isCarriedAlone) {
+            forget(model, version);
+          } else {
+            from.delete(version, () -> forget(model, version));
           }
-          from.delete(version);
-          model.remove(version.version());
           if (model.versions().isEmpty()) {
             model.problem("");
+            keep(version.model(), null);
           }
         });
+  }
+
+  private void forget(CatalogModel model, ModelVersion version) {
+    if (model.versions().containsKey(version.version())) {
+      takeOut(model, version);
+      model.remove(version.version());
+    }
   }
 
   @Override

@@ -301,6 +301,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     places.forEach(place -> place.switcher.verify());
   }
 
+  /** See {@link Switcher#beginDrain}. */
+  public void beginDrain() {
+    places.forEach(place -> place.switcher.beginDrain());
+  }
+
   /**
    * Takes no more requests and waits for those that were taken.
    *

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -198,15 +199,34 @@ public final class EnsembleCatalog implements ModelCatalog {
         .thenCompose(
             declared -> {
               if (declared.isEmpty() || !options.files().isEmpty()) {
-                ensembles.remove(name);
-                spanning.forget(name);
-                loadedByName.add(name);
-                takenAlong.remove(name);
-                return models.load(name, options);
+                return models
+                    .load(name, options)
+                    .whenCompleteAsync((_, error) -> leave(name, error), loads);
               }
               enter(declared.get());
-              return bringBack(declared.get());
+              return takeOutOfModels(name).thenCompose(_ -> bringBack(declared.get()));
             });
+  }
+
+  /** The load of a model ends its name's ensemble, unless it is refused. */
+  private void leave(String name, @Nullable Throwable refusal) {
+    Throwable cause = refusal instanceof CompletionException ? refusal.getCause() : refusal;
+    boolean nothingIsThere =
+        cause instanceof StatusException status && status.status() == Status.NOT_FOUND;
+    if (cause == null) {
+      loadedByName.add(name);
+      takenAlong.remove(name);
+    }
+    if (cause == null || nothingIsThere) {
+      ensembles.remove(name);
+      spanning.forget(name);
+    }
+  }
+
+  /** What was a model before it became an ensemble takes no memory any more. */
+  private CompletableFuture<Void> takeOutOfModels(String name) {
+    boolean wasModel = models.index().stream().anyMatch(entry -> entry.name().equals(name));
+    return wasModel ? models.unload(name) : CompletableFuture.completedFuture(null);
   }
 
   /** Loads those models of an ensemble that an unload took along. */

@@ -3,7 +3,6 @@ package io.pipelane.server.hosts;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -76,7 +75,7 @@ final class EtcdRegistry implements HostRegistry {
       }
       pause();
       if (System.nanoTime() - lostNanos > settings.lease().toNanos()) {
-        listener.all(Map.of());
+        listener.forget();
       }
     }
   }

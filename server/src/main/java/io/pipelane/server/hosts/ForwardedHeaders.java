@@ -19,7 +19,7 @@ public final class ForwardedHeaders {
 
   /**
    * Of one connection (RFC 9110, section 7.6.1), or of the way the body is sent. Answers are
-   * compressed by the host that has the client.
+   * compressed by the host that has the client, which also knows whether a page may ask it.
    */
   private static final Set<String> OWN =
       Set.of(
@@ -36,7 +36,9 @@ public final class ForwardedHeaders {
           "expect",
           "host",
           "content-length",
-          "accept-encoding");
+          "accept-encoding",
+          "origin",
+          "sec-fetch-site");
 
   private ForwardedHeaders() {}
 

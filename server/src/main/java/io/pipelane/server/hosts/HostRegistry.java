@@ -19,15 +19,18 @@ interface HostRegistry extends AutoCloseable {
 
   /** Told what hosts say, by their names, this host's own included. */
   interface Listener {
-    /** Everything that is said now; a host that is not there any more is unknown, not dead. */
+    /** Everything that is said now; a host that is not there any more has gone. */
     void all(Map<String, String> announcements);
+
+    /** Nothing has been heard for long: all hosts are unknown, not dead. */
+    void forget();
 
     void said(String host, String announcement);
 
     /** A host has taken its word back, or has not renewed its lease. */
     void gone(String host);
 
-    /** Whether the registry is in reach; what was heard last stays until {@link #all}. */
+    /** Whether the registry is in reach; what was heard last stays until {@link #forget}. */
     void reached(boolean inReach);
   }
 }

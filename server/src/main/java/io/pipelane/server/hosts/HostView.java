@@ -5,6 +5,7 @@ import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -65,8 +66,17 @@ final class HostView implements HostRegistry.Listener {
 
   @Override
   public void all(Map<String, String> announcements) {
-    hosts.keySet().removeIf(host -> !announcements.containsKey(host));
+    for (String host : List.copyOf(hosts.keySet())) {
+      if (!announcements.containsKey(host)) {
+        gone(host);
+      }
+    }
     announcements.forEach(this::said);
+  }
+
+  @Override
+  public void forget() {
+    hosts.clear();
   }
 
   @Override

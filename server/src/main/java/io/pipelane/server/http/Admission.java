@@ -18,24 +18,36 @@ final class Admission {
 
   private final AccessControl access;
   private final ServedPort port;
+  private final ForeignPages foreign;
   private final int maxRequestBytes;
   private @Nullable Asked latest;
 
+  /** A host that requests may be for. */
+  private @Nullable String knownHost;
+
   /**
    * @param port which port the connection has come to
+   * @param foreign pages whose requests are not wanted
    * @param maxRequestBytes largest body
    */
-  Admission(AccessControl access, ServedPort port, int maxRequestBytes) {
+  Admission(AccessControl access, ServedPort port, ForeignPages foreign, int maxRequestBytes) {
     this.access = access;
     this.port = port;
+    this.foreign = foreign;
     this.maxRequestBytes = maxRequestBytes;
   }
 
   /** What a path and a method ask for: clients ask for the same again and again. */
-  private record Asked(String target, HttpMethod method, Route route, Demand demand) {
-    static Asked of(RequestHead head) {
+  private record Asked(
+      String target, HttpMethod method, Route route, Demand demand, BodyLimit limit) {
+    static Asked of(RequestHead head, int maxRequestBytes) {
       Route route = Route.of(head.target()).with(head.method());
-      return new Asked(head.target(), head.method(), route, route.demand());
+      return new Asked(
+          head.target(),
+          head.method(),
+          route,
+          route.demand(),
+          BodyLimit.of(route, maxRequestBytes));
     }
 
     boolean isBy(RequestHead head) {
@@ -47,7 +59,7 @@ final class Admission {
   sealed interface Verdict {}
 
   /** The body is wanted. */
-  record Admitted(Route route, Caller caller) implements Verdict {}
+  record Admitted(Route route, Caller caller, BodyLimit limit) implements Verdict {}
 
   /**
    * It is not.
@@ -60,6 +72,7 @@ final class Admission {
     try {
       Asked asked = asked(head);
       Route route = asked.route();
+      checkPage(head);
       if (!route.allows(head.method())) {
         return new Refused(Response.methodNotAllowed(allocator, route.allowed()), true);
       }
@@ -77,15 +90,24 @@ final class Admission {
       }
       Caller caller = caller(asked.demand(), head);
       if (!(route instanceof Route.Upload)) {
-        head.checkBody(maxRequestBytes);
+        asked.limit().check(head);
       } else if (head.compression() != null) {
         throw new StatusException(
             Status.UNIMPLEMENTED, "an upload is stored as it is; send it without Content-Encoding");
       }
-      return new Admitted(route, caller);
+      return new Admitted(route, caller, asked.limit());
     } catch (StatusException e) {
       return new Refused(Response.error(e, allocator), true);
     }
+  }
+
+  private void checkPage(RequestHead head) {
+    String host = head.headers().get(HttpHeaderNames.HOST);
+    if (host != null && !host.equals(knownHost)) {
+      foreign.checkHost(host);
+      knownHost = host;
+    }
+    foreign.checkOrigin(head.method(), head.headers(), host);
   }
 
   /** Who asks; everybody for what is public. */
@@ -112,7 +134,7 @@ final class Admission {
   private Asked asked(RequestHead head) {
     Asked asked = latest;
     if (asked == null || !asked.isBy(head)) {
-      asked = Asked.of(head);
+      asked = Asked.of(head, maxRequestBytes);
       latest = asked;
     }
     return asked;

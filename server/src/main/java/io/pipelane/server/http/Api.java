@@ -177,8 +177,7 @@ final class Api {
           () -> {
             try {
               ByteBuf body =
-                  compression.decompress(
-                      compressed, exchange.maxRequestBytes(), exchange.allocator());
+                  compression.decompress(compressed, exchange.bodyLimit(), exchange.allocator());
               onLoop(exchange, () -> answer(exchange, route, body), body::release);
             } catch (StatusException e) {
               onLoop(exchange, () -> exchange.answer(e), () -> {});

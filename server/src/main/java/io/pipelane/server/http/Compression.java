@@ -62,6 +62,7 @@ enum Compression {
   static final int LEAST_BYTES = 1 << 10;
 
   private static final int PIECE = 8 << 10;
+  private static final long LIKELY_RATIO = 4;
 
   private final String coding;
 
@@ -95,20 +96,25 @@ enum Compression {
     return null;
   }
 
+  /** What a body of so many bytes stands for, most of the time. */
+  static int likelyBytes(int compressedBytes, int limit) {
+    return (int) Math.min(limit, LIKELY_RATIO * compressedBytes);
+  }
+
   /**
    * What a body stands for; the body stays the caller's.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it is not of this coding, {@link
    *     Status#TOO_LARGE} when there is more than the limit
    */
-  ByteBuf decompress(ByteBuf body, int limit, ByteBufAllocator allocator) {
-    ByteBuf target = allocator.directBuffer(Math.min(limit, 4 * body.readableBytes()));
+  ByteBuf decompress(ByteBuf body, BodyLimit limit, ByteBufAllocator allocator) {
+    ByteBuf target = allocator.directBuffer(likelyBytes(body.readableBytes(), limit.bytes()));
     boolean done = false;
     try (InputStream stream = reading(new ByteBufInputStream(body.duplicate()))) {
       byte[] piece = new byte[PIECE];
       for (int bytes = stream.read(piece); bytes >= 0; bytes = stream.read(piece)) {
-        if (bytes > limit - target.readableBytes()) {
-          throw RequestHead.tooLarge("the decompressed body is", limit);
+        if (bytes > limit.bytes() - target.readableBytes()) {
+          throw limit.tooLarge("the decompressed body is");
         }
         target.writeBytes(piece, 0, bytes);
       }

@@ -44,6 +44,7 @@ final class ConnectionSetup {
   private final HttpSettings settings;
   private final ServedPort served;
   private final Api api;
+  private final ForeignPages foreign;
   private final ServerActivity activity;
   private final TransferBuffers transfers;
   private final Framing http1Framing = new Http1Framing();
@@ -58,6 +59,7 @@ final class ConnectionSetup {
     this.settings = settings;
     this.served = served;
     this.api = api;
+    this.foreign = new ForeignPages(settings.host(), api.access().needsKey());
     this.activity = activity;
     this.transfers = transfers;
   }
@@ -135,12 +137,11 @@ final class ConnectionSetup {
   }
 
   private Admission newAdmission() {
-    return new Admission(api.access(), served, settings.maxRequestBytes());
+    return new Admission(api.access(), served, foreign, settings.maxRequestBytes());
   }
 
   private HttpConnection connection(
       Admission admission, LatestDescription latest, RequestPace pace, Framing framing) {
-    return new HttpConnection(
-        api, admission, latest, pace, activity, transfers, settings.maxRequestBytes(), framing);
+    return new HttpConnection(api, admission, latest, pace, activity, transfers, framing);
   }
 }

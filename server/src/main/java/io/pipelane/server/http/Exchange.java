@@ -34,6 +34,7 @@ final class Exchange {
   private boolean awaitsContinue;
   private boolean counted;
   private Caller caller = Caller.ANYBODY;
+  private BodyLimit bodyLimit = BodyLimit.NONE;
   private boolean begun;
   private @Nullable String traceparent;
   private @Nullable UploadRun upload;
@@ -105,9 +106,9 @@ final class Exchange {
     return compression;
   }
 
-  /** What a body may stand for at most. */
-  int maxRequestBytes() {
-    return connection.maxRequestBytes();
+  /** What a body may be, and stand for. */
+  BodyLimit bodyLimit() {
+    return bodyLimit;
   }
 
   /**
@@ -203,8 +204,9 @@ final class Exchange {
     traceparent = header;
   }
 
-  void setCaller(Caller asking) {
+  void setAdmitted(Caller asking, BodyLimit limit) {
     caller = asking;
+    bodyLimit = limit;
   }
 
   /** Who asks. */

@@ -16,6 +16,7 @@ import io.pipelane.server.hosts.Trip;
 import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.shared.SharedMemory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -99,18 +100,24 @@ final class ForwardedRun implements Trip.End {
     return headers.contains(ForwardedHeaders.MARK) || MessageRun.looksLikeOne(headers);
   }
 
-  /** Whether inputs or outputs may lie in shared memory, which other hosts do not see. */
+  /**
+   * Whether inputs or outputs may lie in shared memory, which other hosts do not see. A request
+   * that would take long to look through may while there is a region; otherwise the other host
+   * refuses it.
+   */
   private static boolean namesMemoryOfThisHost(Backend backend, Exchange exchange) {
-    return backend.sharedMemory().isInUse()
-        && (exchange.compression() != null || mayNameRegion(exchange));
+    SharedMemory memory = backend.sharedMemory();
+    return memory.isOn()
+        && (exchange.compression() == null ? mayNameRegion(exchange, memory) : memory.isInUse());
   }
 
-  private static boolean mayNameRegion(Exchange exchange) {
+  private static boolean mayNameRegion(Exchange exchange, SharedMemory memory) {
     ByteBuf body = exchange.body().peek();
     try {
       int json = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
       return json > CodecThreads.LARGEST_ON_LOOP
-          || InferStart.namesRegion(body.slice(body.readerIndex(), json));
+          ? memory.isInUse()
+          : InferStart.namesRegion(body.slice(body.readerIndex(), json));
     } catch (StatusException e) {
       return true; // This host says what is wrong with it.
     }

@@ -62,7 +62,6 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private final Api api;
   private final ServerActivity activity;
   private final TransferBuffers transfers;
-  private final int maxRequestBytes;
   private final Admission admission;
   private final LatestDescription latestDescription;
   private final RequestPace pace;
@@ -88,7 +87,6 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       RequestPace pace,
       ServerActivity activity,
       TransferBuffers transfers,
-      int maxRequestBytes,
       Framing framing) {
     this.api = api;
     this.admission = admission;
@@ -96,7 +94,6 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     this.pace = pace;
     this.activity = activity;
     this.transfers = transfers;
-    this.maxRequestBytes = maxRequestBytes;
     this.framing = framing;
   }
 
@@ -119,10 +116,6 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   /** Runs what would hold the event loop for too long. */
   Executor codecs() {
     return api.codecs();
-  }
-
-  int maxRequestBytes() {
-    return maxRequestBytes;
   }
 
   ServerActivity activity() {
@@ -181,9 +174,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       return;
     }
     switch (admission.judge(head, allocator())) {
-      case Admitted(Route route, Caller caller) -> {
+      case Admitted(Route route, Caller caller, BodyLimit limit) -> {
         receivingRoute = route;
-        exchange.setCaller(caller);
+        exchange.setAdmitted(caller, limit);
         if (route instanceof Route.Upload upload && !api.beginUpload(exchange, head, upload)) {
           lastRequestSeen = true;
           return;
@@ -225,9 +218,10 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       return;
     }
     RequestBody body = exchange.body();
-    if (content.content().readableBytes() > maxRequestBytes - body.length()) {
+    BodyLimit limit = exchange.bodyLimit();
+    if (content.content().readableBytes() > limit.bytes() - body.length()) {
       receiving = exchange;
-      refuse(Response.error(RequestHead.tooLarge("the body is", maxRequestBytes), allocator()));
+      refuse(Response.error(limit.tooLarge("the body is"), allocator()));
       return;
     }
     body.add(content.content());

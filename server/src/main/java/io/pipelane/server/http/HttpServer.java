@@ -174,6 +174,18 @@ public final class HttpServer implements AutoCloseable {
   }
 
   /**
+   * Accepts no more connections and turns new requests on open ones away with 503; those that run
+   * go on. Returns at once; does nothing the second time.
+   */
+  public void beginDrain() {
+    activity.drain();
+    listener.close().awaitUninterruptibly();
+    if (managementListener != null) {
+      managementListener.close().awaitUninterruptibly();
+    }
+  }
+
+  /**
    * Stops: accepts no more connections, answers the requests that run, turns new ones on open
    * connections away with 503, then closes everything. Blocks; does nothing the second time.
    *
@@ -181,11 +193,8 @@ public final class HttpServer implements AutoCloseable {
    * @return whether all of them were answered
    */
   public boolean drain(Duration timeout) {
+    beginDrain();
     var idle = activity.drain();
-    listener.close().awaitUninterruptibly();
-    if (managementListener != null) {
-      managementListener.close().awaitUninterruptibly();
-    }
     boolean answered = true;
     try {
       idle.get(timeout.toNanos(), TimeUnit.NANOSECONDS);

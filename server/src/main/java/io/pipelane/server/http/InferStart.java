@@ -7,11 +7,13 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.InferCall;
 import io.pipelane.server.protocol.InferRequestReader;
 import io.pipelane.server.protocol.LatestDescription;
+import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import java.nio.charset.StandardCharsets;
@@ -28,6 +30,8 @@ final class InferStart implements Backend.Answer {
   private static final ByteBuf REGION =
       Unpooled.unreleasableBuffer(
           Unpooled.copiedBuffer("shared_memory_region", StandardCharsets.US_ASCII).asReadOnly());
+
+  private static final SharedMemory OF_ANOTHER_HOST = SharedMemory.ofAnotherHost();
 
   private final Exchange exchange;
   private final Backend backend;
@@ -114,7 +118,16 @@ final class InferStart implements Backend.Answer {
 
   private InferCall read(ServedModel model, int jsonLength, LatestDescription latest) {
     return InferRequestReader.read(
-        model, body, jsonLength, exchange.allocator(), latest, backend.sharedMemory());
+        model, body, jsonLength, exchange.allocator(), latest, sharedMemory());
+  }
+
+  /**
+   * What the client calls by a region's name is no region of this host where another one has it.
+   */
+  private SharedMemory sharedMemory() {
+    SharedMemory memory = backend.sharedMemory();
+    boolean isForwarded = memory.isOn() && exchange.headers().contains(ForwardedHeaders.MARK);
+    return isForwarded ? OF_ANOTHER_HOST : memory;
   }
 
   private void submit(InferCall call, RequestAccount account) {

@@ -40,7 +40,7 @@ final class JobsApi {
       case Route.ShowJob(String id) -> answer(exchange, JobAnswers.job(all.show(id)));
       case Route.SubmitJob _ -> {
         byte[] request = ByteBufUtil.getBytes(body);
-        answerElsewhere(exchange, () -> all.submit(request));
+        answerElsewhere(exchange, () -> all.submit(request, exchange.caller()));
       }
       case Route.RemoveJob(String id) -> answerElsewhere(exchange, () -> all.remove(id));
       default -> throw new IllegalStateException(route + " is not answered here");

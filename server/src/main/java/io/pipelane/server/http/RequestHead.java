@@ -62,17 +62,6 @@ record RequestHead(
     return expectation != null && HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation);
   }
 
-  /**
-   * Checks what can be checked before the body has come.
-   *
-   * @throws StatusException {@link Status#TOO_LARGE} for a body beyond the limit
-   */
-  void checkBody(int limit) {
-    if (contentLength > limit) {
-      throw tooLarge("the body of " + contentLength + " bytes is", limit);
-    }
-  }
-
   /** The coding of the body if it is one that is served. */
   @Nullable Compression compression() {
     return encoding == null ? null : Compression.ofContent(encoding);
@@ -91,11 +80,6 @@ record RequestHead(
   @Nullable Compression acceptedCompression() {
     String accepted = headers.get(HttpHeaderNames.ACCEPT_ENCODING);
     return accepted == null ? null : Compression.accepted(accepted);
-  }
-
-  static StatusException tooLarge(String what, int limit) {
-    return new StatusException(
-        Status.TOO_LARGE, what + " larger than server.max-request-size, " + limit + " bytes");
   }
 
   private static long parseLength(String length) {

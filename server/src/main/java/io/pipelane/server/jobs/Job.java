@@ -4,19 +4,21 @@ import io.pipelane.server.placement.PlacedJob;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.locks.Condition;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** A job and how far it is. Safe for any thread; one runs it. */
 final class Job {
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
+  private final CompletableFuture<Void> stop = new CompletableFuture<>();
   private final JobSpec spec;
   private JobState state;
   private Progress progress;
   private String reason = "";
   private boolean cancelled;
-  private boolean paused;
   private Optional<PlacedJob> place = Optional.empty();
 
   Job(JobSpec spec, JobState state, Progress progress) {
@@ -118,7 +120,6 @@ final class Job {
     try {
       state = end;
       reason = why;
-      changed.signalAll();
     } finally {
       lock.unlock();
     }
@@ -129,21 +130,15 @@ final class Job {
     lock.lock();
     try {
       cancelled = true;
-      changed.signalAll();
     } finally {
       lock.unlock();
     }
+    stop.complete(null);
   }
 
   /** Asks its thread to let it be, so that it goes on after the next start. */
   void pause() {
-    lock.lock();
-    try {
-      paused = true;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
+    stop.complete(null);
   }
 
   boolean isCancelled() {
@@ -157,27 +152,25 @@ final class Job {
 
   /** Whether its thread has to leave it. */
   boolean isStopped() {
-    lock.lock();
-    try {
-      return cancelled || paused;
-    } finally {
-      lock.unlock();
-    }
+    return stop.isDone();
+  }
+
+  /** Completes when its thread has to leave it. */
+  CompletableFuture<Void> stop() {
+    return stop;
   }
 
   /** Waits for a while, or until it has to be left. */
   void rest(Duration time) {
-    lock.lock();
     try {
-      long left = time.toNanos();
-      while (left > 0 && !cancelled && !paused) {
-        left = changed.awaitNanos(left);
-      }
+      stop.get(time.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      // It goes on.
+    } catch (ExecutionException e) {
+      throw new AssertionError("the future never fails", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      paused = true;
-    } finally {
-      lock.unlock();
+      pause();
     }
   }
 }

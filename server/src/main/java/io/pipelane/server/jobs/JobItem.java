@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  * thread; a lane's thread places the outputs in between.
  */
 final class JobItem {
+  private static final System.Logger LOG = System.getLogger(JobItem.class.getName());
+
   /** What depends on the item alone. */
   private static final Set<Status> WRONG =
       Set.of(Status.INVALID_ARGUMENT, Status.TOO_LARGE, Status.UNIMPLEMENTED);
@@ -96,6 +98,18 @@ final class JobItem {
         throw e;
       }
       return row("error", JobJson.quoted(String.valueOf(e.getMessage())), Optional.of(e.status()));
+    }
+  }
+
+  /** Waits until its request has ended, or something else has; false where that was first. */
+  boolean endsBefore(CompletableFuture<Void> other) {
+    return attempt == null || attempt.end.isBefore(other);
+  }
+
+  /** Has its request end now unless it has begun to run; {@link #await} tells how it ended. */
+  void withdraw() {
+    if (attempt != null) {
+      attempt.cancel();
     }
   }
 
@@ -168,9 +182,9 @@ final class JobItem {
         InferenceStatistics statistics,
         Priority priority,
         Optional<SequenceStep> step) {
-      RequestAccount counted = statistics.begin(model.version());
-      account = counted;
       try {
+        RequestAccount counted = statistics.begin(model.version());
+        account = counted;
         if (item.isTooLong()) {
           throw new StatusException(
               Status.TOO_LARGE,
@@ -200,6 +214,10 @@ final class JobItem {
         hasNoRoom = step.isPresent() && e.status() == Status.INSUFFICIENT_MEMORY;
         failed(e);
         return false;
+      } catch (RuntimeException | OutOfMemoryError e) { // Whoever awaits it is told in any case.
+        LOG.log(System.Logger.Level.ERROR, "an item of a job failed on a fault of the server", e);
+        failed(new StatusException(Status.INTERNAL, "a fault of the server: " + e, e));
+        return false;
       }
     }
 
@@ -213,11 +231,18 @@ final class JobItem {
       if (inference == null) {
         throw new IllegalStateException("nothing was asked");
       }
-      byte[] answer = inference.answer();
-      if (account != null) {
-        account.answered();
+      try {
+        byte[] answer = inference.answer();
+        if (account != null) {
+          account.answered();
+        }
+        return answer;
+      } catch (StatusException e) {
+        if (account != null) {
+          account.failed(e.status());
+        }
+        throw e;
       }
-      return answer;
     }
 
     @Override
@@ -259,6 +284,11 @@ final class JobItem {
 
     void complete(@Nullable StatusException failure) {
       error.complete(failure);
+    }
+
+    boolean isBefore(CompletableFuture<Void> other) {
+      CompletableFuture.anyOf(error, other).join();
+      return error.isDone();
     }
 
     void join() {

@@ -30,6 +30,9 @@ final class JobRun {
    * order. Rows count from a commit on, which comes after so many rows or so much time, whenever
    * nothing is to be waited for before the next row, and at the end.
    *
+   * A job that is to be left withdraws the items that have not begun to run: offline ones may wait
+   * for as long as there is online work.
+   *
    * A job that is to move to another device lets the items under way end, has all rows count, and
    * goes on from there as after a restart: the state, if there is one, begins anew where it comes to.
    *
@@ -121,7 +124,7 @@ final class JobRun {
       fail(String.valueOf(e.getMessage()));
     } catch (IOException e) {
       fail("its files: " + e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }
@@ -263,6 +266,9 @@ final class JobRun {
    * the items before have led to.
    */
   private boolean finish(JobItem item, Journal journal, Progress begin) throws IOException {
+    if (!item.endsBefore(job.stop())) {
+      window.forEach(JobItem::withdraw);
+    }
     JobItem.Row row;
     try {
       row = item.await();

@@ -6,6 +6,7 @@ import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WholeFile;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.placement.JobPlacement;
@@ -19,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -185,10 +187,12 @@ public final class Jobs implements AutoCloseable {
    * Takes a job on; it is there after a crash as soon as this returns.
    *
    * @param request one JSON object
-   * @throws StatusException when the request cannot be a job, or its model is not in service
+   * @throws StatusException when the request cannot be a job, its model is not in service, or the
+   *     caller may not ask in its class
    */
-  public JobStatus submit(byte[] request) {
+  public JobStatus submit(byte[] request, Caller caller) {
     JobRequest wanted = JobRequest.read(request);
+    caller.check(wanted.priority());
     ModelVersion model = catalog.resolve(wanted.model(), wanted.version()).version();
     try {
       return submit(wanted, model);
@@ -468,10 +472,10 @@ public final class Jobs implements AutoCloseable {
   }
 
   /**
-   * Lets every job be where it is, with all its rows on disk; waits for the items under way. They
-   * go on when the folder is opened again.
+   * Takes no more jobs, and has every job be left where it is, with all its rows on disk, once the
+   * items have ended that run; returns at once. Jobs go on when the folder is opened again.
    */
-  public void stop() {
+  public void beginStop() {
     lock.lock();
     try {
       closed = true;
@@ -480,23 +484,46 @@ public final class Jobs implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    boolean interrupted = false;
+  }
+
+  /**
+   * The same, and waits.
+   *
+   * @param timeout for the items that run
+   * @return whether all jobs have been left
+   */
+  public boolean stop(Duration timeout) {
+    beginStop();
+    long deadline = System.nanoTime() + timeout.toNanos();
+    boolean left = true;
     for (Thread thread : threads) {
       try {
-        thread.join();
+        left &= thread.join(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
       } catch (InterruptedException e) {
-        interrupted = true;
+        Thread.currentThread().interrupt();
+        return false;
+      }
+    }
+    return left;
+  }
+
+  /** Stops, however long items run, and lets another server have the folder. */
+  @Override
+  public void close() {
+    beginStop();
+    boolean interrupted = false;
+    for (Thread thread : threads) {
+      while (thread.isAlive()) {
+        try {
+          thread.join();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
       }
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  /** Stops, and lets another server have the folder. */
-  @Override
-  public void close() {
-    stop();
     try {
       files.close();
     } catch (IOException e) {

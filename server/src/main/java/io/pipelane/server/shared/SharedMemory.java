@@ -26,17 +26,32 @@ public final class SharedMemory implements AutoCloseable {
   static final int MAXIMUM_REGIONS = 1024;
 
   private final Optional<Path> folder;
+  private final String whyOff;
   private final long largestInput;
   private final SortedMap<String, Region> regions = new TreeMap<>();
 
-  private SharedMemory(Optional<Path> folder, long largestInput) {
+  private SharedMemory(Optional<Path> folder, String whyOff, long largestInput) {
     this.folder = folder;
+    this.whyOff = whyOff;
     this.largestInput = largestInput;
   }
 
   /** None: naming a region is refused. */
   public static SharedMemory off() {
-    return new SharedMemory(Optional.empty(), 0);
+    return off(
+        "shared memory is not served here; send the data itself, or start the server with"
+            + " security.shared-memory");
+  }
+
+  /** That of another host, from which a request has come: naming a region is refused. */
+  public static SharedMemory ofAnotherHost() {
+    return off(
+        "another host answers this, which does not see the client's shared memory; send the data"
+            + " itself");
+  }
+
+  private static SharedMemory off(String why) {
+    return new SharedMemory(Optional.empty(), why, 0);
   }
 
   /**
@@ -46,7 +61,7 @@ public final class SharedMemory implements AutoCloseable {
    * @param largestInput bytes of one input at most
    */
   public static SharedMemory in(Path folder, long largestInput) {
-    return new SharedMemory(Optional.of(folder), largestInput);
+    return new SharedMemory(Optional.of(folder), "", largestInput);
   }
 
   /** Whether it is served at all. */
@@ -55,12 +70,7 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   private Path folder() {
-    return folder.orElseThrow(
-        () ->
-            new StatusException(
-                Status.UNIMPLEMENTED,
-                "shared memory is not served here; send the data itself, or start the server with"
-                    + " security.shared-memory"));
+    return folder.orElseThrow(() -> new StatusException(Status.UNIMPLEMENTED, whyOff));
   }
 
   /**

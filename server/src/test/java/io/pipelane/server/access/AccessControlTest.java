@@ -2,6 +2,7 @@ package io.pipelane.server.access;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,6 +11,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +19,7 @@ import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,6 +44,29 @@ class AccessControlTest {
       for (Role role : Role.values()) {
         caller.check(Demand.of(role, Demand.ALL_MODELS));
       }
+    }
+  }
+
+  private static String sequence(Caller caller) {
+    InferenceRequest step =
+        new InferenceRequest(
+            new ModelVersion("sum", 1),
+            List.of(),
+            List.of(),
+            OptionalLong.empty(),
+            Priority.ONLINE,
+            Optional.of(new SequenceStep("1", true, false)));
+    return caller.classed(step).sequence().map(SequenceStep::id).orElseThrow();
+  }
+
+  @Test
+  void sequences_ofTwoKeys_areTwo() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual())) {
+      String one = sequence(access.identify(null, "infer"));
+      assertNotEquals(one, sequence(access.identify(null, "tenant")));
+      Keys.replace(access, folder, Keys.usual() + Keys.entry("another", "roles: [infer]"));
+      assertEquals(one, sequence(access.identify(null, "infer")));
+      assertEquals("1", sequence(Caller.ANYBODY));
     }
   }
 

@@ -220,6 +220,39 @@ class RepositoryCatalogTest {
   }
 
   @Test
+  void delete_ofAVersionThatCameWithItsLoad_takesItAway() throws Exception {
+    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
+    byte[] bytes = Files.readAllBytes(file);
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      catalog.load("elsewhere", withFiles(Map.of("3/model.onnx", bytes))).join();
+      assertEquals(1, drafts());
+      catalog.delete("elsewhere", "3").join();
+      assertThrows(StatusException.class, () -> catalog.resolve("elsewhere", null));
+      assertEquals(1, catalog.index().size());
+      assertEquals(0, drafts());
+      assertEquals(Status.NOT_FOUND, failure(catalog.delete("elsewhere", "3")).status());
+      server.switcher().verify();
+    }
+  }
+
+  @Test
+  void delete_thatFails_leavesTheVersionInService() throws Exception {
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      ServedModel before = catalog.resolve("small", null);
+      Path away = Files.move(repository.resolve("small"), cache.resolve("away"));
+      assertEquals(Status.NOT_FOUND, failure(catalog.delete("small", "1")).status());
+      assertEquals(before, catalog.resolve("small", null));
+      Files.move(away, repository.resolve("small"));
+      catalog.delete("small", "1").join();
+      assertEquals(List.of(), catalog.index());
+    }
+  }
+
+  @Test
   void load_withFilesThatAreNone_leavesTheModelAsItIs() throws Exception {
     byte[] bytes = {1, 2, 3};
     try (PipelaneServer server = start("true")) {

@@ -2,6 +2,7 @@ package io.pipelane.server.ensemble;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
@@ -9,6 +10,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.switcher.kept.KeptOverview;
 import java.io.IOException;
 import java.net.URI;
@@ -26,6 +28,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -119,6 +123,45 @@ class EnsembleServingTest {
   }
 
   /** Large tensors stay on the device; nothing of them is left after any of the requests. */
+  @Test
+  void load_thatIsRefused_leavesTheEnsembleInService() throws Exception {
+    try (PipelaneServer server =
+        PipelaneServer.start(PipelaneConfig.of(settings(chain(), Map.of())))) {
+      server.imports().join();
+      Map<String, byte[]> files = Map.of("1/model.onnx", new byte[1]);
+      LoadOptions refused = new LoadOptions(Optional.empty(), Optional.of("{}"), files);
+      assertThrows(CompletionException.class, () -> server.catalog().load("all", refused).join());
+      assertEquals("input", server.catalog().resolve("all", null).inputs().getFirst().name());
+    }
+  }
+
+  @Test
+  void load_ofAModelThatHasBecomeAnEnsemble_givesItsMemoryBack_andTheOtherWayRound()
+      throws Exception {
+    Path repository = chain();
+    Path model = repository.resolve("turns/1/model.onnx");
+    Path aside = folder.resolve("turns.onnx");
+    TestModels.write(TestModels.chain(2, WIDTH, 7), model);
+    try (PipelaneServer server =
+        PipelaneServer.start(PipelaneConfig.of(settings(repository, Map.of())))) {
+      server.imports().join();
+      assertEquals(4, server.switcher().memory().weights().entries().size());
+      Files.move(model, aside);
+      Files.delete(model.getParent());
+      Path ensemble = repository.resolve("turns/pipelane.yaml");
+      Files.copy(repository.resolve("all/pipelane.yaml"), ensemble);
+      server.catalog().load("turns").join();
+      assertEquals("input", server.catalog().resolve("turns", null).inputs().getFirst().name());
+      assertEquals(3, server.switcher().memory().weights().entries().size());
+      Files.delete(ensemble);
+      Files.createDirectory(model.getParent());
+      Files.move(aside, model);
+      server.catalog().load("turns").join();
+      assertEquals("x", server.catalog().resolve("turns", null).inputs().getFirst().name());
+      server.switcher().verify();
+    }
+  }
+
   @Test
   void largeTensors_stayOnTheDevice_andAnswersAreTheSame() throws Exception {
     int rows = 4 << 10; // 512 KiB.

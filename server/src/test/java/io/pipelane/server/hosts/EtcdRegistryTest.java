@@ -89,6 +89,12 @@ class EtcdRegistryTest {
     }
 
     @Override
+    public synchronized void forget() {
+      words.clear();
+      notifyAll();
+    }
+
+    @Override
     public synchronized void said(String host, String announcement) {
       words.put(host, announcement);
       notifyAll();

@@ -88,7 +88,7 @@ class HostViewTest {
   void whoHasGone_isCutOff_andWhoIsNotHeardOfAnyMore_isNot() {
     view.said("a:80", word("a", "1"));
     Given given = only().give(cut::incrementAndGet);
-    view.all(Map.of());
+    view.forget();
     assertEquals(List.of(), names());
     assertEquals(0, cut.get());
     given.end(Outcome.ANSWERED);
@@ -106,6 +106,18 @@ class HostViewTest {
     Map<String, Long> counted = counters.read().getOrDefault("b:80", Map.of());
     assertEquals(1, counted.get("lost"));
     assertEquals(1, counted.get("answered"));
+  }
+
+  @Test
+  void whoHasGoneWhileNothingWasHeard_isCutOff_andTheOthersAreNot() {
+    view.said("a:80", word("a", "1"));
+    Given given = only().give(cut::incrementAndGet);
+    view.all(Map.of("a:80", word("a", "1")));
+    assertEquals(0, cut.get());
+    view.all(Map.of("b:80", word("b", "1")));
+    assertEquals(List.of("b:80"), names());
+    assertEquals(1, cut.get());
+    given.end(Outcome.LOST);
   }
 
   @Test

@@ -49,6 +49,13 @@ class CompressionTest {
     return Requests.post("/v2/models/echo/infer", body, headers);
   }
 
+  @Test
+  void placeForALargeBody_isAsLargeAsTheLimit() {
+    assertEquals(400, Compression.likelyBytes(100, 1 << 30));
+    assertEquals(1 << 30, Compression.likelyBytes(1 << 29, 1 << 30));
+    assertEquals(1 << 30, Compression.likelyBytes(Integer.MAX_VALUE, 1 << 30));
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"gzip", "deflate"})
   void compressedRequest_isAnsweredLikeAPlainOne(String coding) throws IOException {
@@ -93,7 +100,7 @@ class CompressionTest {
     try (Conversation conversation = Conversation.usual()) {
       Reply reply =
           conversation
-              .send("GET /v2 HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
+              .send("GET /v2 HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
               .onlyReply();
       assertEquals("", reply.header("content-encoding"));
       assertTrue(reply.text().startsWith("{"));

@@ -65,12 +65,15 @@ final class Conversation implements AutoCloseable {
             ConnectionSetup.newDecoder(),
             new HttpConnection(
                 api,
-                new Admission(api.access(), ServedPort.PUBLIC, LIMIT),
+                new Admission(
+                    api.access(),
+                    ServedPort.PUBLIC,
+                    new ForeignPages("localhost", api.access().needsKey()),
+                    LIMIT),
                 new LatestDescription(),
                 pace,
                 activity,
                 transfers,
-                LIMIT,
                 new Http1Framing()));
   }
 

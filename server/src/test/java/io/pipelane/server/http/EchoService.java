@@ -23,8 +23,15 @@ public final class EchoService implements InferenceService {
   public final List<Pending> pending = new CopyOnWriteArrayList<>();
   private final Executor lane;
   boolean holds;
+
+  /** Whether what is withdrawn ends, as what has not begun to run does. */
+  public boolean endsWithdrawn;
+
   public @Nullable RuntimeException refusal;
   public volatile boolean usable = true;
+
+  /** What a request fails on that nobody foresaw, once. */
+  public @Nullable Error fault;
 
   public EchoService(Executor lane) {
     this.lane = lane;
@@ -63,6 +70,11 @@ public final class EchoService implements InferenceService {
     if (refusal != null) {
       throw refusal;
     }
+    Error thrown = fault;
+    fault = null;
+    if (thrown != null) {
+      throw thrown;
+    }
     Pending entry = new Pending(request, handler);
     if (holds) {
       pending.add(entry);
@@ -72,7 +84,7 @@ public final class EchoService implements InferenceService {
     return entry;
   }
 
-  public static final class Pending implements Ticket {
+  public final class Pending implements Ticket {
     final InferenceRequest request;
     private final ResultHandler handler;
     private volatile boolean cancelled;
@@ -90,7 +102,7 @@ public final class EchoService implements InferenceService {
     }
 
     /** Answers the only output with other bytes than the input's. */
-    void completeWith(byte[] data) {
+    public void completeWith(byte[] data) {
       InputTensor input = request.inputs().getFirst();
       handler
           .place(request.outputs().getFirst(), input.type(), input.shape(), data.length)
@@ -125,6 +137,9 @@ public final class EchoService implements InferenceService {
     @Override
     public void cancel() {
       cancelled = true;
+      if (endsWithdrawn && pending.remove(this)) {
+        handler.failed(new StatusException(Status.CANCELLED, "it was withdrawn"));
+      }
     }
   }
 }

@@ -12,9 +12,11 @@ import io.pipelane.server.hosts.FakeRegistry;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.LocalLoad;
 import io.pipelane.server.metrics.JobCounts;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.shared.SharedMemory;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -30,6 +32,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,6 +50,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -80,6 +84,10 @@ class ForwardedRequestTest {
 
   private HttpServer start(Transport transport) {
     LocalLoad load = new LocalLoad(EchoService.inline(), _ -> stallNanos, 1);
+    return start(transport, load, Backends.of(catalog, load, this::jobCounts));
+  }
+
+  private HttpServer start(Transport transport, LocalLoad load, Backend backend) {
     HttpServer started =
         HttpServer.start(
             new HttpSettings(
@@ -91,7 +99,7 @@ class ForwardedRequestTest {
                 64,
                 Duration.ofSeconds(30),
                 Optional.empty()),
-            Backends.of(catalog, load, this::jobCounts),
+            backend,
             Optional.of(hosts),
             new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
     hosts.start(URI.create(started.url()), started.transport(), catalog, load);
@@ -176,6 +184,7 @@ class ForwardedRequestTest {
                 .header("Authorization", "Bearer secret")
                 .header("X-API-Key", "key")
                 .header("traceparent", "00-1-2-00")
+                .header("Origin", server.url())
                 .header("Inference-Header-Content-Length", "7"));
     assertEquals(200, answer.statusCode());
     assertEquals("{}\0\1\2\3", answer.body());
@@ -191,8 +200,25 @@ class ForwardedRequestTest {
     assertEquals(
         URI.create(server.url()).getAuthority(), received.fields().get("pipelane-forwarded"));
     assertNull(received.fields().get("upgrade"));
+    assertNull(received.fields().get("origin"));
     assertEquals("{\"a\":1}\u00c3\u00bf\u0000", received.body());
     assertEquals(1, counted(first, "answered"));
+  }
+
+  @Test
+  void requestThatNamesARegion_staysHere_thoughThereIsNone(@TempDir Path folder) throws Exception {
+    server.close();
+    hosts = registry.hosts();
+    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> stallNanos, 1);
+    SharedMemory memory = SharedMemory.in(folder, 1 << 20);
+    server = start(Transport.AUTO, load, Backends.sharing(catalog, load, memory));
+    bothHave("far", false);
+    String named =
+        "{\"inputs\":[{\"name\":\"x\",\"parameters\":{\"shared_memory_region\":\"r\"}}]}";
+    assertEquals(404, ask(infer("far", named)).statusCode());
+    assertEquals(List.of(), first.received);
+    first.then("200 OK", OK);
+    assertEquals(200, ask("far").statusCode());
   }
 
   @Test
@@ -332,7 +358,7 @@ class ForwardedRequestTest {
       socket
           .getOutputStream()
           .write(
-              "POST /v2/models/far/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
+              "POST /v2/models/far/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
                   .getBytes(StandardCharsets.US_ASCII));
       asked.await();
     }
@@ -359,12 +385,12 @@ class ForwardedRequestTest {
     List<Socket> scrapes = new ArrayList<>();
     try (Socket other = send("")) {
       for (int i = 0; i < CODEC_THREADS; i++) {
-        scrapes.add(send("GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"));
+        scrapes.add(send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
       }
       gathering.await();
       Socket client =
           send(
-              "POST /v2/models/far/infer HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n"
+              "POST /v2/models/far/infer HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n"
                   + "Content-Length: 2\r\n\r\n{}");
       while (counted(first, "answered") == 0) {
         Thread.onSpinWait();

@@ -173,7 +173,11 @@ final class Http2Client implements AutoCloseable {
   }
 
   static Http2Headers request(String method, String path) {
-    return new DefaultHttp2Headers().method(method).path(path).scheme("http").authority("h");
+    return new DefaultHttp2Headers()
+        .method(method)
+        .path(path)
+        .scheme("http")
+        .authority("localhost");
   }
 
   /** Begins a request. */

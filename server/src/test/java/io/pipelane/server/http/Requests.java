@@ -25,13 +25,13 @@ final class Requests {
 
   static byte[] post(String path, byte[] body, String headers) {
     String head =
-        "POST %s HTTP/1.1\r\nHost: h\r\n%sContent-Length: %d\r\n\r\n"
+        "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n"
             .formatted(path, headers, body.length);
     return bytes(head, body);
   }
 
   static String get(String path) {
-    return "GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n";
+    return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   }
 
   static byte[] bytes(String text, byte[] more) {

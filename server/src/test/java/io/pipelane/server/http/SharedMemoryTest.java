@@ -69,6 +69,17 @@ class SharedMemoryTest {
     return conversation.replies().getLast().text();
   }
 
+  @Test
+  void regionThatAForwardedRequestNames_isNotThisHostsOfThatName() {
+    assertEquals(200, register("r", "/tensors", 8, REGION_BYTES).status());
+    byte[] body = infer(region("r", 4, 16), region("r", 32, 20)).getBytes(StandardCharsets.UTF_8);
+    conversation.send(
+        Requests.post("/v2/models/echo/infer", body, "Pipelane-Forwarded: other:8000\r\n"));
+    Reply reply = conversation.replies().getLast();
+    assertEquals(501, reply.status());
+    assertTrue(reply.text().contains("another host answers this"), reply.text());
+  }
+
   private static String infer(String input, String output) {
     return INFER.formatted(input, output);
   }

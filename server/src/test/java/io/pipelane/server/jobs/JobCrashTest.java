@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
@@ -106,7 +107,8 @@ class JobCrashTest {
       throws IOException {
     try (Jobs jobs = fixture.open(new SummingService())) {
       JobStatus ended =
-          JobsFixture.ended(jobs, id.isEmpty() ? jobs.submit(request).spec().id() : id);
+          JobsFixture.ended(
+              jobs, id.isEmpty() ? jobs.submit(request, Caller.ANYBODY).spec().id() : id);
       assertEquals(JobState.DONE, ended.state(), () -> "seed " + seed + ": " + ended.reason());
       assertEquals(2 * ITEMS, ended.rows(), () -> "seed " + seed);
     }
@@ -126,7 +128,7 @@ class JobCrashTest {
       Crashing hook = new Crashing(step, passage);
       Jobs jobs = fixture.open(services.get(), hook);
       if (id.isEmpty()) {
-        id = jobs.submit(request).spec().id();
+        id = jobs.submit(request, Caller.ANYBODY).spec().id();
       }
       while (hook.crashed.getCount() > 0 && !jobs.show(id).state().isEnd()) {
         Thread.onSpinWait();
@@ -173,14 +175,14 @@ class JobCrashTest {
         JobsFixture.request("\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"o\"");
     Jobs jobs = fixture.open(EchoService.inline(), new Crashing(step, 1));
     try {
-      jobs.submit(request);
+      jobs.submit(request, Caller.ANYBODY);
     } catch (Crash e) {
       // As was to be.
     }
     jobs.close();
     try (Jobs again = fixture.open(EchoService.inline())) {
       assertEquals(List.of(), again.list());
-      String id = again.submit(request).spec().id();
+      String id = again.submit(request, Caller.ANYBODY).spec().id();
       assertEquals(JobState.DONE, JobsFixture.ended(again, id).state());
     }
     assertEquals(JobsFixture.rows(1), fixture.output("o"));

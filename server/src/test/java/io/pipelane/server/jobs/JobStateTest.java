@@ -10,6 +10,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.WholeFile;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.access.Caller;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
@@ -59,7 +60,7 @@ class JobStateTest {
 
   private void checkJob(SummingService service, String model) throws IOException {
     try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.sumRequest(model, REPEAT)).spec().id();
+      String id = jobs.submit(JobsFixture.sumRequest(model, REPEAT), Caller.ANYBODY).spec().id();
       JobStatus ended = JobsFixture.ended(jobs, id);
       assertEquals(JobState.DONE, ended.state(), ended.reason());
       assertEquals(ITEMS * REPEAT, ended.rows());
@@ -123,7 +124,7 @@ class JobStateTest {
     SummingService service = new SummingService();
     service.failingReads = 1;
     try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.sumRequest(1)).spec().id();
+      String id = jobs.submit(JobsFixture.sumRequest(1), Caller.ANYBODY).spec().id();
       while (!jobs.show(id).reason().contains("state was lost")) {
         assertFalse(jobs.show(id).state().isEnd(), "it has gone on without a pause");
         Thread.onSpinWait();
@@ -156,7 +157,7 @@ class JobStateTest {
     String good = JobsFixture.item(1) + "\n";
     Files.writeString(folder.resolve("in.jsonl"), bad + good + bad + good + bad);
     try (Jobs jobs = fixture.open(new SummingService())) {
-      String id = jobs.submit(JobsFixture.sumRequest(1)).spec().id();
+      String id = jobs.submit(JobsFixture.sumRequest(1), Caller.ANYBODY).spec().id();
       assertEquals(3, JobsFixture.ended(jobs, id).failed());
     }
     String output = fixture.output("out.jsonl");
@@ -168,7 +169,7 @@ class JobStateTest {
   void repeatOfAnInputWithoutItems_ends() throws IOException {
     Files.writeString(folder.resolve("in.jsonl"), " \n\n");
     try (Jobs jobs = fixture.open(new SummingService())) {
-      String id = jobs.submit(JobsFixture.sumRequest(1_000_000)).spec().id();
+      String id = jobs.submit(JobsFixture.sumRequest(1_000_000), Caller.ANYBODY).spec().id();
       assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
     }
     assertEquals("", fixture.output("out.jsonl"));

@@ -25,6 +25,8 @@ final class JobsFixture {
   final Path folder;
   final FakeCatalog catalog = FakeCatalog.usual();
 
+  final InferenceStatistics statistics = new InferenceStatistics();
+
   /** Until something is asked for again. */
   Duration retryPause = Duration.ofMillis(1);
 
@@ -48,14 +50,7 @@ final class JobsFixture {
         new JobsSettings(
             folder, threads, 3, CHECKPOINT, 3, MOST_ITEM_BYTES, retryPause, 0, Optional.empty());
     return Jobs.open(
-        settings,
-        catalog,
-        service,
-        new InferenceStatistics(),
-        new Random(),
-        Clock.systemUTC(),
-        placement,
-        hook);
+        settings, catalog, service, statistics, new Random(), Clock.systemUTC(), placement, hook);
   }
 
   Jobs open(InferenceService service) throws IOException {

@@ -8,7 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.Keys;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.server.statistics.ModelCounters;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,7 +51,7 @@ class JobsTest {
   @Test
   void job_overAFile_writesARowForEachItemInOrder() throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
-      JobStatus submitted = jobs.submit(JobsFixture.fileRequest("out.jsonl"));
+      JobStatus submitted = jobs.submit(JobsFixture.fileRequest("out.jsonl"), Caller.ANYBODY);
       JobStatus ended = JobsFixture.ended(jobs, submitted.spec().id());
       assertEquals(JobState.DONE, ended.state());
       assertEquals(JobsFixture.ITEMS, ended.rows());
@@ -65,7 +70,9 @@ class JobsTest {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       String items = "\"items\":[" + JobsFixture.item(0) + "," + JobsFixture.item(1) + "]";
       JobStatus job =
-          jobs.submit(JobsFixture.request(items + ",\"output_file\":\"o\",\"group\":\"g\""));
+          jobs.submit(
+              JobsFixture.request(items + ",\"output_file\":\"o\",\"group\":\"g\""),
+              Caller.ANYBODY);
       assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
       assertEquals(JobsFixture.rows(2), fixture.output("o"));
       String listed = new String(JobAnswers.list(jobs.list()), UTF_8);
@@ -80,7 +87,7 @@ class JobsTest {
     String lines = "{\"inputs\":[]}\n" + JobsFixture.item(1) + "\nno JSON\n" + "x".repeat(300);
     Files.writeString(folder.resolve("in.jsonl"), lines);
     try (Jobs jobs = fixture.open(EchoService.inline())) {
-      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       JobStatus ended = JobsFixture.ended(jobs, job.spec().id());
       assertEquals(JobState.DONE, ended.state());
       assertEquals(4, ended.rows());
@@ -94,11 +101,50 @@ class JobsTest {
   }
 
   @Test
+  void items_thatMeetAFault_haveItAsTheirRow() throws IOException {
+    EchoService service = EchoService.inline();
+    service.refusal = new IllegalStateException("on demand");
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+      assertEquals(JobsFixture.ITEMS, ended.failed());
+      service.refusal = null;
+      service.fault = new OutOfMemoryError("on demand");
+      id = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+      assertEquals(1, ended.failed());
+      String first = fixture.output("p").lines().findFirst().orElseThrow();
+      assertTrue(first.contains("\"error\":\"a fault of the server"), first);
+    }
+  }
+
+  @Test
+  void item_whoseOutputHasNoJsonForm_countsAsFailed() throws IOException {
+    EchoService service = EchoService.holding();
+    String items =
+        "{\"model\":\"echo_BYTES\",\"output_file\":\"o\",\"items\":[{\"inputs\":[{\"name\":\"x\","
+            + "\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"a\"]}]}]}";
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(items.getBytes(UTF_8), Caller.ANYBODY).spec().id();
+      while (service.pending.isEmpty()) {
+        Thread.onSpinWait();
+      }
+      service.pending.removeFirst().completeWith(new byte[] {1, 0, 0, 0, (byte) 0xff});
+      assertEquals(1, JobsFixture.ended(jobs, id).failed());
+      ModelCounters counters = fixture.statistics.of(new ModelVersion("echo_BYTES", 2));
+      assertEquals(0, counters.pending());
+      assertEquals(1, counters.failure().count());
+    }
+  }
+
+  @Test
   void job_queueFullOrModelAway_asksAgain() throws IOException {
     EchoService service = EchoService.inline();
     service.refusal = StatusException.unavailable("the queue is full", Duration.ofSeconds(1));
     try (Jobs jobs = fixture.open(service)) {
-      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       while (jobs.show(job.spec().id()).state() != JobState.RUNNING) {
         Thread.onSpinWait();
       }
@@ -112,8 +158,8 @@ class JobsTest {
   void remove_runningJob_cancelsItAndThenForgetsIt() throws IOException {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
-      String second = jobs.submit(JobsFixture.fileRequest("p")).spec().id();
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       while (service.pending.size() < 3) {
         Thread.onSpinWait();
       }
@@ -139,7 +185,7 @@ class JobsTest {
   void stop_inTheMiddle_theNextServerGoesOnBehindTheLastRow() throws IOException {
     EchoService service = EchoService.holding();
     Jobs jobs = fixture.open(service);
-    String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
     while (service.pending.size() < 3) {
       Thread.onSpinWait();
     }
@@ -159,12 +205,49 @@ class JobsTest {
     }
   }
 
+  /** As offline items wait for as long as there is online work. */
+  @Test
+  void stopAndRemove_ofItemsThatHaveNotBegun_waitForNone() throws IOException {
+    EchoService service = EchoService.holding();
+    service.endsWithdrawn = true;
+    try (Jobs jobs = fixture.open(service)) {
+      String removed = jobs.submit(JobsFixture.fileRequest("removed"), Caller.ANYBODY).spec().id();
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      jobs.remove(removed);
+      assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, removed).state());
+      String left = jobs.submit(JobsFixture.fileRequest("left"), Caller.ANYBODY).spec().id();
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      assertTrue(jobs.stop(Duration.ofDays(1)));
+      assertEquals(JobState.QUEUED, jobs.show(left).state());
+      assertEquals(List.of(), service.pending);
+    }
+  }
+
+  @Test
+  void stop_ofItemsThatRun_waitsForNoLongerThanTold() throws IOException {
+    EchoService service = EchoService.holding();
+    Jobs jobs = fixture.open(service);
+    jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
+    while (service.pending.size() < 3) {
+      Thread.onSpinWait();
+    }
+    assertFalse(jobs.stop(Duration.ZERO));
+    Thread close = Thread.ofPlatform().start(jobs::close);
+    while (close.isAlive()) {
+      completeAll(service);
+    }
+  }
+
   @Test
   void inputFile_thatChanged_endsTheJob() throws IOException {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service)) {
-      jobs.submit(JobsFixture.fileRequest("first"));
-      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      jobs.submit(JobsFixture.fileRequest("first"), Caller.ANYBODY);
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String first = jobs.list().getFirst().spec().id();
       while (service.pending.size() < 3) { // The first has looked at its file.
         Thread.onSpinWait();
@@ -203,9 +286,9 @@ class JobsTest {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       byte[] output =
           JobsFixture.request("\"input_file\":\"in.jsonl\",\"output_file\":\"" + name + "\"");
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(output)));
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(output, Caller.ANYBODY)));
       byte[] input = JobsFixture.request("\"input_file\":\"" + name + "\",\"output_file\":\"o\"");
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(input)));
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(input, Caller.ANYBODY)));
       assertEquals(List.of(), jobs.list());
     }
     Files.delete(outside);
@@ -216,7 +299,7 @@ class JobsTest {
     Files.createSymbolicLink(folder.resolve("link"), Path.of("/etc/hostname"));
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       byte[] request = JobsFixture.request("\"input_file\":\"link\",\"output_file\":\"o\"");
-      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(request)));
+      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(request, Caller.ANYBODY)));
     }
   }
 
@@ -226,10 +309,12 @@ class JobsTest {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service)) {
       assertEquals(
-          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("mine"))));
-      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"));
+          Status.INVALID_ARGUMENT,
+          refused(() -> jobs.submit(JobsFixture.fileRequest("mine"), Caller.ANYBODY)));
+      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       assertEquals(
-          Status.INVALID_ARGUMENT, refused(() -> jobs.submit(JobsFixture.fileRequest("o"))));
+          Status.INVALID_ARGUMENT,
+          refused(() -> jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY)));
       jobs.remove(job.spec().id());
       while (!jobs.show(job.spec().id()).state().isEnd()) {
         completeAll(service);
@@ -256,8 +341,23 @@ class JobsTest {
   void requests_thatAreNone_areRefused(String members) throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       byte[] request = JobsFixture.request(members);
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(request)));
+      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(request, Caller.ANYBODY)));
       assertEquals(List.of(), jobs.list());
+    }
+  }
+
+  @Test
+  void keyForOfflineWork_submitsNoOnlineJob() throws IOException {
+    String entries = Keys.entry("batch", "roles: [infer], priority: offline");
+    try (AccessControl access = Keys.of(folder, entries);
+        Jobs jobs = fixture.open(EchoService.inline())) {
+      Caller caller = access.identify(null, "batch");
+      String files = "\"input_file\":\"in.jsonl\",\"output_file\":\"o\"";
+      byte[] online = JobsFixture.request(files + ",\"class\":\"online\"");
+      assertEquals(Status.PERMISSION_DENIED, refused(() -> jobs.submit(online, caller)));
+      assertEquals(List.of(), jobs.list());
+      JobStatus job = jobs.submit(JobsFixture.request(files), caller);
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
     }
   }
 
@@ -265,14 +365,16 @@ class JobsTest {
   void limits_ofRequestsAndJobs_areKept() throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
       byte[] huge = new byte[JobRequest.MOST_BYTES + 1];
-      assertEquals(Status.TOO_LARGE, refused(() -> jobs.submit(huge)));
+      assertEquals(Status.TOO_LARGE, refused(() -> jobs.submit(huge, Caller.ANYBODY)));
       for (String output : List.of("a", "b", "c")) {
-        jobs.submit(JobsFixture.fileRequest(output));
+        jobs.submit(JobsFixture.fileRequest(output), Caller.ANYBODY);
       }
-      assertEquals(Status.UNAVAILABLE, refused(() -> jobs.submit(JobsFixture.fileRequest("d"))));
+      assertEquals(
+          Status.UNAVAILABLE,
+          refused(() -> jobs.submit(JobsFixture.fileRequest("d"), Caller.ANYBODY)));
       byte[] unknown =
           "{\"model\":\"none\",\"input_file\":\"in.jsonl\",\"output_file\":\"d\"}".getBytes(UTF_8);
-      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(unknown)));
+      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(unknown, Caller.ANYBODY)));
     }
   }
 

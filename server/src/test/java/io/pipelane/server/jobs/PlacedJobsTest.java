@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.placement.FakeDevices;
@@ -20,6 +21,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -104,7 +106,7 @@ class PlacedJobsTest {
     try (JobPlacement placement = placement()) {
       Watched service = new Watched(EchoService.inline(), 17, () -> crowd(placement, "a"));
       try (Jobs jobs = fixture.open(service, placement, 1)) {
-        String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
         assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
       }
       assertEquals(JobsFixture.rows(ITEMS), fixture.output("o"));
@@ -117,7 +119,7 @@ class PlacedJobsTest {
   @Test
   void jobWithState_takesItAlong() throws IOException {
     try (Jobs jobs = fixture.open(new SummingService())) {
-      JobsFixture.ended(jobs, jobs.submit(JobsFixture.sumRequest(3)).spec().id());
+      JobsFixture.ended(jobs, jobs.submit(JobsFixture.sumRequest(3), Caller.ANYBODY).spec().id());
     }
     JobsFixture moved = new JobsFixture(Files.createDirectory(folder.resolve("m")));
     moved.writeInput("in.jsonl", ITEMS);
@@ -125,7 +127,7 @@ class PlacedJobsTest {
     try (JobPlacement placement = placement()) {
       Watched service = new Watched(sums, 61, () -> crowd(placement, "a"));
       try (Jobs jobs = moved.open(service, placement, 1)) {
-        String id = jobs.submit(JobsFixture.sumRequest(3)).spec().id();
+        String id = jobs.submit(JobsFixture.sumRequest(3), Caller.ANYBODY).spec().id();
         assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
       }
       assertEquals(List.of("a", "b"), service.devices());
@@ -152,7 +154,7 @@ class PlacedJobsTest {
       Watched service =
           new Watched(EchoService.inline(), 17, () -> fixture.catalog.gone.add("echo"));
       try (Jobs jobs = fixture.open(service, placement, 1)) {
-        String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
         while (!jobs.show(id).reason().contains("is unknown")) {
           Thread.onSpinWait();
         }
@@ -180,7 +182,7 @@ class PlacedJobsTest {
               });
       asked.set(service);
       try (Jobs jobs = fixture.open(service, placement, 1)) {
-        String id = jobs.submit(JobsFixture.sumRequest(3)).spec().id();
+        String id = jobs.submit(JobsFixture.sumRequest(3), Caller.ANYBODY).spec().id();
         assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
       }
       assertEquals(3 * ITEMS + 1, service.asked.size(), "one step was refused");
@@ -197,8 +199,8 @@ class PlacedJobsTest {
         Jobs jobs = fixture.open(service, placement, 3)) {
       devices.become("b", SharingState.UNHEALTHY);
       devices.look(placement);
-      String first = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
-      String second = jobs.submit(JobsFixture.fileRequest("p")).spec().id();
+      String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       while (service.pending.isEmpty() || !jobs.show(second).reason().equals(Jobs.NO_DEVICE)) {
         Thread.onSpinWait();
       }
@@ -231,7 +233,7 @@ class PlacedJobsTest {
     try (JobPlacement placement = placement();
         Jobs jobs = fixture.open(EchoService.inline(), placement, 1)) {
       devices.hasNoClock = true;
-      String id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       while (!jobs.show(id).reason().contains("there is no clock")) {
         Thread.onSpinWait();
       }
@@ -248,9 +250,9 @@ class PlacedJobsTest {
     try (JobPlacement placement = placement()) {
       Watched service = new Watched(EchoService.inline(), 0, () -> {});
       try (Jobs jobs = fixture.open(service, placement, 1)) {
-        String waits = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        String waits = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
         String files = "\"input_file\":\"in.jsonl\",\"output_file\":\"p\",\"class\":\"online\"";
-        String id = jobs.submit(JobsFixture.request(files)).spec().id();
+        String id = jobs.submit(JobsFixture.request(files), Caller.ANYBODY).spec().id();
         assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
         assertEquals(JobState.QUEUED, jobs.show(waits).state());
       }
@@ -267,16 +269,14 @@ class PlacedJobsTest {
             EchoService.inline(),
             17,
             () -> {
-              Thread stops = Thread.ofPlatform().start(running.join()::stop);
-              while (stops.getState() != Thread.State.WAITING) { // For this thread, to end.
-                Thread.onSpinWait();
-              }
-              stopping.set(stops);
+              Jobs jobs = running.join();
+              jobs.beginStop();
+              stopping.set(Thread.ofPlatform().start(() -> jobs.stop(Duration.ofDays(1))));
             });
     String id;
     try (JobPlacement placement = placement()) {
       try (Jobs jobs = fixture.open(service, placement, 1)) {
-        id = jobs.submit(JobsFixture.fileRequest("o")).spec().id();
+        id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
         running.complete(jobs);
         while (stopping.get() == null || stopping.get().isAlive()) {
           Thread.onSpinWait();

@@ -192,7 +192,7 @@ class TlsTest {
       socket
           .getOutputStream()
           .write(
-              "GET /v2 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+              "GET /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
                   .getBytes(StandardCharsets.US_ASCII));
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
     }

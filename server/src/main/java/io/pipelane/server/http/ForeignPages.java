@@ -1,0 +1,111 @@
+package io.pipelane.server.http;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.util.NetUtil;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps web pages of other sites from using a server through the browser of somebody who can reach
+ * it. Safe for any thread.
+ */
+final class ForeignPages {
+  /*
+   * A browser sends what any page has it send, whether or not that page may read the answer, and
+   * says where the page is from: Sec-Fetch-Site to addresses that it trusts, Origin with all that is
+   * neither GET nor HEAD. A page may read answers, too, once the name of its own server has come to
+   * mean this one's address (DNS rebinding); its requests then carry that name as their host. A
+   * server on the loopback address, which nobody asks by such a name, refuses it.
+   *
+   * Where a key is needed there is nothing to keep: a page of another site has none.
+   */
+  private static final String SITE = "Sec-Fetch-Site";
+
+  private final boolean isHeeded;
+  private final boolean isLocal;
+  private final String ownName;
+
+  /**
+   * The pages that are foreign to a server.
+   *
+   * @param listensAt name or address that it is configured to listen at
+   * @param needsKey whether it answers nobody without a key
+   */
+  ForeignPages(String listensAt, boolean needsKey) {
+    isHeeded = !needsKey;
+    InetAddress address = new InetSocketAddress(listensAt, 0).getAddress();
+    isLocal = address != null && address.isLoopbackAddress();
+    ownName = listensAt.toLowerCase(Locale.ROOT);
+  }
+
+  /**
+   * Checks the host that a request is for; what was found well once stays so.
+   *
+   * @throws StatusException {@link Status#PERMISSION_DENIED} for a name that cannot be this
+   *     server's
+   */
+  void checkHost(String host) {
+    if (isHeeded && isLocal && !isOwn(host)) {
+      throw new StatusException(
+          Status.PERMISSION_DENIED,
+          "the request is for host \"%s\", which is no name of this server; ask for localhost or"
+                  .formatted(UriPath.shorten(host))
+              + " an address in numbers, set server.host, or set security.api-keys");
+    }
+  }
+
+  /**
+   * Checks where a request is from.
+   *
+   * @param host that it is for
+   * @throws StatusException {@link Status#PERMISSION_DENIED} for one of a page of another site,
+   *     unless it only reads
+   */
+  void checkOrigin(HttpMethod method, HttpHeaders headers, @Nullable String host) {
+    if (!isHeeded || method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD)) {
+      return;
+    }
+    String site = headers.get(SITE);
+    String origin = headers.get(HttpHeaderNames.ORIGIN);
+    boolean isForeign =
+        site == null
+            ? origin != null && !isOf(origin, host)
+            : !site.equals("same-origin") && !site.equals("none");
+    if (isForeign) {
+      throw new StatusException(
+          Status.PERMISSION_DENIED,
+          "a page of another site (%s) may not ask this; use a page of this server, or set"
+                  .formatted(origin == null ? site : UriPath.shorten(origin))
+              + " security.api-keys and send a key from elsewhere than a page");
+    }
+  }
+
+  private static boolean isOf(String origin, @Nullable String host) {
+    int scheme = origin.indexOf("://");
+    return scheme >= 0 && origin.substring(scheme + "://".length()).equalsIgnoreCase(host);
+  }
+
+  private boolean isOwn(String host) {
+    String name = withoutPort(host).toLowerCase(Locale.ROOT);
+    return name.equals("localhost")
+        || name.endsWith(".localhost")
+        || name.equals(ownName)
+        || NetUtil.isValidIpV4Address(name)
+        || NetUtil.isValidIpV6Address(name);
+  }
+
+  private static String withoutPort(String host) {
+    int bracket = host.indexOf(']');
+    if (host.startsWith("[") && bracket > 0) {
+      return host.substring(1, bracket);
+    }
+    int colon = host.lastIndexOf(':');
+    return colon < 0 ? host : host.substring(0, colon);
+  }
+}
