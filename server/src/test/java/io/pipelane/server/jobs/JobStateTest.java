@@ -103,7 +103,7 @@ class JobStateTest {
     SummingService service = new SummingService();
     service.wrongBeginnings = 2;
     try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.sumRequest("sums", 1)).spec().id();
+      String id = jobs.submit(JobsFixture.sumRequest("sums", 1), Caller.ANYBODY).spec().id();
       JobStatus ended = JobsFixture.ended(jobs, id);
       assertEquals(JobState.DONE, ended.state(), ended.reason());
       assertEquals(ITEMS, ended.rows());
