@@ -19,6 +19,7 @@ import io.pipelane.lanes.process.channel.PlacedNumber;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.SegmentTimes;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -32,6 +33,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One run in a worker, as its lane's thread in the server sees it. */
 final class RemoteRun implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(RemoteRun.class.getName());
+
   /** A device's clock is not the host's: its times may be as many times as long, at most. */
   private static final long CLOCKS_APART = 2;
 
@@ -405,11 +408,16 @@ final class RemoteRun implements AutoCloseable {
     }
   }
 
-  /** Tells how long the segments computed, if that was measured. */
+  /** Tells how long the segments computed, if that was measured and can be. */
   private void tell(SegmentTimes segments) {
-    if (segments.areKnown()) {
-      long sinceBegin = System.nanoTime() - beginNanos;
+    if (!segments.areKnown()) {
+      return;
+    }
+    long sinceBegin = System.nanoTime() - beginNanos;
+    try {
       weights.computed(segments.checked(model.segments(), CLOCKS_APART * sinceBegin));
+    } catch (ProtocolException e) { // Only groups go by it: no reason to end a worker.
+      LOG.log(Level.DEBUG, "times of a worker''s segments are not believed: {0}", e.getMessage());
     }
   }
 

@@ -68,7 +68,8 @@ public final class EnsembleCatalog implements ModelCatalog {
     repository.ensembles().forEach(this::enter);
   }
 
-  private void enter(Ensemble ensemble) {
+  /** Beside an unload, whichever comes later counts: nobody else places or forgets meanwhile. */
+  private synchronized void enter(Ensemble ensemble) {
     String name = ensemble.name();
     Optional<StatusException> refusal = Optional.empty();
     try {
@@ -219,7 +220,7 @@ public final class EnsembleCatalog implements ModelCatalog {
     }
     if (cause == null || nothingIsThere) {
       ensembles.remove(name);
-      spanning.forget(name);
+      forgetUnlessInService(name);
     }
   }
 
@@ -233,8 +234,10 @@ public final class EnsembleCatalog implements ModelCatalog {
   private CompletableFuture<Void> bringBack(Ensemble ensemble) {
     return CompletableFuture.allOf(
         members(ensemble)
-            .filter(takenAlong::remove)
-            .map(member -> models.load(member, LoadOptions.NONE))
+            .filter(takenAlong::contains)
+            .map(
+                member ->
+                    models.load(member, LoadOptions.NONE).thenRun(() -> takenAlong.remove(member)))
             .toArray(CompletableFuture<?>[]::new));
   }
 
@@ -276,7 +279,14 @@ public final class EnsembleCatalog implements ModelCatalog {
     if (before == null) {
       return models.unload(name);
     }
-    return CompletableFuture.runAsync(() -> spanning.forget(name), loads);
+    return CompletableFuture.runAsync(() -> forgetUnlessInService(name), loads);
+  }
+
+  private synchronized void forgetUnlessInService(String name) {
+    Entered now = ensembles.get(name);
+    if (now == null || !now.inService) {
+      spanning.forget(name);
+    }
   }
 
   @Override

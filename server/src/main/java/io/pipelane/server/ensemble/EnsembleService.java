@@ -55,18 +55,18 @@ public final class EnsembleService implements InferenceService {
     if (plan.isEmpty()) {
       return models.submit(request, handler);
     }
-    boolean spans = plan.get().spansDevices();
-    if (spans && request.priority() == Priority.OFFLINE) {
+    if (plan.get().spansDevices() && request.priority() == Priority.OFFLINE) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
           "%s spans devices, and is not run as offline work; ask it online"
               .formatted(request.model()));
     }
-    HeldSteps steps = hold(plan.get(), request, MOST_TRIES);
+    Held held = hold(plan.get(), request, MOST_TRIES);
+    HeldSteps steps = held.steps;
     try {
-      if (spans) {
+      if (held.plan.spansDevices()) {
         return SpanningRun.start(
-            () -> spanning.switchIn(request.model().model(), plan.get().models()),
+            () -> spanning.switchIn(request.model().model(), held.plan.models()),
             steps,
             request,
             handler,
@@ -86,10 +86,13 @@ public final class EnsembleService implements InferenceService {
     return new EnsembleRun(steps, request, end, statistics, transfers);
   }
 
+  /** What answers a request: its steps, and the plan that they are of. */
+  private record Held(EnsemblePlan plan, HeldSteps steps) {}
+
   /** Holds what answers now, though a version has left since the plan was made. */
-  private HeldSteps hold(EnsemblePlan plan, InferenceRequest request, int tries) {
+  private Held hold(EnsemblePlan plan, InferenceRequest request, int tries) {
     try {
-      return HeldSteps.of(plan, request, models);
+      return new Held(plan, HeldSteps.of(plan, request, models));
     } catch (StatusException e) {
       EnsemblePlan next = catalog.plan(request.model().model()).orElseThrow(() -> e);
       // The same versions may have left and be there again.

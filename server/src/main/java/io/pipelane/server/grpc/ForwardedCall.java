@@ -20,6 +20,7 @@ import io.pipelane.server.hosts.Trip;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.HttpStatusMapping;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.RequestPriority;
 import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -41,7 +42,7 @@ final class ForwardedCall implements Trip.End {
 
   /** What the other host is told of the client: who he is, and what trace this belongs to. */
   private static final List<String> PASSED =
-      List.of("authorization", "x-api-key", "traceparent", "tracestate");
+      List.of("authorization", "x-api-key", RequestPriority.HEADER, "traceparent", "tracestate");
 
   private static final String STALL = "Pipelane-Stall-Us";
   private static final String TRACEPARENT = "traceparent";

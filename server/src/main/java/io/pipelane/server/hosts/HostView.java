@@ -66,9 +66,16 @@ final class HostView implements HostRegistry.Listener {
 
   @Override
   public void all(Map<String, String> announcements) {
+    // A registry that has lost its data knows nobody but who has just spoken: that tells nothing.
+    boolean knowsOthers = announcements.keySet().stream().anyMatch(host -> !host.equals(own));
     for (String host : List.copyOf(hosts.keySet())) {
-      if (!announcements.containsKey(host)) {
+      if (announcements.containsKey(host)) {
+        continue;
+      }
+      if (knowsOthers) {
         gone(host);
+      } else {
+        hosts.remove(host);
       }
     }
     announcements.forEach(this::said);

@@ -39,7 +39,8 @@ final class JobRun {
    * The items of a model that keeps state are asked for one by one, and their rows count together
    * with a checkpoint of the state. Where the state is lost (its model was unloaded meanwhile, for
    * instance), the job goes back to the last checkpoint, as it does after a restart. So it does when
-   * an item fails halfway through an ensemble, where some of its models have made their steps.
+   * an item fails halfway through an ensemble, where some of its models have made their steps, for
+   * a reason that may pass.
    */
   private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
   private static final int MOST_UNCOMMITTED = 256;

@@ -146,6 +146,7 @@ class ForwardedCallTest {
     Metadata headers = new Metadata();
     headers.put(text("authorization"), "Bearer secret");
     headers.put(API_KEY, "key");
+    headers.put(text("pipelane-priority"), "offline");
     headers.put(GrpcTracing.TRACEPARENT, "00-1-2-00");
     headers.put(text("user-agent-of-mine"), "none");
     AtomicReference<Metadata> answered = new AtomicReference<>();
@@ -170,6 +171,7 @@ class ForwardedCallTest {
     assertEquals("application/x-protobuf", received.fields().get("content-type"));
     assertEquals("Bearer secret", received.fields().get("authorization"));
     assertEquals("key", received.fields().get("x-api-key"));
+    assertEquals("offline", received.fields().get("pipelane-priority"));
     assertEquals("00-1-2-00", received.fields().get("traceparent"));
     assertEquals("127.0.0.1:1", received.fields().get("pipelane-forwarded"));
     assertNull(received.fields().get("user-agent-of-mine"));

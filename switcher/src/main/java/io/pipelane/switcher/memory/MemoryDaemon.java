@@ -105,7 +105,7 @@ public final class MemoryDaemon implements AutoCloseable {
         new IdleMoves(
             holdings,
             Math.toIntExact(capacityBytes / pages.pageBytes()),
-            stalls.pageNanos(),
+            stalls::pageNanos,
             config);
     this.pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =

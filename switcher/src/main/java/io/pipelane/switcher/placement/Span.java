@@ -13,6 +13,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.residency.Unit;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A model over several devices: switched in on all of them or on none, and out of all when one
@@ -92,7 +94,14 @@ final class Span {
   }
 
   private Member place(ModelVersion version) {
-    return Objects.requireNonNull(placeOf.get(version.model()), "a part that has no device");
+    @Nullable Member place = placeOf.get(version.model());
+    if (place == null) {
+      throw StatusException.unavailable(
+          "%s was just loaded anew, and %s is no part of it any more; try again"
+              .formatted(name, version),
+          Duration.ofSeconds(1));
+    }
+    return place;
   }
 
   private void named(Member member, Runnable step) {

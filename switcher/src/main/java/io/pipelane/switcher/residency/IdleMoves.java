@@ -9,6 +9,7 @@ import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.DoubleSupplier;
 import java.util.function.Predicate;
 
 /**
@@ -32,7 +33,7 @@ public final class IdleMoves {
 
   private final Holdings holdings;
   private final int capacityPages;
-  private final double nanosPerPage;
+  private final DoubleSupplier nanosPerPage;
   private final double ratesLastSeconds;
   private final boolean plans;
   private Deque<Aim> aims = new ArrayDeque<>();
@@ -54,7 +55,7 @@ public final class IdleMoves {
    * @param config whether anything is planned, and how long rates are expected to stay as they are
    */
   public IdleMoves(
-      Holdings holdings, int capacityPages, double nanosPerPage, ResidencyConfig config) {
+      Holdings holdings, int capacityPages, DoubleSupplier nanosPerPage, ResidencyConfig config) {
     this.holdings = holdings;
     this.capacityPages = capacityPages;
     this.nanosPerPage = nanosPerPage;
@@ -99,7 +100,8 @@ public final class IdleMoves {
       }
       loss = from.get().usage.perSecond(nowNanos) * from.get().givingWayNanos();
     }
-    return gain >= WORTH_MOVING * loss && (gain - loss) * ratesLastSeconds >= nanosPerPage;
+    return gain >= WORTH_MOVING * loss
+        && (gain - loss) * ratesLastSeconds >= nanosPerPage.getAsDouble();
   }
 
   /** Nanoseconds that a page saves each second. */

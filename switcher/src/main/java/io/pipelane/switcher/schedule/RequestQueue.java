@@ -231,7 +231,7 @@ public final class RequestQueue {
       counters.batch(members.size());
       return batch;
     } catch (OutOfMemoryError e) {
-      again(members.subList(1, members.size()));
+      repeat(members.subList(1, members.size()));
       return members.getFirst();
     }
   }
@@ -380,12 +380,16 @@ public final class RequestQueue {
     if (!repeatsWhile.getAsBoolean()) {
       return false;
     }
+    repeat(claimed);
+    return true;
+  }
+
+  private void repeat(List<QueuedRequest> claimed) {
     lock.lock();
     try {
       again.addAll(claimed);
       counters.batchFailed();
       filled.signalAll();
-      return true;
     } finally {
       lock.unlock();
     }

@@ -118,6 +118,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
       end();
       turns.lock.lock();
       try {
+        turns.forget(this);
         if (held) {
           giveUp();
           turns.settle();

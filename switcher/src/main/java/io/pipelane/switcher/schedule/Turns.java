@@ -105,6 +105,21 @@ final class Turns {
     return turn;
   }
 
+  /** It runs nothing any more; with the lock held. */
+  void forget(Turn turn) {
+    all.remove(turn);
+  }
+
+  /** How many there are. */
+  int known() {
+    lock.lock();
+    try {
+      return all.size();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** How long online runs take the lanes at least; others, and paused ones, let requests pass. */
   LaneTimes underWay(long nowNanos) {
     lock.lock();

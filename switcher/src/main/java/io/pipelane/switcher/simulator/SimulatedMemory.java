@@ -1,7 +1,6 @@
 package io.pipelane.switcher.simulator;
 
 import io.pipelane.switcher.grouping.Grouping.Group;
-import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineModel;
 import io.pipelane.switcher.grouping.PipelineModel.Prediction;
 import io.pipelane.switcher.grouping.PipelineModel.Ready;
@@ -85,13 +84,9 @@ final class SimulatedMemory {
       residents.add(resident);
       byHolding.put(holding, resident);
     }
-    LinkModel link = models.getFirst().pipeline().link();
+    double pageNanos = models.getFirst().pipeline().link().copyNanos(settings.pageBytes());
     idleMoves =
-        new IdleMoves(
-            holdings,
-            settings.capacityPages(),
-            link.copyNanos(settings.pageBytes()),
-            settings.residency());
+        new IdleMoves(holdings, settings.capacityPages(), () -> pageNanos, settings.residency());
   }
 
   /** Notes that a run is about to begin. */

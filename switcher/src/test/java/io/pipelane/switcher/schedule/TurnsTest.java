@@ -79,6 +79,19 @@ class TurnsTest {
     }
   }
 
+  @Test
+  void turnOfOneRun_isForgottenWithIt() {
+    Turns turns = turns(1);
+    List<Integer> known = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      QueuedRequest request =
+          queue.past(Requests.request("short", OptionalLong.empty()), new Ignored());
+      turns.newTurn().run(request, () -> known.add(turns.known()));
+    }
+    assertEquals(List.of(1, 1, 1), known);
+    assertEquals(0, turns.known());
+  }
+
   /** A long run in whose fourth segment others come; the short ones take no time. */
   private List<String> longRunMeets(String... others) throws Exception {
     return longRunMeets(Priority.ONLINE, others);
