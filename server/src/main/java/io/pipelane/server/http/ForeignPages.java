@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.netty.util.AsciiString;
 import io.netty.util.NetUtil;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -25,7 +26,7 @@ final class ForeignPages {
    *
    * Where a key is needed there is nothing to keep: a page of another site has none.
    */
-  private static final String SITE = "Sec-Fetch-Site";
+  private static final AsciiString SITE = AsciiString.cached("sec-fetch-site");
 
   private final boolean isHeeded;
   private final boolean isLocal;

@@ -1,6 +1,7 @@
 package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.util.AsciiString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
@@ -38,6 +39,7 @@ final class InferRun implements ResultHandler {
    */
 
   private static final System.Logger LOGGER = System.getLogger(InferRun.class.getName());
+  private static final AsciiString PRIORITY = AsciiString.cached(RequestPriority.HEADER);
 
   private final Exchange exchange;
   private final InferCall call;
@@ -78,7 +80,7 @@ final class InferRun implements ResultHandler {
         BatchRows.of(call.model().inputs(), call.request().inputs()));
     try {
       InferenceRequest request =
-          RequestPriority.classed(call.request(), exchange.headers().get(RequestPriority.HEADER));
+          RequestPriority.classed(call.request(), exchange.headers().get(PRIORITY));
       ticket = service.submit(exchange.caller().classed(request), this);
     } catch (RuntimeException e) {
       call.close();

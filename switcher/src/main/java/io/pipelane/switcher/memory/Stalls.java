@@ -39,6 +39,9 @@ final class Stalls {
     }
     residency.curveAsOf = changes;
     Plan plan = residency.model.plan();
+    if (plan.weightBytes() == 0) {
+      return; // Nothing to wait for.
+    }
     SegmentProfile profile = settings.profiles().of(plan.structureHash()).orElse(null);
     if (profile == null || profile.equals(residency.curveOf)) {
       return;
