@@ -42,6 +42,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -296,6 +297,12 @@ class EnsembleLeavingTest {
     }
   }
 
+  /** A GPU's product of more rows, where two requests run together, is not the same to the bit. */
+  private static boolean isClose(float[] expected, float[] answer) {
+    return IntStream.range(0, expected.length)
+        .allMatch(i -> Math.abs(expected[i] - answer[i]) < 2e-3);
+  }
+
   @Test
   void rollsWhileClientsAsk_everyRequestIsAnswered() throws Exception {
     try (PipelaneServer server = start();
@@ -313,7 +320,9 @@ class EnsembleLeavingTest {
                 () -> {
                   while (!over.get()) {
                     float[] answer = chain.ask();
-                    assertTrue(Arrays.equals(old, answer) || Arrays.equals(next, answer));
+                    assertTrue(
+                        isClose(old, answer) || isClose(next, answer),
+                        () -> Arrays.toString(answer));
                   }
                 }));
       }
