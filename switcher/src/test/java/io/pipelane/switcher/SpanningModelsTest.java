@@ -165,6 +165,12 @@ class SpanningModelsTest {
     return new Both(name, register(group, name + "1", seed), register(group, name + "2", seed + 1));
   }
 
+  /** Whose first part is on the first device. */
+  private void evict(Both both) {
+    switcher(0).evict(both.first.version());
+    switcher(1).evict(both.second.version());
+  }
+
   private static float[] input(long seed) {
     Random random = new Random(seed);
     float[] x = new float[WIDTH];
@@ -265,8 +271,7 @@ class SpanningModelsTest {
     SwitcherGroup group = open(1);
     Both both = span(group, "both", 0, 1);
     float[] expected = chained(group, both, input(0));
-    switcher(0).evict(both.first.version());
-    switcher(1).evict(both.second.version());
+    evict(both);
     CountDownLatch secondHasCome = new CountDownLatch(1);
     source =
         weights ->
@@ -309,8 +314,7 @@ class SpanningModelsTest {
     ImportedModel beside = register(group, "beside", 9);
     float[] expected = chained(group, both, input(0));
     infer(group::submit, beside, input(0));
-    switcher(0).evict(both.first.version());
-    switcher(1).evict(both.second.version());
+    evict(both);
     long[] before = {lent(0), lent(1)};
     source =
         weights -> {
@@ -333,8 +337,7 @@ class SpanningModelsTest {
     SwitcherGroup group = open(2);
     Both both = span(group, "both", 0, 1);
     float[] expected = chained(group, both, input(0));
-    switcher(0).evict(both.first.version());
-    switcher(1).evict(both.second.version());
+    evict(both);
     CountDownLatch requestHasFailed = new CountDownLatch(1);
     source =
         weights ->

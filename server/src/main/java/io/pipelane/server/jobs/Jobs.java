@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WholeFile;
@@ -511,19 +512,7 @@ public final class Jobs implements AutoCloseable {
   @Override
   public void close() {
     beginStop();
-    boolean interrupted = false;
-    for (Thread thread : threads) {
-      while (thread.isAlive()) {
-        try {
-          thread.join();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    threads.forEach(ThreadEnd::await);
     try {
       files.close();
     } catch (IOException e) {

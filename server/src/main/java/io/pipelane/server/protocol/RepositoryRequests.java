@@ -65,26 +65,7 @@ public final class RepositoryRequests {
    * @throws StatusException when the body is no object, or a parameter is not of its form
    */
   public static LoadOptions load(ByteBuf body) {
-    if (!body.isReadable()) {
-      return LoadOptions.NONE;
-    }
-    return Json.read(
-        body,
-        parser -> {
-          LoadOptions options = LoadOptions.NONE;
-          Json.beginObject(parser);
-          for (String member = parser.nextFieldName();
-              member != null;
-              member = parser.nextFieldName()) {
-            parser.nextToken();
-            if (member.equals("parameters")) {
-              options = readParameters(parser);
-            } else {
-              parser.skipChildren();
-            }
-          }
-          return options;
-        });
+    return parameters(body, LoadOptions.NONE, RepositoryRequests::readParameters);
   }
 
   /**
@@ -94,35 +75,43 @@ public final class RepositoryRequests {
    * @throws StatusException when the body is no object, or the parameter no bool
    */
   public static boolean unloadsDependents(ByteBuf body) {
+    return parameters(body, false, RepositoryRequests::readDependents);
+  }
+
+  /**
+   * Reads a body's object of parameters.
+   *
+   * @param none where there is no body, or no such object
+   * @param reading from a parser that stands at the object's beginning
+   */
+  private static <T> T parameters(ByteBuf body, T none, Json.Reading<T> reading) {
     if (!body.isReadable()) {
-      return false;
+      return none;
     }
     return Json.read(
         body,
         parser -> {
-          boolean dependents = false;
+          T read = none;
           Json.beginObject(parser);
           for (String member = parser.nextFieldName();
               member != null;
               member = parser.nextFieldName()) {
-            parser.nextToken();
-            if (member.equals("parameters")) {
-              dependents = readDependents(parser);
-            } else {
+            JsonToken token = parser.nextToken();
+            if (!member.equals("parameters")) {
               parser.skipChildren();
+            } else if (token == JsonToken.VALUE_NULL) {
+              read = none;
+            } else if (token == JsonToken.START_OBJECT) {
+              read = reading.read(parser);
+            } else {
+              throw Json.wrong(parser, "parameters", "an object");
             }
           }
-          return dependents;
+          return read;
         });
   }
 
   private static boolean readDependents(JsonParser parser) throws IOException {
-    if (parser.currentToken() == JsonToken.VALUE_NULL) {
-      return false;
-    }
-    if (parser.currentToken() != JsonToken.START_OBJECT) {
-      throw Json.wrong(parser, "parameters", "an object");
-    }
     boolean dependents = false;
     for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
       JsonToken token = parser.nextToken();
@@ -138,12 +127,6 @@ public final class RepositoryRequests {
   }
 
   private static LoadOptions readParameters(JsonParser parser) throws IOException {
-    if (parser.currentToken() == JsonToken.VALUE_NULL) {
-      return LoadOptions.NONE;
-    }
-    if (parser.currentToken() != JsonToken.START_OBJECT) {
-      throw Json.wrong(parser, "parameters", "an object");
-    }
     Optional<Duration> deadline = Optional.empty();
     Optional<String> config = Optional.empty();
     Map<String, byte[]> files = new HashMap<>();

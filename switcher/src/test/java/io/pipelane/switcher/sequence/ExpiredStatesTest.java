@@ -100,20 +100,19 @@ class ExpiredStatesTest {
         Optional.of(new SequenceStep(sequence, true, false)));
   }
 
+  private Sequences of(ImportedModel model) {
+    Reservations working = new RoomForOne();
+    Sequences sequences =
+        new Sequences(
+            DeviceStates.ON_HOST, working, working, 0, () -> {}, ExpiredStatesTest::run, now::get);
+    sequences.agree(model, Map.of("t", "s"));
+    return sequences;
+  }
+
   @Test
   void roomOfAnExpiredState_isThereForTheStepThatHasItExpire() throws Exception {
     ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
-    Reservations working = new RoomForOne();
-    try (Sequences sequences =
-        new Sequences(
-            DeviceStates.ON_HOST,
-            working,
-            working,
-            0,
-            () -> {},
-            ExpiredStatesTest::run,
-            now::get)) {
-      sequences.agree(model, Map.of("t", "s"));
+    try (Sequences sequences = of(model)) {
       Ticket _ = sequences.submit(beginning(model, "first"), new Discarding());
       now.addAndGet(Duration.ofMinutes(2).toNanos());
       Ticket _ = sequences.submit(beginning(model, "second"), new Discarding());
@@ -127,17 +126,7 @@ class ExpiredStatesTest {
   @Test
   void roomOfAnExpiredState_isThereForOtherWork_withoutAStepOfAnySequence() throws Exception {
     ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
-    Reservations working = new RoomForOne();
-    try (Sequences sequences =
-        new Sequences(
-            DeviceStates.ON_HOST,
-            working,
-            working,
-            0,
-            () -> {},
-            ExpiredStatesTest::run,
-            now::get)) {
-      sequences.agree(model, Map.of("t", "s"));
+    try (Sequences sequences = of(model)) {
       Ticket _ = sequences.submit(beginning(model, "left"), new Discarding());
       now.addAndGet(Duration.ofSeconds(30).toNanos());
       assertFalse(sequences.writeOut(Priority.OFFLINE));

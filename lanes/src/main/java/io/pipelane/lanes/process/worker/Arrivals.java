@@ -4,7 +4,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.process.channel.ChannelEnd;
-import io.pipelane.lanes.process.channel.SegmentTimes;
 import io.pipelane.lanes.process.channel.Signal;
 import java.util.List;
 
@@ -12,13 +11,11 @@ import java.util.List;
  * The weights of one run, which the server brings in: their pages are mapped just ahead of the wait
  * for what is in them. Belongs to the run's thread.
  */
-final class Arrivals implements WorkerDevice.WorkerArrivals {
+final class Arrivals extends WorkerArrivals {
   private final ChannelEnd end;
   private final WorkerSession session;
   private final WorkerSteps steps;
   private long mappedBytes;
-  private long stallNanos;
-  private SegmentTimes segments = SegmentTimes.NONE;
 
   Arrivals(ChannelEnd end, WorkerSession session, WorkerSteps steps) {
     this.end = end;
@@ -53,7 +50,7 @@ final class Arrivals implements WorkerDevice.WorkerArrivals {
       boolean _ = end.arrivals().awaitChange(arrived, Signal.FOREVER);
       arrived = end.arrivals().value();
     }
-    stallNanos += System.nanoTime() - begin;
+    stalled(System.nanoTime() - begin);
     return arrived;
   }
 
@@ -65,27 +62,5 @@ final class Arrivals implements WorkerDevice.WorkerArrivals {
   @Override
   public void giveWay(int segment) {
     end.go().pass(segment);
-  }
-
-  @Override
-  public void stalled(long nanos) {
-    stallNanos += nanos;
-  }
-
-  @Override
-  public long stallNanos() {
-    return stallNanos;
-  }
-
-  @Override
-  public void computed(long[] segmentNanos) {
-    segments = SegmentTimes.of(segmentNanos);
-  }
-
-  @Override
-  public SegmentTimes takeSegmentTimes() {
-    SegmentTimes taken = segments;
-    segments = SegmentTimes.NONE;
-    return taken;
   }
 }

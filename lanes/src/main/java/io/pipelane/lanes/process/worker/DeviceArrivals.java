@@ -7,7 +7,6 @@ import io.pipelane.lanes.cuda.CudaWorkerDevice;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.NumberedArrival;
-import io.pipelane.lanes.process.channel.SegmentTimes;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,7 +15,7 @@ import java.util.List;
  * segment that needs them, and the device itself waits for what is in them. Belongs to the run's
  * thread.
  */
-final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
+final class DeviceArrivals extends WorkerArrivals {
   /** Most online runs are shorter; where cores are few the thread sleeps meanwhile. */
   private static final long AWAKE_NANOS = 4_000_000;
 
@@ -27,8 +26,6 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
   private final WorkerSteps steps;
   private int handedOut;
   private long mappedBytes;
-  private long stallNanos;
-  private SegmentTimes segments = SegmentTimes.NONE;
 
   DeviceArrivals(
       CudaWorkerDevice device,
@@ -86,27 +83,5 @@ final class DeviceArrivals implements WorkerDevice.WorkerArrivals {
   @Override
   public void giveWay(int segment) {
     end.go().pass(segment, device.awakeNanos() > 0 ? AWAKE_NANOS : 0);
-  }
-
-  @Override
-  public void stalled(long nanos) {
-    stallNanos += nanos;
-  }
-
-  @Override
-  public long stallNanos() {
-    return stallNanos;
-  }
-
-  @Override
-  public void computed(long[] segmentNanos) {
-    segments = SegmentTimes.of(segmentNanos);
-  }
-
-  @Override
-  public SegmentTimes takeSegmentTimes() {
-    SegmentTimes taken = segments;
-    segments = SegmentTimes.NONE;
-    return taken;
   }
 }

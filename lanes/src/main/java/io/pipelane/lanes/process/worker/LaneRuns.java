@@ -33,7 +33,7 @@ final class LaneRuns {
     steps.reached(WorkerSteps.Step.RUNNING, structure);
     WorkerLane here = lane(run);
     EphemeralRegion region = here.region();
-    WorkerDevice.WorkerArrivals arrivals = device.arrivals(run, end, session);
+    WorkerArrivals arrivals = device.arrivals(run, end, session);
     region.limit(run.limitBytes());
     region.resetPeak();
     boolean[] answered = new boolean[1];
@@ -69,7 +69,7 @@ final class LaneRuns {
       WorkerSession session,
       PlacedInvocation invocation,
       EphemeralRegion region,
-      WorkerDevice.WorkerArrivals arrivals) {
+      WorkerArrivals arrivals) {
     Lock whole = session.use().readLock();
     whole.lock();
     try {
@@ -82,7 +82,7 @@ final class LaneRuns {
   private static Message ran(
       WorkerSession session,
       EphemeralRegion region,
-      WorkerDevice.WorkerArrivals arrivals,
+      WorkerArrivals arrivals,
       PlacedInvocation invocation,
       boolean goesOn) {
     return new Message.Ran(

@@ -8,11 +8,9 @@ import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.cpu.CpuExport;
 import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.execution.SessionFactory;
-import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
-import io.pipelane.lanes.process.channel.SegmentTimes;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -87,13 +85,4 @@ interface WorkerDevice {
 
   /** Gives everything back that the process has of the device; nothing runs, nothing will. */
   default void release() {}
-
-  /** A run's weights, and what the session has told of the run. */
-  interface WorkerArrivals extends WeightArrivals {
-    /** How long the run has waited. */
-    long stallNanos();
-
-    /** How long its segments computed, if the session has told since this was last asked. */
-    SegmentTimes takeSegmentTimes();
-  }
 }
