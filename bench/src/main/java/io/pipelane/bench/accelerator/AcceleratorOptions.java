@@ -29,6 +29,12 @@ public final class AcceleratorOptions {
   private @Nullable String pageSize;
 
   @Option(
+      names = "--working-memory",
+      paramLabel = "SIZE",
+      description = "A server's device.working-memory, where it is not to choose.")
+  private @Nullable String workingMemory;
+
+  @Option(
       names = "--batch",
       paramLabel = "N",
       description = "Rows a request, but of the demo's cases (${DEFAULT-VALUE}).")
@@ -129,6 +135,9 @@ public final class AcceleratorOptions {
     settings.put("switching.read-in-place", readInPlace.name().toLowerCase(Locale.ROOT));
     if (pageSize != null) {
       settings.put("device.page-size", pageSize);
+    }
+    if (workingMemory != null) {
+      settings.put("device.working-memory", workingMemory);
     }
     if (!(device() instanceof DeviceSelection.Cpu)) { // The providers lie beside the library.
       Path folder = library(work).toAbsolutePath().resolveSibling("");

@@ -25,7 +25,8 @@ final class CyclesColumns {
           "PipeSwitch's figure 6. The turn changes every so many seconds. Device memory has room for"
               + " the larger of the two models alone, so every turn begins with a switch. In this"
               + " process, without HTTP, one caller, runs one behind the other; a turn ends with the"
-              + " run during which its time is up, and has one run at least.",
+              + " run during which its time is up, and has one run at least. Where a switch takes longer"
+              + " than a turn, fewer turns are taken.",
           "of the bound: what the runs of both would have taken alone, over the time they had: their"
               + " throughput as a share of what it is without switching. Alone: by the same way,"
               + " before, between and after the turns. Aimed at: 0.99 from 1 s on.",

@@ -11,6 +11,9 @@ final class CyclesRounds {
   /** Parts into which the turns of short cycles are cut, to measure the bound between them. */
   private static final int PARTS = 8;
 
+  /** How often the turns' length they may take where a switch takes longer than a turn. */
+  private static final int LONGEST = 2;
+
   /** Of the turns' length, what the bound is measured for, each model. */
   private static final int ALONE_SHARE = 4;
 
@@ -40,9 +43,10 @@ final class CyclesRounds {
       long pairs = Math.ceilDiv(length.toNanos(), 2 * cycle.toNanos());
       int parts = (int) Math.min(PARTS, pairs);
       long aloneNanos = length.toNanos() / ALONE_SHARE / (parts + 1);
+      long longest = Math.max(LONGEST * length.toNanos(), 2 * pairs * cycle.toNanos());
       alone.measure(aloneNanos);
       for (int part = 0; part < parts; part++) {
-        turns.take(Math.toIntExact(Math.ceilDiv(pairs, parts)), cycle);
+        turns.take(Math.toIntExact(Math.ceilDiv(pairs, parts)), cycle, longest / parts);
         alone.measure(aloneNanos);
       }
       double seconds = cycle.toNanos() / NANOS_PER_SECOND;

@@ -25,19 +25,26 @@ final class TurnTaking {
     this.way = way;
   }
 
-  /** Takes turns, the background's first; both have as many. */
-  void take(int pairs, Duration cycle) throws Exception {
+  /**
+   * Takes turns, the background's first; both have as many.
+   *
+   * @param pairs at most
+   * @param longestNanos after which no other pair begins
+   */
+  void take(int pairs, Duration cycle, long longestNanos) throws Exception {
     long moved = way.movedBytes();
     long begin = System.nanoTime();
     long wished = begin;
-    for (int pair = 0; pair < pairs; pair++) {
+    int taken = 0;
+    while (taken < pairs && System.nanoTime() - begin < longestNanos) {
       wished = turn(Role.BACKGROUND, wished, cycle.toNanos());
       wished = turn(Role.INFERENCE, wished, cycle.toNanos());
+      taken++;
     }
     way.end();
     nanos += System.nanoTime() - begin;
     movedBytes += way.movedBytes() - moved;
-    turns += 2 * pairs;
+    turns += 2 * taken;
   }
 
   /**

@@ -48,6 +48,11 @@ public final class EnsembleCommand implements Callable<Integer> {
   private List<Integer> kibibytes = new ArrayList<>();
 
   @Option(
+      names = "--elementwise-only",
+      description = "Leave out the demo's models, which need their artifacts.")
+  private boolean elementwiseOnly;
+
+  @Option(
       names = "--device",
       paramLabel = "KIND",
       defaultValue = "cpu",
@@ -75,7 +80,9 @@ public final class EnsembleCommand implements Callable<Integer> {
     for (int kib : kibibytes) {
       chains.add(Chain.steps(repository, kib));
     }
-    chains.add(Chain.picture(repository));
+    if (!elementwiseOnly) {
+      chains.add(Chain.picture(repository));
+    }
     Results results =
         new Results(EnsembleColumns.TITLE, EnsembleColumns.ALL, EnsembleColumns.NOTES);
     try (LocalPipelane byHost = start(repository, "by-host", "0B");
