@@ -8,6 +8,7 @@ import io.pipelane.bench.model.AskedModels;
 import io.pipelane.bench.model.FolderOptions;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.demo.protocol.Tensor;
 import java.lang.foreign.Arena;
@@ -94,24 +95,27 @@ public final class CyclesCommand implements Callable<Integer> {
               Way.Role.BACKGROUND, server.inputs(first), Way.Role.INFERENCE, server.inputs(second));
       settings.put("device.memory", Long.toString(server.roomForLargest()));
     }
-    for (int round = 0; round < options.rounds(); round++) {
-      Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
-      LocalPipelane server = LocalPipelane.start(folder, work, settings);
-      try (Way way = new SwitchedWay(server, first, second)) {
-        rounds.measure("Pipelane", way);
+    try (CutOff measuring = options.publishIfCutOff(spec, results)) {
+      for (int round = 0; round < options.rounds(); round++) {
+        Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
+        LocalPipelane server = LocalPipelane.start(folder, work, settings);
+        try (Way way = new SwitchedWay(server, first, second)) {
+          rounds.measure("Pipelane", way);
+        }
+        Path library = AcceleratorOptions.library(work);
+        try (Way way =
+            new RestartedWay(
+                role ->
+                    new PlainSession(
+                        library,
+                        (role == Way.Role.BACKGROUND ? first : second).file(),
+                        accelerated.provider(),
+                        inputs.getOrDefault(role, List.of()),
+                        bytes -> Arena.ofAuto().allocate(bytes, 64)))) {
+          rounds.measure("stop and start", way);
+        }
       }
-      Path library = AcceleratorOptions.library(work);
-      try (Way way =
-          new RestartedWay(
-              role ->
-                  new PlainSession(
-                      library,
-                      (role == Way.Role.BACKGROUND ? first : second).file(),
-                      accelerated.provider(),
-                      inputs.getOrDefault(role, List.of()),
-                      bytes -> Arena.ofAuto().allocate(bytes, 64)))) {
-        rounds.measure("stop and start", way);
-      }
+      measuring.complete();
     }
     options.publish(
         spec,

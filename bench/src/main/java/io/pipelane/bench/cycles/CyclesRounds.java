@@ -43,9 +43,10 @@ final class CyclesRounds {
       long pairs = Math.ceilDiv(length.toNanos(), 2 * cycle.toNanos());
       int parts = (int) Math.min(PARTS, pairs);
       long aloneNanos = length.toNanos() / ALONE_SHARE / (parts + 1);
-      long longest = Math.max(LONGEST * length.toNanos(), 2 * pairs * cycle.toNanos());
+      long longest = LONGEST * Math.max(length.toNanos(), 2 * pairs * cycle.toNanos());
+      long begin = System.nanoTime();
       alone.measure(aloneNanos);
-      for (int part = 0; part < parts; part++) {
+      for (int part = 0; part == 0 || part < parts && System.nanoTime() - begin < longest; part++) {
         turns.take(Math.toIntExact(Math.ceilDiv(pairs, parts)), cycle, longest / parts);
         alone.measure(aloneNanos);
       }

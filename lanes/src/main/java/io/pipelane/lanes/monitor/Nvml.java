@@ -18,11 +18,15 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * NVIDIA's management library, by its C functions: the driver's own figures. Safe for any thread.
+ * NVIDIA's management library, by its C functions: the driver's own figures. Safe for any thread;
+ * the process makes one call at a time, as the library has been seen to write where nothing is when
+ * two monitors of one GPU ask at once.
  */
 final class Nvml {
   static final int SUCCESS = 0;
   private static final String LIBRARY = "libnvidia-ml.so.1";
+
+  private static final Object LIBRARY_LOCK = new Object();
 
   private final SymbolLookup symbols;
   private final Map<String, Optional<MethodHandle>> functions = new ConcurrentHashMap<>();
@@ -72,7 +76,9 @@ final class Nvml {
       return -1;
     }
     try {
-      return (int) handle.get().invokeWithArguments(arguments);
+      synchronized (LIBRARY_LOCK) {
+        return (int) handle.get().invokeWithArguments(arguments);
+      }
     } catch (Throwable e) {
       throw new IllegalStateException(function + " cannot be called", e);
     }
