@@ -46,9 +46,11 @@ final class CyclesRounds {
       long longest = LONGEST * Math.max(length.toNanos(), 2 * pairs * cycle.toNanos());
       long begin = System.nanoTime();
       alone.measure(aloneNanos);
-      for (int part = 0; part == 0 || part < parts && System.nanoTime() - begin < longest; part++) {
+      boolean late = false;
+      for (int part = 0; part < parts && !late; part++) {
         turns.take(Math.toIntExact(Math.ceilDiv(pairs, parts)), cycle, longest / parts);
         alone.measure(aloneNanos);
+        late = System.nanoTime() - begin > longest;
       }
       double seconds = cycle.toNanos() / NANOS_PER_SECOND;
       boolean whole = seconds == Math.rint(seconds);
