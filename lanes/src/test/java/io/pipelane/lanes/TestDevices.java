@@ -1,5 +1,8 @@
 package io.pipelane.lanes;
 
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
@@ -21,6 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -59,6 +63,26 @@ public final class TestDevices {
         ? CudaDevice.open(
             CudaDriver.load(), 0, new ByteSize(weightBytes), new ByteSize(pageBytes(pageBytes)))
         : CpuDevice.open(new ByteSize(weightBytes), new ByteSize(pageBytes), Bandwidth.UNLIMITED);
+  }
+
+  /**
+   * Opens two devices of one kind, in this process; skips the test on a host with one GPU.
+   *
+   * @throws org.opentest4j.TestAbortedException where there are not two
+   */
+  public static List<Device> openTwo(long weightBytes, long pageBytes) {
+    ByteSize weights = new ByteSize(weightBytes);
+    ByteSize page = new ByteSize(pageBytes(pageBytes));
+    assumeFalse(IN_WORKERS, "workers of two devices are tested with servers");
+    if (ON_GPU) {
+      CudaDriver driver = CudaDriver.load();
+      assumeTrue(driver.deviceCount() > 1, "there is one GPU only");
+      return List.of(
+          CudaDevice.open(driver, 0, weights, page), CudaDevice.open(driver, 1, weights, page));
+    }
+    return List.of(
+        CpuDevice.open("cpu:0", weights, page, Bandwidth.UNLIMITED),
+        CpuDevice.open("cpu:1", weights, page, Bandwidth.UNLIMITED));
   }
 
   /** ONNX Runtime's library for the CPU. */

@@ -13,9 +13,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
@@ -24,6 +22,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.memory.Ledger;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -37,14 +36,14 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.function.BiFunction;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the whole switcher promises on any device, here one with room for two models. */
+/** What a switcher promises on any device, and a group of them, with room for two models each. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class SwitcherContract {
   private static final int WIDTH = TestDevices.ON_GPU ? 512 : 64;
@@ -59,18 +58,18 @@ abstract class SwitcherContract {
   private static final long WORKING = TestDevices.ON_GPU ? 4L << 30 : 64 << 20;
 
   @TempDir Path folder;
-  private final Device device;
-  private final Switcher switcher;
+  private final TestedSwitchers tested;
   private final Queue<WeightSource> nextSources = new ConcurrentLinkedQueue<>();
 
-  /** The switcher on a device, with what builds sessions there. */
-  SwitcherContract(Device device, BiFunction<Device, DeviceMemory, SessionFactory> sessions) {
-    this.device = device;
+  /** Opens what is tested, of these settings on each device and with the contract's weights. */
+  interface Opening {
+    TestedSwitchers open(SwitcherSettings settings, Function<ImportedModel, WeightSource> weights);
+  }
+
+  SwitcherContract(Opening opening) {
     SwitcherSettings settings =
         new SwitcherSettings(WEIGHTS, WORKING, LANES, 100, 1 << 20, new EqualBytesGrouping(8, 1));
-    DeviceMemory memory = new DeviceMemory(device.persistent());
-    switcher =
-        new Switcher(device, memory, sessions.apply(device, memory), settings, this::weights);
+    tested = opening.open(settings, this::weights);
   }
 
   private WeightSource weights(ImportedModel model) {
@@ -80,14 +79,18 @@ abstract class SwitcherContract {
 
   @AfterEach
   void everythingIsGivenBack() {
-    switcher.verify();
-    while (!switcher.memory().weights().isQuiet()) {
-      Thread.onSpinWait(); // A run may go on after its answer: a GPU's is captured.
+    tested.verify();
+    for (Switcher switcher : tested.switchers()) {
+      while (!switcher.memory().weights().isQuiet()) {
+        Thread.onSpinWait(); // A run may go on after its answer: a GPU's is captured.
+      }
     }
-    switcher.close();
-    assertEquals(0, device.persistent().usedBytes());
-    assertEquals(device.pages().total(), device.pages().free());
-    device.close();
+    tested.close();
+    for (Device device : tested.devices()) {
+      assertEquals(0, device.persistent().usedBytes());
+      assertEquals(device.pages().total(), device.pages().free());
+      device.close();
+    }
   }
 
   private ImportedModel chain(String name, long seed) throws IOException {
@@ -96,7 +99,7 @@ abstract class SwitcherContract {
 
   private Call submit(ImportedModel model, float... x) {
     Call call = new Call();
-    switcher.submit(Call.request(model.version(), x), call);
+    tested.service().submit(Call.request(model.version(), x), call);
     return call;
   }
 
@@ -119,7 +122,7 @@ abstract class SwitcherContract {
     List<float[]> expected = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
       models.add(chain("m" + i, i));
-      switcher.register(models.get(i));
+      tested.register(models.get(i));
       expected.add(infer(models.get(i), input(i)));
     }
     long seed = System.nanoTime();
@@ -134,7 +137,7 @@ abstract class SwitcherContract {
                     int i = random.nextInt(models.size());
                     assertArrayEquals(
                         expected.get(i), infer(models.get(i), input(i)), "seed " + seed);
-                    switcher.verify();
+                    tested.verify();
                   }
                 }));
       }
@@ -142,19 +145,19 @@ abstract class SwitcherContract {
         client.get();
       }
     }
-    assertTrue(switcher.transfers().pagesTakenBack() > 0);
-    assertEquals(0, switcher.transfers().failedLoads());
+    assertTrue(tested.total(each -> each.transfers().pagesTakenBack()) > 0);
+    assertEquals(0, tested.failedLoads());
   }
 
   @Test
   void registerAndDeregister_whileRequestsRun_answersAreRightOrNotFound() throws Exception {
     ImportedModel steady = chain("steady", 1);
     ImportedModel comes = chain("comes", 2);
-    switcher.register(steady);
-    switcher.register(comes);
+    tested.register(steady);
+    tested.register(comes);
     float[] expected = infer(steady, input(1));
     float[] other = infer(comes, input(2));
-    long constants = switcher.memory().constantBytes();
+    long constants = tested.constantBytes();
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
       Future<?> client =
           threads.submit(
@@ -165,30 +168,30 @@ abstract class SwitcherContract {
                 }
               });
       while (!client.isDone()) {
-        switcher.deregister(comes.version());
-        switcher.verify();
-        switcher.register(comes);
-        switcher.verify();
+        tested.deregister(comes.version());
+        tested.verify();
+        tested.register(comes);
+        tested.verify();
       }
       client.get();
     }
-    long change = switcher.memory().constantBytes() - constants;
+    long change = tested.constantBytes() - constants;
     assertTrue(Math.abs(change) <= DRIVERS_NOISE_BYTES, change + " bytes");
-    switcher.deregister(comes.version());
-    switcher.deregister(steady.version());
-    assertEquals(0, switcher.memory().constantBytes());
-    assertEquals(0, switcher.memory().weights().lentBytes());
+    tested.deregister(comes.version());
+    tested.deregister(steady.version());
+    assertEquals(0, tested.constantBytes());
+    assertEquals(0, tested.lentBytes());
   }
 
   @Test
   void deregister_versionThatIsHeld_answersItsHoldersUntilTheyLetGo() throws Exception {
     ImportedModel model = chain("m", 1);
-    switcher.register(model);
+    tested.register(model);
     float[] expected = infer(model, input(1));
-    InferenceService.Hold one = switcher.hold(model.version());
-    InferenceService.Hold other = switcher.hold(model.version());
+    InferenceService.Hold one = tested.service().hold(model.version());
+    InferenceService.Hold other = tested.service().hold(model.version());
     try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
-      Future<?> gone = threads.submit(() -> switcher.deregister(model.version()));
+      Future<?> gone = threads.submit(() -> tested.deregister(model.version()));
       while (isHeld(model.version())) {
         Thread.onSpinWait();
       }
@@ -204,21 +207,21 @@ abstract class SwitcherContract {
       other.close();
       gone.get();
     }
-    switcher.verify();
-    assertEquals(List.of(), switcher.memory().weights().entries());
-    assertEquals(0, switcher.memory().constantBytes());
+    tested.verify();
+    assertEquals(List.of(), entries());
+    assertEquals(0, tested.constantBytes());
     Call late = new Call();
     assertEquals(
         Status.NOT_FOUND,
         refused(() -> other.submit(Call.request(model.version(), input(1)), late)));
     assertEquals(0, late.answers());
-    switcher.register(model);
+    tested.register(model);
     assertArrayEquals(expected, infer(model, input(1)));
   }
 
   private boolean isHeld(ModelVersion version) {
     try {
-      switcher.hold(version).close();
+      tested.service().hold(version).close();
       return true;
     } catch (StatusException e) {
       return false;
@@ -240,14 +243,22 @@ abstract class SwitcherContract {
   @Test
   void register_modelThatCannotBe_leavesNothing() throws Exception {
     ImportedModel huge = TestImports.of(TestModels.chain(LAYERS * 2 + 1, WIDTH, 1), "huge", folder);
-    assertEquals(Status.INSUFFICIENT_MEMORY, refused(() -> switcher.register(huge)));
+    assertEquals(Status.INSUFFICIENT_MEMORY, refused(() -> tested.register(huge)));
     ImportedModel broken = chain("broken", 1);
     Files.write(broken.gatedModel(), new byte[] {1, 2, 3});
-    assertEquals(Status.INVALID_ARGUMENT, refused(() -> switcher.register(broken)));
-    assertEquals(List.of(), switcher.memory().weights().entries());
-    assertEquals(0, switcher.memory().constantBytes());
+    assertEquals(Status.INVALID_ARGUMENT, refused(() -> tested.register(broken)));
+    assertEquals(List.of(), entries());
+    assertEquals(0, tested.constantBytes());
     assertEquals(Status.NOT_FOUND, refused(() -> infer(broken, input(1))));
-    assertEquals(Status.NOT_FOUND, refused(() -> switcher.deregister(broken.version())));
+    assertEquals(Status.NOT_FOUND, refused(() -> tested.deregister(broken.version())));
+  }
+
+  private List<Ledger> ledgers() {
+    return tested.switchers().stream().map(each -> each.memory().weights()).toList();
+  }
+
+  private List<Ledger.Entry> entries() {
+    return ledgers().stream().flatMap(ledger -> ledger.entries().stream()).toList();
   }
 
   private static Status refused(Runnable work) {
@@ -271,7 +282,7 @@ abstract class SwitcherContract {
             .allocateFrom(java.lang.foreign.ValueLayout.JAVA_LONG, index);
     InputTensor input = new InputTensor("x", TensorType.INT64, Shape.of(1), data);
     Call call = new Call();
-    switcher.submit(new InferenceRequest(model, List.of(input), List.of("y")), call);
+    tested.service().submit(new InferenceRequest(model, List.of(input), List.of("y")), call);
     return call;
   }
 
@@ -279,58 +290,59 @@ abstract class SwitcherContract {
   void run_valuesThatMakeAnOperatorFail_areTheCallersFaultAndTheNextRunIsRight() throws Exception {
     assumeFalse(TestDevices.ON_GPU, "a GPU's kernels do not check their indices");
     ImportedModel model = TestImports.of(lookup(), "lookup", folder);
-    switcher.register(model);
+    tested.register(model);
     float[] expected = look(model.version(), 63).await();
-    var before = switcher.memory();
+    List<Ledger> before = ledgers();
+    long constants = tested.constantBytes();
     StatusException error =
         assertThrows(StatusException.class, () -> look(model.version(), 64).await());
     assertEquals(Status.INVALID_ARGUMENT, error.status());
     assertTrue(error.toString().contains("lookup/1"), error.toString());
     assertArrayEquals(expected, look(model.version(), 63).await());
-    assertEquals(before.weights(), switcher.memory().weights());
-    assertEquals(before.constantBytes(), switcher.memory().constantBytes());
+    assertEquals(before, ledgers());
+    assertEquals(constants, tested.constantBytes());
   }
 
   @Test
   void run_weightsCannotBeRead_isTheServersFaultAndTheNextRunIsRight() throws Exception {
     ImportedModel model = chain("m", 1);
-    switcher.register(model);
+    tested.register(model);
     nextSources.add(HeldSource.failing(model.plan().weightBytes()));
     nextSources.add(HeldSource.failing(model.plan().weightBytes()));
     assertEquals(Status.INTERNAL, refused(() -> infer(model, input(1))));
     float[] once = infer(model, input(1));
     assertArrayEquals(once, infer(model, input(1)));
-    assertEquals(2, switcher.transfers().failedLoads());
+    assertEquals(2, tested.failedLoads());
   }
 
   @Test
   void run_weightsCannotBeReadOnce_isAnsweredAllTheSame() throws Exception {
     ImportedModel model = chain("m", 1);
-    switcher.register(model);
+    tested.register(model);
     nextSources.add(HeldSource.failing(model.plan().weightBytes()));
     float[] once = infer(model, input(1));
     assertArrayEquals(once, infer(model, input(1)));
-    assertEquals(1, switcher.transfers().failedLoads());
+    assertEquals(1, tested.failedLoads());
   }
 
   @Test
   void cancel_beforeTheRun_answersOnceAndOthersGoOn() throws Exception {
     ImportedModel model = chain("m", 1);
-    switcher.register(model);
+    tested.register(model);
     HeldSource held = HeldSource.holding(model.plan().weightBytes());
     nextSources.add(held);
     Call first = submit(model, input(1));
     Call second = submit(model, input(1));
     held.awaitReached();
-    while (switcher.queue().requests() > 0) {
+    while (tested.queuedRequests() > 0) {
       Thread.onSpinWait();
     }
     Call third = new Call();
-    var ticket = switcher.submit(Call.request(model.version(), input(1)), third);
+    var ticket = tested.service().submit(Call.request(model.version(), input(1)), third);
     ticket.cancel();
     ticket.cancel();
     assertEquals(Status.CANCELLED, refused(third::await));
-    assertEquals(0, switcher.queue().requests());
+    assertEquals(0, tested.queuedRequests());
     held.release();
     first.await();
     second.await();
@@ -340,7 +352,7 @@ abstract class SwitcherContract {
   @Test
   void drain_finishesWhatWasTakenAndRefusesMore() throws Exception {
     ImportedModel model = chain("m", 1);
-    switcher.register(model);
+    tested.register(model);
     HeldSource held = HeldSource.holding(model.plan().weightBytes());
     nextSources.add(held);
     List<Call> calls = new ArrayList<>();
@@ -348,10 +360,10 @@ abstract class SwitcherContract {
       calls.add(submit(model, input(i)));
     }
     held.awaitReached();
-    assertTrue(!switcher.drain(Duration.ZERO), "they are under way");
+    assertTrue(!tested.drain(Duration.ZERO), "they are under way");
     assertEquals(Status.UNAVAILABLE, refused(() -> infer(model, input(1))));
     held.release();
-    assertTrue(switcher.drain(Duration.ofSeconds(20)));
+    assertTrue(tested.drain(Duration.ofSeconds(20)));
     for (Call call : calls) {
       call.await();
       assertEquals(1, call.answers());
@@ -361,9 +373,9 @@ abstract class SwitcherContract {
   @Test
   void answer_handlerThatThrows_costsNoLane() throws Exception {
     ImportedModel model = chain("m", 1);
-    switcher.register(model);
+    tested.register(model);
     for (int i = 0; i < 5; i++) {
-      switcher.submit(Call.request(model.version(), input(1)), new Broken());
+      tested.service().submit(Call.request(model.version(), input(1)), new Broken());
     }
     infer(model, input(1));
   }

@@ -8,8 +8,13 @@ import java.time.Duration;
 class SwitcherInWorkersTest extends SwitcherContract {
   SwitcherInWorkersTest() {
     super(
-        TestDevices.openForWorkers(WEIGHTS, PAGE),
-        (device, memory) ->
-            TestDevices.workers((SharedDevice) device, 2 * LANES, 1, Duration.ofSeconds(20)));
+        (settings, weights) ->
+            TestedSwitchers.alone(
+                TestDevices.openForWorkers(WEIGHTS, PAGE),
+                (device, memory) ->
+                    TestDevices.workers(
+                        (SharedDevice) device, 2 * LANES, 1, Duration.ofSeconds(20)),
+                settings,
+                weights));
   }
 }

@@ -4,6 +4,9 @@ import io.pipelane.lanes.TestDevices;
 
 class SwitcherTest extends SwitcherContract {
   SwitcherTest() {
-    super(TestDevices.open(WEIGHTS, PAGE), TestDevices::sessions);
+    super(
+        (settings, weights) ->
+            TestedSwitchers.alone(
+                TestDevices.open(WEIGHTS, PAGE), TestDevices::sessions, settings, weights));
   }
 }
