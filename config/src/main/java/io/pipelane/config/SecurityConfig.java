@@ -42,6 +42,24 @@ public record SecurityConfig(
         Text jwtModelsClaim,
     @Key(
             about =
+                "Claim that has limits of a token's holder, named as in the file of API keys; they"
+                    + " take the place of the two below",
+            standard = "limits")
+        Text jwtLimitsClaim,
+    @Key(
+            about = "Requests a second of each holder of tokens; a second's may come at once",
+            unset = "no limit",
+            min = "1",
+            max = "1000000")
+        Optional<Integer> jwtRequestsPerSecond,
+    @Key(
+            about = "Requests under way at a time of each holder of tokens",
+            unset = "no limit",
+            min = "1",
+            max = "1000000")
+        Optional<Integer> jwtConcurrentRequests,
+    @Key(
+            about =
                 "Whether POSIX shared memory of this machine may be registered, for tensors to lie in"
                     + " instead of being sent",
             standard = "false")

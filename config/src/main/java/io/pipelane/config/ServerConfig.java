@@ -29,6 +29,12 @@ public record ServerConfig(
             about = "Certificates of the authorities that sign clients', in PEM",
             unset = "clients need no certificate")
         Optional<Path> tlsClientAuthorities,
+    @Key(
+            about =
+                "Origins of the server's own pages, as browsers know them, where a proxy stands"
+                    + " between that changes Host, like https://models.example",
+            unset = "pages are known by Host")
+        Optional<Addresses> origins,
     @Key(about = "How sockets are driven; auto picks the fastest there is", standard = "auto")
         Transport transport,
     @Key(

@@ -44,6 +44,7 @@ class SectionsTest {
             Optional.empty(),
             Optional.empty(),
             Optional.empty(),
+            Optional.empty(),
             ServerConfig.Transport.AUTO,
             0,
             size("64MiB"),
@@ -64,6 +65,7 @@ class SectionsTest {
             Optional.of(Path.of("server.pem")),
             Optional.of(Path.of("server.key")),
             Optional.of(Path.of("clients.pem")),
+            Optional.of(new Addresses(List.of(URI.create("https://models.example:8443")))),
             ServerConfig.Transport.IO_URING,
             4,
             size("1MB"),
@@ -79,6 +81,7 @@ class SectionsTest {
                     entry("server.tls-certificate", "server.pem"),
                     entry("server.tls-key", "server.key"),
                     entry("server.tls-client-authorities", "clients.pem"),
+                    entry("server.origins", "https://models.example:8443"),
                     entry("server.transport", "io_uring"),
                     entry("server.event-loops", "4"),
                     entry("server.max-request-size", "1MB"),
@@ -117,6 +120,9 @@ class SectionsTest {
             Optional.empty(),
             new Text("roles"),
             new Text("models"),
+            new Text("limits"),
+            Optional.empty(),
+            Optional.empty(),
             false),
         DEFAULTS.security());
   }
@@ -133,17 +139,23 @@ class SectionsTest {
             Optional.of(new Text("pipelane")),
             new Text("groups"),
             new Text("for"),
+            new Text("quota"),
+            Optional.of(20),
+            Optional.of(4),
             true),
         changed(
-                Map.of(
-                    "security.api-keys", "keys.yaml",
-                    "security.management-port", "8002",
-                    "security.jwt-keys-url", "https://login.example/keys",
-                    "security.jwt-issuer", "https://login.example/",
-                    "security.jwt-audience", "pipelane",
-                    "security.jwt-roles-claim", "groups",
-                    "security.jwt-models-claim", "for",
-                    "security.shared-memory", "true"))
+                Map.ofEntries(
+                    entry("security.api-keys", "keys.yaml"),
+                    entry("security.management-port", "8002"),
+                    entry("security.jwt-keys-url", "https://login.example/keys"),
+                    entry("security.jwt-issuer", "https://login.example/"),
+                    entry("security.jwt-audience", "pipelane"),
+                    entry("security.jwt-roles-claim", "groups"),
+                    entry("security.jwt-models-claim", "for"),
+                    entry("security.jwt-limits-claim", "quota"),
+                    entry("security.jwt-requests-per-second", "20"),
+                    entry("security.jwt-concurrent-requests", "4"),
+                    entry("security.shared-memory", "true")))
             .security());
   }
 

@@ -1,5 +1,6 @@
 package io.pipelane.server;
 
+import io.pipelane.config.Addresses;
 import io.pipelane.config.HostsConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.server.grpc.GrpcSettings;
@@ -7,6 +8,7 @@ import io.pipelane.server.hosts.HostSettings;
 import io.pipelane.server.http.HttpSettings;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
+import java.util.List;
 import java.util.Optional;
 
 /** What a configuration says to the front ends. */
@@ -22,7 +24,8 @@ final class FrontEndSettings {
         Math.toIntExact(server.maxRequestSize().bytes()),
         server.maxConnections(),
         server.idleTimeout(),
-        tls);
+        tls,
+        server.origins().map(Addresses::urls).orElse(List.of()));
   }
 
   /**

@@ -71,11 +71,14 @@ public final class AccessControl implements AutoCloseable {
   }
 
   private Watched<Tokens> tokens(TokenSettings settings, InstantSource clock) {
+    TokenAllowances allowances = new TokenAllowances(System::nanoTime);
     return switch (settings.keys()) {
       case KeysInFile(Path path) -> {
         WatchedFile<Tokens> file =
             new WatchedFile<>(
-                WHAT_TOKENS_NEED, path, _ -> new Tokens(settings, TokenKeys.read(path), clock));
+                WHAT_TOKENS_NEED,
+                path,
+                _ -> new Tokens(settings, TokenKeys.read(path), allowances, clock));
         read(file, "security.jwt-keys", path);
         yield file;
       }
@@ -84,7 +87,7 @@ public final class AccessControl implements AutoCloseable {
             new WatchedAddress<>(
                 WHAT_TOKENS_NEED,
                 url,
-                text -> new Tokens(settings, TokenKeys.published(url, text), clock),
+                text -> new Tokens(settings, TokenKeys.published(url, text), allowances, clock),
                 System::nanoTime);
         watched.add(address);
         try {

@@ -7,7 +7,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
-/** How much one key may still ask. Safe for any thread; takes no lock. */
+/**
+ * How much the holder of a key, or of tokens, may still ask. Safe for any thread; takes no lock.
+ */
 final class Allowance {
   /*
    * The rate is kept by the generic cell rate algorithm (ITU-T I.371, annex A): `due` is when the
@@ -15,7 +17,7 @@ final class Allowance {
    */
   private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
 
-  private final String key;
+  private final String name;
   private final Limits limits;
   private final LongSupplier nanoClock;
   private final long intervalNanos;
@@ -23,7 +25,7 @@ final class Allowance {
   private final AtomicInteger running = new AtomicInteger();
 
   /**
-   * A key's limits.
+   * What is allowed.
    *
    * @param requestsPerSecond 0 for no limit
    * @param burst requests that may come at once
@@ -31,10 +33,27 @@ final class Allowance {
    */
   record Limits(double requestsPerSecond, int burst, int concurrentRequests) {
     static final Limits NONE = new Limits(0, 1, 0);
+
+    private static final int LARGEST_BURST = 1_000_000;
+
+    /** A second's requests may come at once. */
+    static Limits evenly(double requestsPerSecond, int concurrentRequests) {
+      return new Limits(requestsPerSecond, burst(requestsPerSecond), concurrentRequests);
+    }
+
+    /** What may come at once where nothing else is said. */
+    static int burst(double requestsPerSecond) {
+      return (int) Math.clamp(Math.ceil(requestsPerSecond), 1, LARGEST_BURST);
+    }
   }
 
-  Allowance(String key, Limits limits, LongSupplier nanoClock) {
-    this.key = key;
+  /**
+   * All that the limits allow.
+   *
+   * @param name what messages call the holder
+   */
+  Allowance(String name, Limits limits, LongSupplier nanoClock) {
+    this.name = name;
     this.limits = limits;
     this.nanoClock = nanoClock;
     this.intervalNanos =
@@ -59,8 +78,8 @@ final class Allowance {
     if (limits.concurrentRequests > 0 && before >= limits.concurrentRequests) {
       end();
       throw StatusException.rateLimited(
-          "key \"%s\" has %d requests under way, as many as it may have; wait for an answer"
-              .formatted(key, limits.concurrentRequests),
+          "%s has %d requests under way, as many as it may have; wait for an answer"
+              .formatted(name, limits.concurrentRequests),
           RETRY_AFTER_BUSY);
     }
     try {
@@ -92,8 +111,7 @@ final class Allowance {
       long early = next - now - limits.burst * intervalNanos;
       if (early > 0) {
         throw StatusException.rateLimited(
-            "key \"%s\" may ask %s times a second; this is more"
-                .formatted(key, limits.requestsPerSecond),
+            "%s may ask %s times a second; this is more".formatted(name, limits.requestsPerSecond),
             Duration.ofNanos(early));
       }
       if (due.compareAndSet(before, next)) {

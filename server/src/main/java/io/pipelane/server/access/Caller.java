@@ -15,11 +15,11 @@ public final class Caller {
   /** Who asks a server that knows no keys: may do everything. */
   public static final Caller ANYBODY =
       new Caller(
-          "",
+          "anybody",
           "",
           EnumSet.allOf(Role.class),
           List.of("*"),
-          new Allowance("", Allowance.Limits.NONE, () -> 0),
+          new Allowance("anybody", Allowance.Limits.NONE, () -> 0),
           false);
 
   private final String name;
@@ -30,7 +30,7 @@ public final class Caller {
   private final boolean offline;
 
   /**
-   * @param name what messages call it
+   * @param name what messages call it, like {@code key "shop"}
    * @param owner tells it from all others
    * @param models names, which may end with {@code *}
    * @param offline whether all that it asks is offline work
@@ -69,15 +69,15 @@ public final class Caller {
     if (!demand.isPublic() && Collections.disjoint(demand.roles(), roles)) {
       throw new StatusException(
           Status.PERMISSION_DENIED,
-          "key \"%s\" lets %s; this needs %s"
+          "%s lets %s; this needs %s"
               .formatted(name, listed(roles, " and "), listed(demand.roles(), " or ")));
     }
     if (!demand.model().isEmpty() && !sees(demand.model())) {
       throw new StatusException(
           Status.PERMISSION_DENIED,
           demand.model().equals(Demand.ALL_MODELS)
-              ? "key \"%s\" is not for all models, which this is about".formatted(name)
-              : "key \"%s\" is not for model \"%s\"".formatted(name, demand.model()));
+              ? "%s is not for all models, which this is about".formatted(name)
+              : "%s is not for model \"%s\"".formatted(name, demand.model()));
     }
   }
 
@@ -96,7 +96,7 @@ public final class Caller {
     if (offline && priority == Priority.ONLINE) {
       throw new StatusException(
           Status.PERMISSION_DENIED,
-          "key \"%s\" is for offline work; leave \"class\" out, or say offline".formatted(name));
+          "%s is for offline work; leave \"class\" out, or say offline".formatted(name));
     }
   }
 
@@ -108,13 +108,8 @@ public final class Caller {
     InferenceRequest own =
         this == ANYBODY || request.sequence().isEmpty()
             ? request
-            : request.asStep(request.sequence().map(step -> step.named(owned(step.id()))));
+            : request.asStep(request.sequence().map(step -> step.of(owner)));
     return offline ? own.offline() : own;
-  }
-
-  /** The length says where the owner ends, whatever characters are in it. */
-  private String owned(String id) {
-    return "%d %s %s".formatted(owner.length(), owner, id);
   }
 
   /** Whether the caller may know of a model. */

@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Reads the file of API keys, in YAML. What it says of a file never repeats what stands in it. */
@@ -23,21 +24,12 @@ final class KeyFile {
   private static final int MAXIMUM_BYTES = 1 << 20;
   private static final int MAXIMUM_KEYS = 1_000;
   private static final int MAXIMUM_MODELS = 1_000;
-  private static final int MAXIMUM_CONCURRENCY = 1_000_000;
-  private static final double MAXIMUM_RATE = 1e9;
   private static final String DIGEST = "[0-9a-fA-F]{64}";
   private static final String NAME = "[A-Za-z0-9._ -]{1,64}";
   private static final String MODELS = "[^*]+\\*?|\\*";
   private static final Set<String> MEMBERS =
-      Set.of(
-          "name",
-          "sha256",
-          "roles",
-          "models",
-          "requests-per-second",
-          "burst",
-          "concurrent-requests",
-          "priority");
+      Stream.concat(Stream.of("name", "sha256", "roles", "models"), WrittenLimits.MEMBERS.stream())
+          .collect(Collectors.toUnmodifiableSet());
   private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
 
   private final Path file;
@@ -103,15 +95,17 @@ final class KeyFile {
     if (!digest.matches(DIGEST)) {
       throw refused("key \"" + name + "\": sha256 must be 64 hexadecimal digits, in quotes");
     }
-    Allowance allowance = new Allowance(name, limits(name, key), nanoClock);
+    WrittenLimits limits =
+        new WrittenLimits(key, reason -> refused("key \"" + name + "\": " + reason));
+    String title = "key \"" + name + '"';
     Caller caller =
         new Caller(
-            name,
+            title,
             "key " + name,
             roles(name, key),
             models(name, key),
-            allowance,
-            isOffline(name, key));
+            new Allowance(title, limits.over(Allowance.Limits.NONE), nanoClock),
+            limits.isOffline());
     return new KeyRing.Entry(digest.toLowerCase(Locale.ROOT), caller);
   }
 
@@ -141,36 +135,6 @@ final class KeyFile {
               .formatted(name, MAXIMUM_MODELS));
     }
     return models;
-  }
-
-  private boolean isOffline(String name, JsonNode key) {
-    return switch (key.path("priority").asText("online")) {
-      case "online" -> false;
-      case "offline" -> true;
-      default -> throw refused("key \"" + name + "\": priority must be online or offline");
-    };
-  }
-
-  private Allowance.Limits limits(String name, JsonNode key) {
-    double rate = number(name, key, "requests-per-second", 0, MAXIMUM_RATE);
-    double evenly = Math.max(1, Math.min(MAXIMUM_CONCURRENCY, Math.ceil(rate)));
-    double burst = number(name, key, "burst", evenly, MAXIMUM_CONCURRENCY);
-    double concurrent = number(name, key, "concurrent-requests", 0, MAXIMUM_CONCURRENCY);
-    return new Allowance.Limits(rate, (int) burst, (int) concurrent);
-  }
-
-  private double number(
-      String name, JsonNode key, String member, double otherwise, double maximum) {
-    JsonNode written = key.path(member);
-    if (written.isMissingNode()) {
-      return otherwise;
-    }
-    double value = written.asDouble();
-    if (!written.isNumber() || !(value > 0) || value > maximum) {
-      throw refused(
-          "key \"%s\": %s must be a number above 0, at most %.0f".formatted(name, member, maximum));
-    }
-    return value;
   }
 
   private StatusException refused(String reason) {

@@ -13,9 +13,19 @@ import java.util.Optional;
  * @param audience one of their claim {@code aud}
  * @param rolesClaim lists roles
  * @param modelsClaim lists models
+ * @param limitsClaim has limits of one token's holder, in place of those below
+ * @param requestsPerSecond of each holder; 0 for no limit
+ * @param concurrentRequests of each holder; 0 for no limit
  */
 public record TokenSettings(
-    KeySource keys, String issuer, String audience, String rolesClaim, String modelsClaim) {
+    KeySource keys,
+    String issuer,
+    String audience,
+    String rolesClaim,
+    String modelsClaim,
+    String limitsClaim,
+    int requestsPerSecond,
+    int concurrentRequests) {
 
   /** Where keys are. */
   public sealed interface KeySource {}
@@ -38,6 +48,14 @@ public record TokenSettings(
                     security.jwtIssuer().orElseThrow().value(),
                     security.jwtAudience().orElseThrow().value(),
                     security.jwtRolesClaim().value(),
-                    security.jwtModelsClaim().value()));
+                    security.jwtModelsClaim().value(),
+                    security.jwtLimitsClaim().value(),
+                    security.jwtRequestsPerSecond().orElse(0),
+                    security.jwtConcurrentRequests().orElse(0)));
+  }
+
+  /** Of a holder whose token says nothing else. */
+  Allowance.Limits limits() {
+    return Allowance.Limits.evenly(requestsPerSecond, concurrentRequests);
   }
 }

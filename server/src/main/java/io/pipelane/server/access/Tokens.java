@@ -1,5 +1,6 @@
 package io.pipelane.server.access;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.nimbusds.jose.JOSEException;
@@ -27,6 +28,7 @@ import java.time.InstantSource;
 import java.util.Date;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -43,9 +45,10 @@ final class Tokens {
       Set.of(JWSAlgorithm.RS256, JWSAlgorithm.ES256, JWSAlgorithm.HS256);
   private static final int MAXIMUM_LENGTH = 16 << 10;
   private static final int REMEMBERED = 10_000;
-  private static final int LONGEST_NAME = 64;
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   private final TokenSettings settings;
+  private final TokenAllowances allowances;
   private final InstantSource clock;
   private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
   private final Cache<String, Holder> known =
@@ -53,8 +56,15 @@ final class Tokens {
 
   private record Holder(Caller caller, Instant until) {}
 
-  Tokens(TokenSettings settings, JWKSet keys, InstantSource clock) {
+  /**
+   * Accepts tokens that one of some keys has signed.
+   *
+   * @param allowances what their holders have used up so far
+   * @param clock that tokens expire by
+   */
+  Tokens(TokenSettings settings, JWKSet keys, TokenAllowances allowances, InstantSource clock) {
     this.settings = settings;
+    this.allowances = allowances;
     this.clock = clock;
     processor.setJWSTypeVerifier(
         new DefaultJOSEObjectTypeVerifier<>(
@@ -107,7 +117,7 @@ final class Tokens {
     Holder holder = known.getIfPresent(digest);
     if (holder == null || !clock.instant().isBefore(holder.until)) {
       JWTClaimsSet claims = verify(token);
-      holder = new Holder(caller(claims), claims.getExpirationTime().toInstant());
+      holder = new Holder(caller(claims, digest), claims.getExpirationTime().toInstant());
       known.put(digest, holder);
     }
     return holder.caller;
@@ -127,23 +137,40 @@ final class Tokens {
     }
   }
 
-  private Caller caller(JWTClaimsSet claims) {
+  private Caller caller(JWTClaimsSet claims, String digest) {
     Set<Role> roles = EnumSet.noneOf(Role.class);
     List<String> written = listed(claims, settings.rolesClaim());
     if (written != null) {
       Stream.of(Role.values()).filter(role -> written.contains(role.text())).forEach(roles::add);
     }
     List<String> models = listed(claims, settings.modelsClaim());
-    String subject = String.valueOf(claims.getSubject());
-    String name = "token of " + printable(subject);
-    Allowance unlimited = new Allowance(name, Allowance.Limits.NONE, () -> 0);
+    TokenHolder holder = TokenHolder.of(claims, digest);
+    WrittenLimits limits = limits(claims);
     return new Caller(
-        name,
-        "subject " + subject,
+        holder.name(),
+        holder.owner(),
         roles,
         models == null ? List.of("*") : models,
-        unlimited,
-        false);
+        allowances.of(holder, limits.over(settings.limits())),
+        limits.isOffline());
+  }
+
+  /** What is misspelt would not limit anything, and so is refused. */
+  private WrittenLimits limits(JWTClaimsSet claims) {
+    String name = settings.limitsClaim();
+    Object written = claims.getClaim(name);
+    if (written == null) {
+      return new WrittenLimits(JSON.createObjectNode(), Tokens::refused);
+    }
+    if (!(written instanceof Map<?, ?> members)
+        || !WrittenLimits.MEMBERS.containsAll(members.keySet())) {
+      throw refused(
+          "has the claim \"%s\", which is no object of %s"
+              .formatted(name, WrittenLimits.MEMBERS.stream().sorted().toList()));
+    }
+    return new WrittenLimits(
+        JSON.valueToTree(members),
+        reason -> refused("has the claim \"" + name + "\", whose " + reason));
   }
 
   /** A claim that is a list of texts, or a text of words; null where the token has none. */
@@ -154,11 +181,6 @@ final class Tokens {
       case List<?> list -> list.stream().map(String::valueOf).toList();
       default -> throw refused("has the claim \"" + name + "\", which is no list");
     };
-  }
-
-  private static String printable(String text) {
-    String clean = text.replaceAll("[^\\w@.:|+-]", "?");
-    return clean.length() > LONGEST_NAME ? clean.substring(0, LONGEST_NAME) : clean;
   }
 
   private static StatusException refused(String reason) {

@@ -50,7 +50,7 @@ final class ChainState implements SequenceState {
             .filter(tensor -> tensor.name().startsWith(prefix))
             .map(tensor -> named(tensor.name().substring(prefix.length()), tensor))
             .toList();
-    return new SequenceStep(step.id(), step.start(), step.end(), initial);
+    return step.from(initial);
   }
 
   private static InputTensor named(String name, InputTensor tensor) {

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** One inference on its way from a message to the message that answers it. */
@@ -85,39 +86,60 @@ final class GrpcInferRun implements ResultHandler {
     return run;
   }
 
-  /** The same for a message that has not been parsed. */
+  /** The same for a message as it has come. */
+  static GrpcInferRun start(
+      IncomingMessage message, InferenceParts parts, CallOrigin origin, Receiver receiver) {
+    GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
+    if (message.isLarge()) {
+      run.onCodecs(message::parse, message::close);
+      return run;
+    }
+    try {
+      return start(message.parse(), parts, origin, receiver);
+    } catch (StatusException e) {
+      receiver.failed(e);
+      return run;
+    }
+  }
+
+  /** The same for a message that another host has forwarded. */
   static GrpcInferRun start(
       AddressedMessage addressed, InferenceParts parts, CallOrigin origin, Receiver receiver) {
     GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
     ByteBuf bytes = addressed.bytes();
     if (bytes.readableBytes() <= CodecThreads.LARGEST_ON_LOOP
         && !parts.backend().sharedMemory().isInUse()) {
-      run.begin(addressed);
-      return run;
+      run.begin(addressed::parse);
+    } else {
+      bytes.retain();
+      run.onCodecs(addressed::parse, bytes::release);
     }
-    bytes.retain();
+    return run;
+  }
+
+  /** Parses on a codec thread, and goes on there. */
+  private void onCodecs(Supplier<ModelInferRequest> message, Runnable release) {
     try {
       parts
           .codecs()
           .execute(
               () -> {
                 try {
-                  run.begin(addressed);
+                  begin(message);
                 } finally {
-                  bytes.release();
+                  release.run();
                 }
               });
     } catch (RejectedExecutionException e) {
-      bytes.release();
+      release.run();
       receiver.failed(CodecThreads.busy("decoding"));
     }
-    return run;
   }
 
-  private void begin(AddressedMessage addressed) {
-    ModelInferRequest message;
+  private void begin(Supplier<ModelInferRequest> message) {
+    ModelInferRequest parsed;
     try {
-      message = addressed.parse();
+      parsed = message.get();
     } catch (StatusException e) {
       refuse(e);
       return;
@@ -125,7 +147,7 @@ final class GrpcInferRun implements ResultHandler {
       refuse(logged(e));
       return;
     }
-    begin(message);
+    begin(parsed);
   }
 
   /** Whether inputs may have to be copied from shared memory, which an event loop must not do. */

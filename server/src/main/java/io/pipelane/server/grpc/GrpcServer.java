@@ -1,5 +1,7 @@
 package io.pipelane.server.grpc;
 
+import io.grpc.Codec;
+import io.grpc.DecompressorRegistry;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
@@ -116,6 +118,9 @@ public final class GrpcServer implements AutoCloseable {
       InferenceParts parts,
       @Nullable CallForwarding forwarding) {
     InetSocketAddress address = new InetSocketAddress(settings.host(), settings.port());
+    int maxMessageBytes =
+        Math.min(Integer.MAX_VALUE - ROOM_FOR_DESCRIPTION, settings.maxMessageBytes())
+            + ROOM_FOR_DESCRIPTION;
     try {
       NettyServerBuilder builder = NettyServerBuilder.forAddress(address);
       settings.tls().ifPresent(tls -> builder.sslContext(tls.grpc()));
@@ -128,9 +133,11 @@ public final class GrpcServer implements AutoCloseable {
           .channelFactory(() -> listening(transport.serverChannel(), settings.maxConnections()))
           .withChildOption(ChannelOption.TCP_NODELAY, true)
           .directExecutor()
-          .maxInboundMessageSize(
-              Math.min(Integer.MAX_VALUE - ROOM_FOR_DESCRIPTION, settings.maxMessageBytes())
-                  + ROOM_FOR_DESCRIPTION)
+          .decompressorRegistry(
+              DecompressorRegistry.emptyInstance()
+                  .with(Codec.Identity.NONE, false)
+                  .with(new LazyGzip(maxMessageBytes), true))
+          .maxInboundMessageSize(maxMessageBytes)
           .maxInboundMetadataSize(MAXIMUM_HEADERS_LENGTH)
           .maxConcurrentCallsPerConnection(MAXIMUM_CALLS_PER_CONNECTION)
           .flowControlWindow(FLOW_CONTROL_WINDOW)

@@ -4,13 +4,16 @@ import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status.Code;
+import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.server.net.CodecThreads;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /** Answers ModelInfer, with how long the run waited for weights among the response's headers. */
-final class InferCallHandler implements ServerCallHandler<ModelInferRequest, ModelInferResponse> {
+final class InferCallHandler implements ServerCallHandler<IncomingMessage, ModelInferResponse> {
   /** Microseconds that the run waited for weights. */
   static final Metadata.Key<String> STALL_MICROS =
       Metadata.Key.of("pipelane-stall-us", Metadata.ASCII_STRING_MARSHALLER);
@@ -29,32 +32,33 @@ final class InferCallHandler implements ServerCallHandler<ModelInferRequest, Mod
   }
 
   @Override
-  public ServerCall.Listener<ModelInferRequest> startCall(
-      ServerCall<ModelInferRequest, ModelInferResponse> call, Metadata headers) {
+  public ServerCall.Listener<IncomingMessage> startCall(
+      ServerCall<IncomingMessage, ModelInferResponse> call, Metadata headers) {
     call.request(2); // A second message is an error, to be seen as such.
     return new Listener(call, headers);
   }
 
   /** One call; its methods are called one after another, on the call's event loop. */
-  private final class Listener extends ServerCall.Listener<ModelInferRequest>
+  private final class Listener extends ServerCall.Listener<IncomingMessage>
       implements GrpcInferRun.Receiver {
-    private final ServerCall<ModelInferRequest, ModelInferResponse> call;
+    private final ServerCall<IncomingMessage, ModelInferResponse> call;
     private final Metadata metadata;
-    private @Nullable ModelInferRequest message;
+    private @Nullable IncomingMessage message;
     private @Nullable ForwardedCall forwarded;
     private @Nullable GrpcInferRun run;
     private boolean refused;
 
-    Listener(ServerCall<ModelInferRequest, ModelInferResponse> call, Metadata metadata) {
+    Listener(ServerCall<IncomingMessage, ModelInferResponse> call, Metadata metadata) {
       this.call = call;
       this.metadata = metadata;
     }
 
     @Override
-    public void onMessage(ModelInferRequest received) {
+    public void onMessage(IncomingMessage received) {
       if (message != null && !refused) {
         refuse("ModelInfer takes one message, there were more");
       }
+      giveBack();
       message = received;
     }
 
@@ -62,23 +66,69 @@ final class InferCallHandler implements ServerCallHandler<ModelInferRequest, Mod
     public void onHalfClose() {
       if (message == null) {
         refuse("ModelInfer takes one message, there was none");
-      } else if (InferRequestMarshaller.isMalformed(message)) {
-        refuse("the message is not of protocol buffers, or of another type");
-      } else if (!refused) {
-        ModelInferRequest received = message;
+      } else if (refused) {
+        giveBack();
+      } else {
+        IncomingMessage received = message;
         message = null;
         begin(received, CallOrigin.ofCall(GrpcAccess.caller(), parts));
       }
     }
 
-    private void begin(ModelInferRequest received, CallOrigin origin) {
-      if (forwarding != null) {
-        try {
-          forwarded = forwarding.begin(received, metadata, origin, new Elsewhere(received, origin));
-        } catch (StatusException e) {
-          failed(e);
-          return;
-        }
+    /** Forgets a message that nobody will read. */
+    private void giveBack() {
+      if (message != null) {
+        message.close();
+        message = null;
+      }
+    }
+
+    private void begin(IncomingMessage received, CallOrigin origin) {
+      if (forwarding == null) {
+        run = GrpcInferRun.start(received, parts, origin, this);
+      } else if (received.isLarge()) {
+        parseThenForward(received, origin);
+      } else {
+        forward(received, origin);
+      }
+    }
+
+    /** Only a message says which model it is for, and so where it goes. */
+    private void parseThenForward(IncomingMessage received, CallOrigin origin) {
+      EventExecutor loop = parts.loop();
+      try {
+        parts
+            .codecs()
+            .execute(
+                () -> {
+                  try {
+                    received.parse();
+                    loop.execute(() -> forward(received, origin));
+                  } catch (StatusException e) {
+                    failed(e);
+                  } catch (RejectedExecutionException e) {
+                    received.close(); // The loop has ended, and the call with it.
+                  } catch (RuntimeException | OutOfMemoryError e) {
+                    failed(GrpcInferRun.internal(e));
+                  }
+                });
+      } catch (RejectedExecutionException e) {
+        received.close();
+        failed(CodecThreads.busy("decoding"));
+      }
+    }
+
+    private void forward(IncomingMessage parsed, CallOrigin origin) {
+      if (call.isCancelled() || forwarding == null) {
+        return;
+      }
+      ModelInferRequest received;
+      try {
+        received = parsed.parse();
+        forwarded = forwarding.begin(received, metadata, origin, new Elsewhere(received, origin));
+      } catch (StatusException e) {
+        failed(e);
+        return;
       }
       if (forwarded == null) {
         run = GrpcInferRun.start(received, parts, origin, this);
@@ -118,6 +168,7 @@ final class InferCallHandler implements ServerCallHandler<ModelInferRequest, Mod
 
     @Override
     public void onCancel() {
+      giveBack();
       if (forwarded != null) {
         forwarded.cancel();
       }

@@ -3,15 +3,16 @@ package io.pipelane.server.grpc;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.pipelane.config.StatusException;
-import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
 import io.pipelane.server.access.Caller;
+import io.pipelane.server.net.CodecThreads;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -19,28 +20,37 @@ import org.jspecify.annotations.Nullable;
  * One ModelStreamInfer: requests run side by side and are answered in their order; one that fails
  * is answered with its error and ends nothing. A key that holds no longer ends the stream.
  */
-final class InferStream implements StreamObserver<ModelInferRequest> {
+final class InferStream implements StreamObserver<IncomingMessage> {
   /*
-   * The monitor guards everything: runs end on any thread. An answer whose turn has not come is
-   * serialized into a copy, as its outputs' memory is given back when the run's end was told. No
-   * more than WINDOW requests are under way, and none is asked for while the client does not take
-   * its answers.
+   * The monitor guards the fields and is held for moments: runs end on any thread, event loops
+   * among them. Answers are serialized outside of it. An answer whose turn has not come is
+   * serialized into a copy, as its outputs' memory is given back when the run's end was told.
+   *
+   * One thread at a time sends: it has set `sending` under the monitor, and whoever finds that set
+   * leaves his answer to it. A large answer that an event loop would have to send goes to a codec
+   * thread, and `sending` with it. Whatever ends the stream is said by the sender, too.
+   *
+   * No more than WINDOW requests are under way, and none is asked for while the client does not
+   * take its answers.
    */
 
   /** Requests under way at a time. */
   static final int WINDOW = 32;
 
   private final InferenceParts parts;
-  private final ServerCallStreamObserver<ModelStreamInferResponse> answers;
+  private final ServerCallStreamObserver<StreamAnswer> answers;
   private final Deque<Slot> slots = new ArrayDeque<>();
   private final Set<GrpcInferRun> runs = new HashSet<>();
   private final Supplier<Caller> callers = GrpcAccess.identification();
   private int owedRequests;
   private boolean counts;
+  private boolean sending;
   private boolean halfClosed;
+  private boolean cancelled;
   private boolean ended;
+  private @Nullable StatusException failure;
 
-  InferStream(InferenceParts parts, ServerCallStreamObserver<ModelStreamInferResponse> answers) {
+  InferStream(InferenceParts parts, ServerCallStreamObserver<StreamAnswer> answers) {
     this.parts = parts;
     this.answers = answers;
     answers.disableAutoRequest();
@@ -51,7 +61,7 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
 
   /** A request's place among the answers. */
   private final class Slot implements GrpcInferRun.Receiver {
-    private @Nullable ModelStreamInferResponse early;
+    private @Nullable StreamAnswer early;
     private @Nullable GrpcInferRun run;
     private boolean done;
 
@@ -69,17 +79,19 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
   }
 
   @Override
-  public void onNext(ModelInferRequest message) {
+  public void onNext(IncomingMessage message) {
     Caller caller;
     try {
       caller = callers.get();
     } catch (StatusException e) {
+      message.close();
       fail(e);
       return;
     }
     Slot slot = new Slot();
     synchronized (this) {
-      if (ended) {
+      if (isOver()) {
+        message.close();
         return;
       }
       slots.add(slot);
@@ -87,6 +99,7 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
     try {
       countTowardsLimits(caller);
     } catch (StatusException e) {
+      message.close();
       slot.failed(e);
       return;
     }
@@ -96,7 +109,7 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
         slot.run = run;
         runs.add(run);
       }
-      if (ended) {
+      if (isOver()) {
         run.cancel();
       }
     }
@@ -110,66 +123,140 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
     counts = true;
   }
 
-  private synchronized void end(Slot slot, ModelStreamInferResponse answer) {
-    slot.done = true;
-    if (slot.run != null) {
-      runs.remove(slot.run);
+  /** Sends a request's answer, or keeps it until its turn. */
+  private void end(Slot slot, ModelStreamInferResponse message) {
+    StreamAnswer.Written answer = new StreamAnswer.Written(message);
+    synchronized (this) {
+      slot.done = true;
+      if (slot.run != null) {
+        runs.remove(slot.run);
+      }
+      if (isOver()) {
+        return;
+      }
+      if (slots.peek() == slot && !sending) {
+        sending = true;
+        slot.early = answer;
+      }
     }
-    if (ended) {
-      return;
+    if (slot.early == null) {
+      StreamAnswer.Kept kept = answer.kept();
+      synchronized (this) {
+        slot.early = kept;
+        if (sending) {
+          return;
+        }
+        sending = true;
+      }
     }
-    if (slots.peek() != slot) {
-      slot.early = copied(answer);
-      return;
-    }
-    slots.remove();
-    send(answer);
-    while (!slots.isEmpty() && slots.peek().early != null) {
-      send(slots.remove().early);
-    }
-    completeIfDone();
+    send();
   }
 
-  private void send(@Nullable ModelStreamInferResponse answer) {
+  /** Sends what has its turn; by the thread that has set {@code sending}. */
+  private void send() {
+    for (StreamAnswer next = next(); next != null; next = next()) {
+      if (next instanceof StreamAnswer.Kept
+          && next.size() > CodecThreads.LARGEST_ON_LOOP
+          && parts.isLoop()
+          && sendElsewhere(next)) {
+        return;
+      }
+      put(next);
+    }
+  }
+
+  private void put(StreamAnswer answer) {
     answers.onNext(answer);
-    owedRequests++;
+    synchronized (this) {
+      owedRequests++;
+    }
     askForMore();
   }
 
-  private static ModelStreamInferResponse copied(ModelStreamInferResponse answer) {
+  private boolean sendElsewhere(StreamAnswer next) {
     try {
-      return ModelStreamInferResponse.parseFrom(answer.toByteArray());
-    } catch (com.google.protobuf.InvalidProtocolBufferException e) {
-      throw new AssertionError("what was just written can be read", e);
+      parts
+          .codecs()
+          .execute(
+              () -> {
+                put(next);
+                send();
+              });
+      return true;
+    } catch (RejectedExecutionException e) {
+      return false; // Sent here, as nobody may be left waiting.
     }
   }
 
-  private synchronized void askForMore() {
-    if (!ended && owedRequests > 0 && answers.isReady()) {
-      answers.request(owedRequests);
+  /** The next answer to be sent; null where there is none yet, and the thread sends no more. */
+  private @Nullable StreamAnswer next() {
+    StatusException error;
+    synchronized (this) {
+      Slot first = slots.peek();
+      if (!isOver() && first != null && first.early != null) {
+        slots.remove();
+        return first.early;
+      }
+      sending = false;
+      boolean completes = failure == null && !cancelled && halfClosed && slots.isEmpty();
+      if (ended || (failure == null && !completes)) {
+        return null;
+      }
+      ended = true;
+      error = failure;
+    }
+    if (error == null) {
+      answers.onCompleted();
+    } else {
+      answers.onError(
+          GrpcStatusMapping.status(error).asRuntimeException(GrpcStatusMapping.trailers(error)));
+    }
+    return null;
+  }
+
+  private boolean isOver() {
+    return cancelled || ended || failure != null;
+  }
+
+  /** Has somebody say how the stream ends, if it is to end. */
+  private void sendIfNobodyDoes() {
+    synchronized (this) {
+      if (sending) {
+        return;
+      }
+      sending = true;
+    }
+    send();
+  }
+
+  /** Asks outside of the monitor, as a message that is there already comes before this returns. */
+  private void askForMore() {
+    int owed;
+    synchronized (this) {
+      if (isOver() || owedRequests == 0 || !answers.isReady()) {
+        return;
+      }
+      owed = owedRequests;
       owedRequests = 0;
     }
-  }
-
-  private synchronized void completeIfDone() {
-    if (halfClosed && slots.isEmpty() && !ended) {
-      ended = true;
-      answers.onCompleted();
-    }
+    answers.request(owed);
   }
 
   private synchronized void cancel() {
-    ended = true;
+    cancelled = true;
     List.copyOf(runs).forEach(GrpcInferRun::cancel);
   }
 
   /** Ends the stream; requests under way are not answered. */
-  private synchronized void fail(StatusException error) {
-    if (!ended) {
-      cancel();
-      answers.onError(
-          GrpcStatusMapping.status(error).asRuntimeException(GrpcStatusMapping.trailers(error)));
+  private void fail(StatusException error) {
+    synchronized (this) {
+      if (isOver()) {
+        return;
+      }
+      failure = error;
+      List.copyOf(runs).forEach(GrpcInferRun::cancel);
     }
+    sendIfNobodyDoes();
   }
 
   @Override
@@ -182,6 +269,6 @@ final class InferStream implements StreamObserver<ModelInferRequest> {
     synchronized (this) {
       halfClosed = true;
     }
-    completeIfDone();
+    sendIfNobodyDoes();
   }
 }

@@ -5,6 +5,7 @@ import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
 import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
@@ -65,8 +66,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every call of the service but ModelInfer, which {@link InferCallHandler} answers. Those not named
- * here are answered UNIMPLEMENTED. Methods return at once.
+ * Every call of the service but ModelInfer, which {@link InferCallHandler} answers, and
+ * ModelStreamInfer, which {@link InferStream} does. Those not named here are answered
+ * UNIMPLEMENTED. Methods return at once.
  */
 final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   private final InferenceParts parts;
@@ -86,10 +88,14 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     ServerServiceDefinition generated = new InferenceGrpcService(parts).bindService();
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     for (ServerMethodDefinition<?, ?> method : generated.getMethods()) {
-      methods.add(
-          method.getMethodDescriptor().equals(GRPCInferenceServiceGrpc.getModelInferMethod())
-              ? modelInfer(parts, forwarding)
-              : method);
+      MethodDescriptor<?, ?> described = method.getMethodDescriptor();
+      if (described.equals(GRPCInferenceServiceGrpc.getModelInferMethod())) {
+        methods.add(modelInfer(parts, forwarding));
+      } else if (described.equals(GRPCInferenceServiceGrpc.getModelStreamInferMethod())) {
+        methods.add(modelStreamInfer(parts));
+      } else {
+        methods.add(method);
+      }
     }
     ServiceDescriptor.Builder descriptor =
         ServiceDescriptor.newBuilder(GRPCInferenceServiceGrpc.SERVICE_NAME)
@@ -100,16 +106,29 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     return service.build();
   }
 
-  private static ServerMethodDefinition<ModelInferRequest, ModelInferResponse> modelInfer(
+  private static ServerMethodDefinition<IncomingMessage, ModelInferResponse> modelInfer(
       InferenceParts parts, @Nullable CallForwarding forwarding) {
     MethodDescriptor<ModelInferRequest, ModelInferResponse> method =
         GRPCInferenceServiceGrpc.getModelInferMethod();
     return ServerMethodDefinition.create(
         method.toBuilder(
-                new InferRequestMarshaller(method.getRequestMarshaller()),
+                new IncomingMarshaller(method.getRequestMarshaller()),
                 method.getResponseMarshaller())
             .build(),
         new InferCallHandler(parts, forwarding));
+  }
+
+  private static ServerMethodDefinition<IncomingMessage, StreamAnswer> modelStreamInfer(
+      InferenceParts parts) {
+    MethodDescriptor<ModelInferRequest, ModelStreamInferResponse> method =
+        GRPCInferenceServiceGrpc.getModelStreamInferMethod();
+    return ServerMethodDefinition.create(
+        method.toBuilder(
+                new IncomingMarshaller(method.getRequestMarshaller()),
+                new StreamAnswer.Marshaller(method.getResponseMarshaller()))
+            .build(),
+        ServerCalls.asyncBidiStreamingCall(
+            observer -> new InferStream(parts, (ServerCallStreamObserver<StreamAnswer>) observer)));
   }
 
   @Override
@@ -174,12 +193,6 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
               .setConfig(ModelConfigs.of(model, backend.catalog().declared(model.version())))
               .build();
         });
-  }
-
-  @Override
-  public StreamObserver<ModelInferRequest> modelStreamInfer(
-      StreamObserver<ModelStreamInferResponse> observer) {
-    return new InferStream(parts, (ServerCallStreamObserver<ModelStreamInferResponse>) observer);
   }
 
   @Override

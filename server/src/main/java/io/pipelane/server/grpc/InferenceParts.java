@@ -6,6 +6,7 @@ import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.TransferBuffers;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What all inferences of the front end share.
@@ -26,11 +27,21 @@ record InferenceParts(
 
   /** The event loop that calls; any, where another thread does. */
   EventExecutor loop() {
+    EventExecutor calling = calling();
+    return calling == null ? loops.next() : calling;
+  }
+
+  /** Whether an event loop calls. */
+  boolean isLoop() {
+    return calling() != null;
+  }
+
+  private @Nullable EventExecutor calling() {
     for (EventExecutor loop : loops) {
       if (loop.inEventLoop()) {
         return loop;
       }
     }
-    return loops.next();
+    return null;
   }
 }

@@ -59,7 +59,7 @@ final class ConnectionSetup {
     this.settings = settings;
     this.served = served;
     this.api = api;
-    this.foreign = new ForeignPages(settings.host(), api.access().needsKey());
+    this.foreign = new ForeignPages(settings.host(), settings.origins(), api.access().needsKey());
     this.activity = activity;
     this.transfers = transfers;
   }

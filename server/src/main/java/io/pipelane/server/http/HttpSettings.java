@@ -2,7 +2,9 @@ package io.pipelane.server.http;
 
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
+import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -16,6 +18,7 @@ import java.util.Optional;
  * @param idleTimeout how long a connection may neither send nor take a byte while no request of its
  *     own is being answered
  * @param tls empty for connections that are not encrypted
+ * @param origins of this server's own pages, beside that which a request's host makes
  */
 public record HttpSettings(
     String host,
@@ -25,10 +28,34 @@ public record HttpSettings(
     int maxRequestBytes,
     int maxConnections,
     Duration idleTimeout,
-    Optional<Tls> tls) {
+    Optional<Tls> tls,
+    List<URI> origins) {
   private static final int LARGEST_REQUEST_LIMIT = 1 << 30;
 
+  /** One whose pages are known by the host that requests are for. */
+  public HttpSettings(
+      String host,
+      int port,
+      Transport transport,
+      int eventLoops,
+      int maxRequestBytes,
+      int maxConnections,
+      Duration idleTimeout,
+      Optional<Tls> tls) {
+    this(
+        host,
+        port,
+        transport,
+        eventLoops,
+        maxRequestBytes,
+        maxConnections,
+        idleTimeout,
+        tls,
+        List.of());
+  }
+
   public HttpSettings {
+    origins = List.copyOf(origins);
     Objects.requireNonNull(host);
     Objects.requireNonNull(transport);
     checkRange("port", port, 0, 65_535);

@@ -54,7 +54,7 @@ public final class TestTokens {
   }
 
   static TokenSettings settings(TokenSettings.KeySource keys) {
-    return new TokenSettings(keys, ISSUER, AUDIENCE, "roles", "models");
+    return new TokenSettings(keys, ISSUER, AUDIENCE, "roles", "models", "limits", 0, 3);
   }
 
   /** What lets in the holders of tokens of all three keys. */

@@ -15,6 +15,10 @@ import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.PlainJWT;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -23,7 +27,9 @@ import java.nio.file.attribute.FileTime;
 import java.util.Base64;
 import java.util.Date;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -64,7 +70,7 @@ class TokensTest {
       caller.check(Demand.of(Role.INFER, Demand.ALL_MODELS));
       StatusException error =
           assertThrows(StatusException.class, () -> caller.check(Demand.of(Role.MANAGE, "")));
-      assertEquals("key \"token of alice\" lets infer; this needs manage", error.getMessage());
+      assertEquals("token of \"alice\" lets infer; this needs manage", error.getMessage());
       assertSame(caller, access.identify(null, token), "it is remembered");
     }
   }
@@ -90,6 +96,93 @@ class TokensTest {
     }
   }
 
+  private static String owner(Caller caller) {
+    InferenceRequest step =
+        new InferenceRequest(
+            new ModelVersion("sum", 1),
+            List.of(),
+            List.of(),
+            OptionalLong.empty(),
+            Priority.ONLINE,
+            Optional.of(new SequenceStep("1", true, false)));
+    SequenceStep own = caller.classed(step).sequence().orElseThrow();
+    assertEquals("1", own.id());
+    return own.owner();
+  }
+
+  @Test
+  void tokens_areTheirHoldersAcrossTokens_andTheirOwnWithoutOne() throws IOException {
+    try (AccessControl access = TestTokens.access(folder)) {
+      List<Caller> callers =
+          Stream.of(
+                  rsa(c -> c),
+                  rsa(c -> c.subject("bob")),
+                  rsa(c -> c.subject(null).claim("client_id", "alice")),
+                  rsa(c -> c.subject(null).claim("azp", "alice")),
+                  rsa(c -> c.subject(null).jwtID("alice")),
+                  rsa(c -> c.subject(null)),
+                  rsa(c -> c.subject("").claim("more", 1)))
+              .map(token -> access.identify("Bearer " + token, null))
+              .toList();
+      assertEquals(callers.size(), callers.stream().map(TokensTest::owner).distinct().count());
+      for (Caller caller : callers) {
+        StatusException error =
+            assertThrows(StatusException.class, () -> caller.check(Demand.of(Role.MANAGE, "")));
+        String message = String.valueOf(error.getMessage());
+        assertTrue(message.matches("(token of \"(alice|bob)\"|the token \\w{8}) lets .*"), message);
+      }
+      Caller again = access.identify("Bearer " + rsa(c -> c.claim("more", 1)), null);
+      assertEquals(owner(callers.getFirst()), owner(again));
+    }
+  }
+
+  @Test
+  void limits_areAHoldersOverAllItsTokens_alsoWhenKeysChange() throws IOException {
+    UnaryOperator<JWTClaimsSet.Builder> limited =
+        c ->
+            c.claim("roles", "infer")
+                .claim("limits", Map.of("requests-per-second", 1e-3, "burst", 2));
+    try (AccessControl access = TestTokens.access(folder)) {
+      Caller first = access.identify("Bearer " + rsa(limited), null);
+      first.begin();
+      Path file = folder.resolve("jwks.json");
+      Files.writeString(
+          file,
+          new JWKSet(List.of(TestTokens.RSA.toPublicJWK(), TestTokens.EC.toPublicJWK()))
+              .toString());
+      Files.setLastModifiedTime(file, FileTime.fromMillis(1));
+      access.look();
+      String other = rsa(c -> limited.apply(c).claim("more", 1));
+      Caller second = access.identify("Bearer " + other, null);
+      second.begin();
+      StatusException error = assertThrows(StatusException.class, first::begin);
+      assertEquals(Status.RATE_LIMITED, error.status());
+      assertEquals(
+          "token of \"alice\" may ask 0.001 times a second; this is more", error.getMessage());
+      access.identify("Bearer " + rsa(c -> limited.apply(c).subject("bob")), null).begin();
+    }
+  }
+
+  @Test
+  void limits_thatAreConfigured_holdForTokensThatSayNothing() throws IOException {
+    try (AccessControl access = TestTokens.access(folder)) {
+      Caller caller = access.identify("Bearer " + rsa(c -> c), null);
+      for (int i = 0; i < 3; i++) {
+        caller.begin();
+      }
+      assertThrows(StatusException.class, caller::begin);
+      caller.end();
+      caller.begin();
+      Map<String, Object> more = Map.of("concurrent-requests", 4, "priority", "offline");
+      Caller other = access.identify("Bearer " + rsa(c -> c.claim("limits", more)), null);
+      for (int i = 0; i < 4; i++) {
+        other.begin();
+      }
+      assertThrows(StatusException.class, other::begin);
+      assertThrows(StatusException.class, () -> other.check(Priority.ONLINE));
+    }
+  }
+
   static Stream<String> badTokens() {
     return Stream.of(
         rsa(c -> c.issuer("https://other.example/")),
@@ -100,6 +193,11 @@ class TokensTest {
         rsa(c -> c.expirationTime(Date.from(TestTokens.NOW.minusSeconds(120)))),
         rsa(c -> c.notBeforeTime(Date.from(TestTokens.NOW.plusSeconds(120)))),
         rsa(c -> c.claim("roles", 7)),
+        rsa(c -> c.claim("limits", 7)),
+        rsa(c -> c.claim("limits", Map.of("request-per-second", 7))),
+        rsa(c -> c.claim("limits", Map.of("requests-per-second", 0))),
+        rsa(c -> c.claim("limits", Map.of("concurrent-requests", "many"))),
+        rsa(c -> c.claim("limits", Map.of("priority", "high"))),
         rsa(c -> c) + "x",
         withOtherClaims(rsa(c -> c.claim("roles", "infer"))),
         TestTokens.signed(TestTokens.RSA, JWSAlgorithm.RS512, c -> c),

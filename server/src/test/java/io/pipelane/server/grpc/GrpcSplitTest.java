@@ -36,15 +36,15 @@ class GrpcSplitTest {
 
   @Test
   void parse_splitAtEveryByte_isTheSameMessage() {
-    InferRequestMarshaller marshaller =
-        new InferRequestMarshaller(ProtoUtils.marshaller(ModelInferRequest.getDefaultInstance()));
+    IncomingMarshaller marshaller =
+        new IncomingMarshaller(ProtoUtils.marshaller(ModelInferRequest.getDefaultInstance()));
     byte[] whole = REQUEST.toByteArray();
     for (int cut = 0; cut <= whole.length; cut++) {
       InputStream pieces =
           new SequenceInputStream(
               new ByteArrayInputStream(whole, 0, cut),
               new ByteArrayInputStream(whole, cut, whole.length - cut));
-      assertEquals(REQUEST, marshaller.parse(pieces), "cut at " + cut);
+      assertEquals(REQUEST, marshaller.parse(pieces).parse(), "cut at " + cut);
     }
   }
 

@@ -68,7 +68,7 @@ final class Conversation implements AutoCloseable {
                 new Admission(
                     api.access(),
                     ServedPort.PUBLIC,
-                    new ForeignPages("localhost", api.access().needsKey()),
+                    new ForeignPages("localhost", List.of(), api.access().needsKey()),
                     LIMIT),
                 new LatestDescription(),
                 pace,

@@ -9,6 +9,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.StreamObserver;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.LogSettingsRequest;
@@ -16,6 +17,7 @@ import io.pipelane.protocol.grpc.ModelConfigRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelMetadataRequest;
 import io.pipelane.protocol.grpc.ModelStatisticsRequest;
+import io.pipelane.protocol.grpc.ModelStreamInferResponse;
 import io.pipelane.protocol.grpc.RepositoryIndexRequest;
 import io.pipelane.protocol.grpc.RepositoryModelLoadRequest;
 import io.pipelane.protocol.grpc.ServerMetadataRequest;
@@ -38,8 +40,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -106,6 +110,7 @@ class EventLoopsTest {
               .addRawInputContents(ByteString.copyFrom(new byte[16]))
               .build();
       assertEquals("echo", client.modelInfer(infer).getModelName());
+      callWithLargeMessages(channel, infer);
       assertTrue(client.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
       client.serverMetadata(ServerMetadataRequest.getDefaultInstance());
       client.modelMetadata(ModelMetadataRequest.newBuilder().setName("echo").build());
@@ -120,6 +125,55 @@ class EventLoopsTest {
       HealthGrpc.newBlockingStub(channel).check(HealthCheckRequest.getDefaultInstance());
     } finally {
       channel.shutdownNow();
+    }
+  }
+
+  private static void callWithLargeMessages(ManagedChannel channel, ModelInferRequest small) {
+    ModelInferRequest large =
+        small.toBuilder()
+            .setInputs(0, small.getInputs(0).toBuilder().setShape(0, 1 << 17))
+            .setRawInputContents(0, ByteString.copyFrom(new byte[2 << 20]))
+            .build();
+    var client =
+        GRPCInferenceServiceGrpc.newBlockingStub(channel)
+            .withDeadlineAfter(30, TimeUnit.SECONDS)
+            .withMaxInboundMessageSize(8 << 20);
+    assertEquals("echo", client.modelInfer(large).getModelName());
+    assertEquals("echo", client.withCompression("gzip").modelInfer(large).getModelName());
+    BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+    StreamObserver<ModelInferRequest> requests =
+        GRPCInferenceServiceGrpc.newStub(channel)
+            .withDeadlineAfter(30, TimeUnit.SECONDS)
+            .withMaxInboundMessageSize(8 << 20)
+            .modelStreamInfer(
+                new StreamObserver<>() {
+                  @Override
+                  public void onNext(ModelStreamInferResponse answer) {
+                    answers.add(answer);
+                  }
+
+                  @Override
+                  public void onError(Throwable error) {
+                    answers.add(ModelStreamInferResponse.getDefaultInstance());
+                  }
+
+                  @Override
+                  public void onCompleted() {}
+                });
+    for (int i = 0; i < 8; i++) {
+      requests.onNext(i % 2 == 0 ? large : small);
+    }
+    for (int i = 0; i < 8; i++) {
+      assertEquals("echo", answer(answers).getInferResponse().getModelName());
+    }
+    requests.onCompleted();
+  }
+
+  private static <T> T answer(BlockingQueue<T> answers) {
+    try {
+      return answers.take();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 

@@ -3,13 +3,19 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
 import io.pipelane.server.net.Backends;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -102,8 +108,43 @@ class ForeignPagesTest {
 
   @Test
   void serverThatIsNotLocal_hasNamesThatItDoesNotKnow() {
-    new ForeignPages("0.0.0.0", false).checkHost("front.example");
-    ForeignPages local = new ForeignPages("127.0.0.1", false);
+    new ForeignPages("0.0.0.0", List.of(), false).checkHost("front.example");
+    ForeignPages local = new ForeignPages("127.0.0.1", List.of(), false);
     assertThrows(StatusException.class, () -> local.checkHost("front.example"));
+  }
+
+  private static void checkOrigin(ForeignPages pages, String origin, @Nullable String site) {
+    HttpHeaders headers = new DefaultHttpHeaders().set("origin", origin);
+    if (site != null) {
+      headers.set("sec-fetch-site", site);
+    }
+    pages.checkOrigin(HttpMethod.POST, headers, "backend:8000");
+  }
+
+  @Test
+  void pagesBehindAProxyThatChangesTheHost_areTheServersOwn_whereTheirOriginIsNamed() {
+    ForeignPages pages =
+        new ForeignPages(
+            "127.0.0.1",
+            List.of(URI.create("http://Models.example:80/"), URI.create("https://m.example:8443")),
+            false);
+    pages.checkHost("models.example");
+    pages.checkHost("m.example:1");
+    checkOrigin(pages, "http://models.example", null);
+    checkOrigin(pages, "https://m.example:8443", null);
+    checkOrigin(pages, "https://m.example:8443", "cross-site");
+    for (String other :
+        List.of(
+            "https://models.example",
+            "http://models.example:8080",
+            "https://m.example",
+            "http://evil.example",
+            "null")) {
+      StatusException error =
+          assertThrows(StatusException.class, () -> checkOrigin(pages, other, null));
+      assertEquals(Status.PERMISSION_DENIED, error.status());
+      assertThrows(StatusException.class, () -> checkOrigin(pages, other, "cross-site"));
+    }
+    assertThrows(StatusException.class, () -> pages.checkHost("evil.example"));
   }
 }

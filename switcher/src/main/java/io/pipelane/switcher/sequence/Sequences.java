@@ -52,7 +52,7 @@ public final class Sequences implements AutoCloseable {
   /** In the order of their last step, the one that is idle for longest first. */
   private final Map<Key, Sequence> sequences = new LinkedHashMap<>(16, 0.75f, true);
 
-  private record Key(ModelVersion model, String id) {}
+  private record Key(ModelVersion model, String owner, String id) {}
 
   /**
    * Keeps nothing yet.
@@ -143,7 +143,7 @@ public final class Sequences implements AutoCloseable {
     ModelVersion model = request.model();
     long now = nanoClock.getAsLong();
     boolean _ = expire(now);
-    Key key = new Key(model, step.id());
+    Key key = new Key(model, step.owner(), step.id());
     @Nullable Sequence found = sequences.get(key);
     if (found == null) {
       if (!step.start()) {
@@ -165,9 +165,9 @@ public final class Sequences implements AutoCloseable {
     return found;
   }
 
-  /** The state of a sequence; empty when there is no such sequence. */
+  /** The state of a sequence that is nobody's; empty when there is no such sequence. */
   public synchronized Optional<SequenceState> find(ModelVersion model, String id) {
-    Key key = new Key(model, id);
+    Key key = new Key(model, "", id);
     return Optional.ofNullable(sequences.get(key)).map(found -> new Found(key, found));
   }
 

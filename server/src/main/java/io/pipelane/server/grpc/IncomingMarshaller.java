@@ -1,0 +1,23 @@
+package io.pipelane.server.grpc;
+
+import io.grpc.MethodDescriptor.Marshaller;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import java.io.InputStream;
+
+/**
+ * Takes inference messages as they come. Bytes that are no message are handed on, too, so that the
+ * call is refused as the caller's mistake; thrown, they would count and be logged as a fault of the
+ * server.
+ */
+record IncomingMarshaller(Marshaller<ModelInferRequest> generated)
+    implements Marshaller<IncomingMessage> {
+  @Override
+  public IncomingMessage parse(InputStream stream) {
+    return new IncomingMessage(stream, generated);
+  }
+
+  @Override
+  public InputStream stream(IncomingMessage message) {
+    return generated.stream(message.parse());
+  }
+}

@@ -1,0 +1,100 @@
+package io.pipelane.server.grpc;
+
+import io.grpc.Decompressor;
+import io.grpc.Status;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
+
+/** Decompresses messages while they are read, on whichever thread does that. */
+final class LazyGzip implements Decompressor {
+  /*
+   * gRPC closes a message's stream as soon as it has been handed over, and calls the decompressor on
+   * the thread that first touches the stream. So who wants to read a message later touches it, and
+   * takes what that has made: it holds nothing but the heap's memory until it is read, and can be
+   * read after gRPC has closed its own. Where a touch makes nothing, the message is read at once.
+   */
+  private static final ThreadLocal<Inflating> TOUCHED = new ThreadLocal<>();
+
+  private final int maxBytes;
+
+  /**
+   * One for messages up to a size.
+   *
+   * @param maxBytes of a message once it is decompressed
+   */
+  LazyGzip(int maxBytes) {
+    this.maxBytes = maxBytes;
+  }
+
+  /**
+   * What a message's stream decompresses, to be read later.
+   *
+   * @return null where that cannot be said: the stream must be read before it is closed
+   */
+  static @Nullable InputStream detached(InputStream message) {
+    TOUCHED.remove();
+    try {
+      int _ = message.available();
+      return TOUCHED.get();
+    } catch (IOException e) {
+      return null; // Told by who reads it.
+    } finally {
+      TOUCHED.remove();
+    }
+  }
+
+  @Override
+  public String getMessageEncoding() {
+    return "gzip";
+  }
+
+  @Override
+  public InputStream decompress(InputStream compressed) throws IOException {
+    Inflating stream = new Inflating(compressed.readAllBytes(), maxBytes);
+    TOUCHED.set(stream);
+    return stream;
+  }
+
+  private static final class Inflating extends InputStream {
+    private final byte[] compressed;
+    private final int maxBytes;
+    private @Nullable GZIPInputStream inflater;
+    private long count;
+
+    Inflating(byte[] compressed, int maxBytes) {
+      this.compressed = compressed;
+      this.maxBytes = maxBytes;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] target, int offset, int length) throws IOException {
+      if (inflater == null) {
+        inflater = new GZIPInputStream(new ByteArrayInputStream(compressed));
+      }
+      int read = inflater.read(target, offset, length);
+      count += Math.max(0, read);
+      if (count > maxBytes) {
+        throw Status.RESOURCE_EXHAUSTED
+            .withDescription("the message is larger, decompressed, than " + maxBytes + " bytes")
+            .asRuntimeException();
+      }
+      return read;
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (inflater != null) {
+        inflater.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,300 @@
+package io.pipelane.server.grpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import io.grpc.CallOptions;
+import io.grpc.Detachable;
+import io.grpc.KnownLength;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.ProtoUtils;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.ModelStreamInferResponse;
+import io.pipelane.server.http.EchoService;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.switcher.InferenceService;
+import java.io.ByteArrayInputStream;
+import java.io.FilterInputStream;
+import java.io.InputStream;
+import java.lang.foreign.Arena;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What would hold an event loop for too long is parsed, decompressed and sent elsewhere. */
+@Timeout(60)
+class LargeMessagesTest {
+  private static final int LARGE = 2 * CodecThreads.LARGEST_ON_LOOP;
+  private static final ModelInferRequest SMALL_REQUEST = Inferences.raw("echo", 1, 2, 3, 4);
+
+  private static ModelInferRequest large() {
+    byte[] bytes = new byte[LARGE];
+    new Random(7).nextBytes(bytes);
+    return Inferences.raw("echo", "FP32", ByteString.copyFrom(bytes), LARGE / 16, 4);
+  }
+
+  /** Bytes that belong to whoever detaches them, as gRPC's. */
+  private static final class Bytes extends ByteArrayInputStream implements KnownLength, Detachable {
+    private boolean isGivenBack;
+
+    Bytes(byte[] bytes) {
+      super(bytes);
+    }
+
+    @Override
+    public InputStream detach() {
+      return new FilterInputStream(new ByteArrayInputStream(readAllBytes())) {
+        @Override
+        public void close() {
+          isGivenBack = true;
+        }
+      };
+    }
+  }
+
+  private static IncomingMessage incoming(InputStream stream) {
+    return new IncomingMarshaller(ProtoUtils.marshaller(ModelInferRequest.getDefaultInstance()))
+        .parse(stream);
+  }
+
+  @Test
+  void smallMessage_isParsedWhereItComes_aLargeOneIsNot() {
+    assertFalse(incoming(new Bytes(SMALL_REQUEST.toByteArray())).isLarge());
+    IncomingMessage large = incoming(new Bytes(large().toByteArray()));
+    assertTrue(large.isLarge());
+    assertEquals(large(), large.parse());
+    assertFalse(large.isLarge());
+    assertEquals(large(), large.parse());
+  }
+
+  @Test
+  void largeMessage_givesItsBytesBack_readOrNot() {
+    Bytes read = new Bytes(large().toByteArray());
+    incoming(read).parse();
+    assertTrue(read.isGivenBack);
+    Bytes unread = new Bytes(large().toByteArray());
+    IncomingMessage message = incoming(unread);
+    assertFalse(unread.isGivenBack);
+    message.close();
+    assertTrue(unread.isGivenBack);
+    assertThrows(IllegalStateException.class, message::parse);
+  }
+
+  @Test
+  void whatIsNoMessage_isTheCallersMistake() {
+    for (int size : new int[] {7, LARGE}) {
+      byte[] wrong = new byte[size];
+      wrong[0] = 7;
+      IncomingMessage message = incoming(new Bytes(wrong));
+      StatusException error = assertThrows(StatusException.class, message::parse);
+      assertEquals(Status.INVALID_ARGUMENT, error.status());
+    }
+  }
+
+  /** Echoes, and says which threads have submitted. */
+  private record Watching(InferenceService echo, List<String> threads) implements InferenceService {
+    @Override
+    public Ticket submit(
+        io.pipelane.switcher.InferenceRequest request, io.pipelane.switcher.ResultHandler handler) {
+      threads.add(Thread.currentThread().getName());
+      return echo.submit(request, handler);
+    }
+  }
+
+  @Test
+  void requests_areDecodedOnTheThreadThatTheirSizeCallsFor() throws Exception {
+    List<String> threads = new CopyOnWriteArrayList<>();
+    InferenceService service = new Watching(EchoService.inline(), threads);
+    try (GrpcConversation conversation = new GrpcConversation(service)) {
+      var client = conversation.client();
+      client.modelInfer(SMALL_REQUEST);
+      ModelInferResponse answer = client.modelInfer(large());
+      assertEquals(large().getRawInputContents(0), answer.getRawOutputContents(0));
+      assertEquals(answer, client.withCompression("gzip").modelInfer(large()));
+      client.withCompression("gzip").modelInfer(SMALL_REQUEST);
+      BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+      StreamObserver<ModelInferRequest> requests =
+          GRPCInferenceServiceGrpc.newStub(conversation.channel)
+              .withDeadlineAfter(30, TimeUnit.SECONDS)
+              .modelStreamInfer(into(answers));
+      requests.onNext(large());
+      assertEquals(answer, answers.take().getInferResponse());
+      requests.onNext(SMALL_REQUEST);
+      answers.take();
+      requests.onCompleted();
+      assertEquals(
+          List.of(false, true, true, true, true, false),
+          threads.stream().map(name -> name.startsWith("grpc-codec")).toList());
+      assertEquals(0, conversation.transferMemory.lentBytes());
+    }
+  }
+
+  @Test
+  void messageThatIsTooLargeDecompressed_isRefusedAsSuch() throws Exception {
+    byte[] zeros = new byte[GrpcConversation.LARGEST_MESSAGE + (2 << 20)];
+    ModelInferRequest request =
+        Inferences.raw("echo", "FP32", ByteString.copyFrom(zeros), zeros.length / 16, 4);
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      var client = conversation.client().withCompression("gzip");
+      StatusRuntimeException error =
+          assertThrows(StatusRuntimeException.class, () -> client.modelInfer(request));
+      assertEquals(Code.RESOURCE_EXHAUSTED, error.getStatus().getCode(), error::getMessage);
+      assertEquals("echo", client.modelInfer(SMALL_REQUEST).getModelName());
+    }
+  }
+
+  @Test
+  void streamsMessageThatIsNone_isAnsweredWithItsError() {
+    MethodDescriptor<ModelInferRequest, ModelStreamInferResponse> method =
+        GRPCInferenceServiceGrpc.getModelStreamInferMethod();
+    MethodDescriptor<ModelStreamInferResponse, ModelStreamInferResponse> wrong =
+        method.toBuilder(method.getResponseMarshaller(), method.getResponseMarshaller()).build();
+    ModelStreamInferResponse noRequest =
+        ModelStreamInferResponse.newBuilder().setErrorMessage("\u0007").build();
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+      StreamObserver<ModelStreamInferResponse> requests =
+          ClientCalls.asyncBidiStreamingCall(
+              conversation.channel.newCall(
+                  wrong, CallOptions.DEFAULT.withDeadlineAfter(30, TimeUnit.SECONDS)),
+              into(answers));
+      for (int i = 0; i < 2; i++) {
+        requests.onNext(noRequest);
+        assertFalse(answers.take().getErrorMessage().isEmpty());
+      }
+      requests.onCompleted();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static <T> StreamObserver<T> into(BlockingQueue<T> answers) {
+    return new StreamObserver<>() {
+      @Override
+      public void onNext(T answer) {
+        answers.add(answer);
+      }
+
+      @Override
+      public void onError(Throwable error) {}
+
+      @Override
+      public void onCompleted() {}
+    };
+  }
+
+  /** A stream's client, who notes which threads send to it. */
+  private static final class Client extends ServerCallStreamObserver<StreamAnswer> {
+    private final BlockingQueue<String> threads = new LinkedBlockingQueue<>();
+
+    @Override
+    public void onNext(StreamAnswer answer) {
+      threads.add(Thread.currentThread().getName().replaceAll("[0-9-]+$", ""));
+    }
+
+    @Override
+    public void onError(Throwable error) {
+      threads.add("failed");
+    }
+
+    @Override
+    public void onCompleted() {
+      threads.add("completed");
+    }
+
+    @Override
+    public boolean isCancelled() {
+      return false;
+    }
+
+    @Override
+    public boolean isReady() {
+      return true;
+    }
+
+    @Override
+    public void setOnCancelHandler(Runnable handler) {}
+
+    @Override
+    public void setOnReadyHandler(Runnable handler) {}
+
+    @Override
+    public void setCompression(String compression) {}
+
+    @Override
+    public void disableAutoInboundFlowControl() {}
+
+    @Override
+    public void disableAutoRequest() {}
+
+    @Override
+    public void request(int count) {}
+
+    @Override
+    public void setMessageCompression(boolean enable) {}
+  }
+
+  @Test
+  void largeAnswersThatWaitedForTheirTurn_areNotSentByAnEventLoop() throws Exception {
+    EchoService service = EchoService.holding();
+    CodecThreads codecs = new CodecThreads("codec");
+    Client client = new Client();
+    try (Arena arena = Arena.ofShared();
+        MultiThreadIoEventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(
+                1, new DefaultThreadFactory("loop", true), NioIoHandler.newFactory())) {
+      InferenceParts parts =
+          new InferenceParts(
+              Backends.of(FakeCatalog.usual(), service),
+              new TransferBuffers(new TransferMemory(arena.allocate(4 << 20))),
+              UnpooledByteBufAllocator.DEFAULT,
+              loops,
+              codecs,
+              1 << 30);
+      loops
+          .submit(
+              () -> {
+                InferStream stream = new InferStream(parts, client);
+                for (int i = 0; i < 3; i++) {
+                  stream.onNext(incoming(new Bytes(SMALL_REQUEST.toByteArray())));
+                }
+                stream.onCompleted();
+              })
+          .get();
+      service.pending.get(1).completeWith(new byte[LARGE]);
+      service.pending.get(2).complete();
+      loops.execute(() -> service.pending.get(0).complete());
+      assertEquals("loop", client.threads.take());
+      assertEquals("codec", client.threads.take());
+      assertEquals("codec", client.threads.take());
+      assertEquals("completed", client.threads.take());
+      codecs.stop(Duration.ofSeconds(20));
+    }
+  }
+}
