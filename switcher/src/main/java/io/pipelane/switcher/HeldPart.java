@@ -39,7 +39,7 @@ final class HeldPart implements Hold {
     ResultHandler told = online.begin(handler);
     try {
       execution.runHeld(request, told, lease);
-    } catch (StatusException e) {
+    } catch (RuntimeException | Error e) {
       online.end();
       throw e;
     }

@@ -78,9 +78,15 @@ public interface InferenceService {
     Ticket ENDED = () -> {};
 
     /**
-     * Withdraws the request: not yet started, it ends with {@link Status#CANCELLED}; running, it is
-     * finished and its handler told the result.
+     * Withdraws the request: it ends with {@link Status#CANCELLED}, at its next gate if it runs. A
+     * run that has no more gates, that computes in another process, or that answers others too who
+     * have not withdrawn, is finished and its handler told the result.
      */
     void cancel();
+
+    /** The same for a request that has not begun to run; one that runs is finished. */
+    default void withdraw() {
+      cancel();
+    }
   }
 }

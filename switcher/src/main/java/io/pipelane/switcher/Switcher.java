@@ -269,7 +269,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /**
    * Takes a model out; blocks until its runs have ended and its memory is back. Online requests
    * that it has taken are answered first, and those of its holders, for ten seconds at most;
-   * offline ones that wait are refused.
+   * offline ones are refused, also those that run, at their next gate.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
@@ -279,12 +279,15 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Takes no more requests for a model, but its holders'; {@link #remove} follows.
+   * Takes no more requests for a model, but its holders' online ones, and refuses the offline ones
+   * that it has taken; {@link #remove} follows.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void leave(ModelVersion version) {
     admission.leave(version);
+    queue.leave(version);
+    execution.modelLeaves();
   }
 
   /**
@@ -352,7 +355,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return new HeldPart(byModel, execution, sharing.gate().online(), clock);
   }
 
-  /** Has models leave whose unit is not whole; see {@link UnitParts#takeOut}. */
+  /** Has models leave as soon as nothing runs on them; see {@link UnitParts#takeOut}. */
   public void takeOut(List<ModelVersion> part) {
     part.forEach(daemon.parts()::takeOut);
   }

@@ -2,16 +2,20 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.schedule.Preemptions;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -45,6 +49,8 @@ class PreemptionTest {
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final CountDownLatch goOn = new CountDownLatch(1);
   private volatile int stop = NOWHERE;
+  private final CountDownLatch shortGoesOn = new CountDownLatch(1);
+  private volatile boolean shortWaits;
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -61,16 +67,23 @@ class PreemptionTest {
     return WatchedSegments.switcher(device, weightBytes, settings, this::before);
   }
 
-  /** Stops the long run at a gate until the test says so. */
+  /** Stops the long run at a gate until the test says so, and a short one that is to wait. */
   private void before(String model, int segment) {
     segments.add(model + " " + segment);
+    if (model.equals("short") && shortWaits) {
+      await(shortGoesOn);
+    }
     if (model.equals("long") && segment == stop) {
       stopped.countDown();
-      try {
-        goOn.await();
-      } catch (InterruptedException e) {
-        throw new AssertionError("nobody interrupts a run", e);
-      }
+      await(goOn);
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError("nobody interrupts a run", e);
     }
   }
 
@@ -81,18 +94,23 @@ class PreemptionTest {
   }
 
   private static Call submit(Switcher switcher, ImportedModel model, Priority priority) {
+    Call call = new Call();
+    Ticket _ = submit(switcher, model, priority, call);
+    return call;
+  }
+
+  private static Ticket submit(
+      Switcher switcher, ImportedModel model, Priority priority, Call call) {
     Random random = new Random(1);
     float[] x = new float[WIDTH];
     for (int i = 0; i < WIDTH; i++) {
       x[i] = (float) random.nextGaussian();
     }
     InferenceRequest request = Call.request(model.version(), x);
-    Call call = new Call();
-    switcher.submit(
+    return switcher.submit(
         new InferenceRequest(
             request.model(), request.inputs(), request.outputs(), OptionalLong.empty(), priority),
         call);
-    return call;
   }
 
   private static float[] infer(Switcher switcher, ImportedModel model) {
@@ -197,6 +215,87 @@ class PreemptionTest {
     try (Switcher switcher = open(MODEL_BYTES, "srtf")) {
       List<String> computed = interleaved(switcher, Priority.OFFLINE);
       assertEquals(joined(all("long", 0, LAYERS), all("short", 0, SHORT_LAYERS)), computed);
+    }
+  }
+
+  /**
+   * An offline run that stands at its gate while a request computes, and as long as the test says.
+   */
+  private record Held(ImportedModel model, Call run, Ticket ticket, Call request) {}
+
+  private Held held(Switcher switcher) throws Exception {
+    ImportedModel longer = registered(switcher, "long", LAYERS);
+    ImportedModel shorter = registered(switcher, "short", SHORT_LAYERS);
+    float[] _ = infer(switcher, longer);
+    float[] _ = infer(switcher, shorter);
+    segments.clear();
+    stop = STOP;
+    Call run = new Call();
+    Ticket ticket = submit(switcher, longer, Priority.OFFLINE, run);
+    stopped.await();
+    shortWaits = true;
+    Call request = submit(switcher, shorter, Priority.ONLINE);
+    goOn.countDown();
+    while (!segments.contains("short 0")) {
+      Thread.onSpinWait();
+    }
+    return new Held(longer, run, ticket, request);
+  }
+
+  private static Status failure(Call call) {
+    return assertThrows(StatusException.class, call::await).status();
+  }
+
+  /** Whoever unloads a model does not wait until the others' requests have been answered. */
+  @Test
+  void deregister_offlineRunIsHeldAtItsGate_endsItAndDoesNotWait() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES, "srtf")) {
+      Held held = held(switcher);
+      switcher.deregister(held.model.version());
+      assertEquals(0, held.request.answers(), "online work goes on");
+      assertEquals(Status.NOT_FOUND, failure(held.run));
+      shortGoesOn.countDown();
+      float[] _ = held.request.await();
+      assertEquals(all("long", 0, STOP + 1), segments.subList(0, STOP + 1));
+      assertEquals(all("short", 0, SHORT_LAYERS), segments.subList(STOP + 1, segments.size()));
+      switcher.verify();
+    }
+  }
+
+  @Test
+  void cancel_offlineRunThatIsHeld_endsItAndFreesItsLane() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES, "srtf")) {
+      Held held = held(switcher);
+      held.ticket.withdraw();
+      assertEquals(0, held.run.answers(), "it has begun");
+      held.ticket.cancel();
+      assertEquals(Status.CANCELLED, failure(held.run));
+      switcher.evict(held.model.version()); // Which waits for runs of it.
+      assertEquals(0, held.request.answers());
+      shortGoesOn.countDown();
+      float[] _ = held.request.await();
+      assertEquals(STOP + 1 + SHORT_LAYERS, segments.size(), segments.toString());
+      stop = NOWHERE;
+      float[] _ = infer(switcher, held.model);
+    }
+  }
+
+  @Test
+  void cancel_runThatComputes_endsAtItsNextGate() throws Exception {
+    try (Switcher switcher = open(2 * MODEL_BYTES, "srtf")) {
+      ImportedModel longer = registered(switcher, "long", LAYERS);
+      float[] expected = infer(switcher, longer);
+      segments.clear();
+      stop = STOP;
+      Call run = new Call();
+      Ticket ticket = submit(switcher, longer, Priority.ONLINE, run);
+      stopped.await();
+      ticket.cancel();
+      goOn.countDown();
+      assertEquals(Status.CANCELLED, failure(run));
+      assertEquals(all("long", 0, STOP + 1), List.copyOf(segments));
+      stop = NOWHERE;
+      assertArrayEquals(expected, infer(switcher, longer));
     }
   }
 }

@@ -53,6 +53,8 @@ public interface WeightArrivals {
    * The run is about to compute a segment, whose weights are there or on their way, and computes no
    * other; blocks while something more urgent computes in its place. It keeps its memory. Devices
    * that are given work ahead ask only where {@link #segmentsAhead} says how far ahead.
+   *
+   * @throws StatusException to end the run, as nobody wants it any more
    */
   default void giveWay(int segment) {}
 
@@ -60,6 +62,7 @@ public interface WeightArrivals {
    * The run is about to compute in another process, where nobody can ask {@link #giveWay}.
    *
    * @param word stops it there instead, until what is returned is closed
+   * @throws StatusException to end the run before it computes there
    */
   default Elsewhere computesElsewhere(StopWord word) {
     return () -> {};

@@ -179,6 +179,17 @@ final class EnsembleRun implements InferenceService.Ticket {
     }
   }
 
+  @Override
+  public void withdraw() {
+    InferenceService.Ticket current;
+    synchronized (this) {
+      current = ticket;
+    }
+    if (current != null) {
+      current.withdraw();
+    }
+  }
+
   private synchronized boolean isCancelled() {
     return cancelled;
   }

@@ -106,6 +106,17 @@ final class SpanningRun implements Ticket {
   }
 
   @Override
+  public void withdraw() {
+    EnsembleRun current;
+    synchronized (this) {
+      current = run;
+    }
+    if (current != null) {
+      current.withdraw();
+    }
+  }
+
+  @Override
   public void cancel() {
     @Nullable EnsembleRun current;
     synchronized (this) {

@@ -43,10 +43,21 @@ final class JobItem {
   private final long number;
   private final ItemFile.Item item;
   private @Nullable Attempt attempt;
+  private @Nullable Row known;
 
   JobItem(long number, ItemFile.Item item) {
     this.number = number;
     this.item = item;
+  }
+
+  /** Its place among the job's items, counted from 0. */
+  long number() {
+    return number;
+  }
+
+  /** Has its row be what an earlier attempt came to, instead of starting it. */
+  void takes(Row row) {
+    known = row;
   }
 
   /** Where the next item begins. */
@@ -73,9 +84,9 @@ final class JobItem {
     return begun.start(item, model, service, statistics, priority, step);
   }
 
-  /** Whether it was asked for, and not awaited yet. */
+  /** Whether it was asked for, or its row is known, and not awaited yet. */
   boolean isStarted() {
-    return attempt != null;
+    return attempt != null || known != null;
   }
 
   /**
@@ -85,6 +96,10 @@ final class JobItem {
    * @throws StatusException when it is not the item's fault, and it is to be started again
    */
   Row await() {
+    @Nullable Row row = known;
+    if (row != null) {
+      return row;
+    }
     Attempt ended = attempt;
     if (ended == null) {
       throw new IllegalStateException("item " + number + " was not started");
@@ -109,11 +124,18 @@ final class JobItem {
   /** Has its request end now unless it has begun to run; {@link #await} tells how it ended. */
   void withdraw() {
     if (attempt != null) {
+      attempt.withdraw();
+    }
+  }
+
+  /** Has its request end, at its next gate if it runs; {@link #await} tells how it ended. */
+  void cancel() {
+    if (attempt != null) {
       attempt.cancel();
     }
   }
 
-  /** Withdraws the item, and waits until its request has ended. */
+  /** Cancels the item, and waits until its request has ended. */
   void abandon() {
     if (attempt != null) {
       try (Attempt withdrawn = attempt) {
@@ -224,6 +246,12 @@ final class JobItem {
     void cancel() {
       if (ticket != null) {
         ticket.cancel();
+      }
+    }
+
+    void withdraw() {
+      if (ticket != null) {
+        ticket.withdraw();
       }
     }
 

@@ -17,7 +17,9 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.HexFormat;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -64,6 +66,10 @@ final class JobRun {
   private final JobStep.Hook hook;
   private final LongSupplier nanoClock;
   private final Deque<JobItem> window = new ArrayDeque<>();
+
+  /** Items behind the last checkpoint that are wrong, of a job with several models' state. */
+  private final Map<Long, JobItem.Row> wrong = new HashMap<>();
+
   private long nextNumber;
   private long committedNanos;
 
@@ -238,6 +244,11 @@ final class JobRun {
               begin.number(),
               hook);
     }
+    JobItem.@Nullable Row row = wrong.get(item.number());
+    if (row != null) {
+      item.takes(row);
+      return;
+    }
     Optional<SequenceStep> step =
         sequence == null ? Optional.empty() : Optional.of(sequence.next());
     boolean isTaken = item.start(model.get(), service, statistics, spec.priority(), step, place);
@@ -268,7 +279,7 @@ final class JobRun {
    */
   private boolean finish(JobItem item, Journal journal, Progress begin) throws IOException {
     if (!item.endsBefore(job.stop())) {
-      window.forEach(JobItem::withdraw);
+      window.forEach(job.isCancelled() ? JobItem::cancel : JobItem::withdraw);
     }
     JobItem.Row row;
     try {
@@ -282,12 +293,30 @@ final class JobRun {
       start(item, begin);
       return true;
     }
-    if (row.hasFailed() && isStateLost() && !(row.isWrong() && beginsAnew())) {
+    if (!wrong.containsKey(item.number()) && hasCostTheState(item, row)) {
       return false;
     }
     window.remove();
     journal.add(row.line(), row.hasFailed(), item.next());
     return !isDue(journal) || commit(journal);
+  }
+
+  /**
+   * Whether the job has to go back for an item that has failed. One that is wrong, and was found so
+   * by a later model than the first, is left out on the way back here.
+   */
+  private boolean hasCostTheState(JobItem item, JobItem.Row row) {
+    if (!row.hasFailed()) {
+      return false;
+    }
+    if (isStateLost()) {
+      return !(row.isWrong() && beginsAnew());
+    }
+    boolean leavesOut = row.isWrong() && sequence != null && sequence.mayHaveChanged();
+    if (leavesOut) {
+      wrong.put(item.number(), row);
+    }
+    return leavesOut;
   }
 
   /** Whether the next item can begin the state, as the latest was to and could not. */
@@ -313,6 +342,7 @@ final class JobRun {
       return false;
     }
     committedNanos = nanoClock.getAsLong();
+    wrong.keySet().removeIf(number -> number < journal.committed().rows());
     job.progressed(journal.committed());
     return true;
   }

@@ -115,6 +115,27 @@ class JobStateTest {
     assertEquals(0, service.sequences());
   }
 
+  /** Those behind it find the state as if it had not been there, in every model. */
+  @Test
+  void itemThatIsWrongHalfwayThroughAnEnsemble_isARow_andChangesNoState() throws IOException {
+    SummingService service = new SummingService();
+    int wrong = JobsFixture.CHECKPOINT; // The first behind a checkpoint.
+    service.wrongHalfway = wrong;
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.sumRequest("sums", 1), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+      assertEquals(ITEMS, ended.rows());
+      assertEquals(1, ended.failed());
+    }
+    String[] rows = fixture.output("out.jsonl").split("\n", -1);
+    assertTrue(rows[wrong].contains("wrong to the next model"), rows[wrong]);
+    int last = ITEMS - 1;
+    double sum = last * ITEMS / 2.0 - wrong;
+    assertTrue(rows[last].contains("[" + sum + "," + 0.5 * last + ","), rows[last]);
+    assertEquals(0, service.sequences());
+  }
+
   /** What is lost at the last checkpoint may be lost again at once. */
   @Test
   void stateThatIsLostAtTheEnd_isNotBegunAnewWithoutAPause() throws IOException {

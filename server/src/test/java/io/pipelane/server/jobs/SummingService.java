@@ -37,6 +37,9 @@ final class SummingService implements InferenceService {
   /** How many items are wrong before one begins the state. */
   int wrongBeginnings;
 
+  /** The first number of items that change the state and are found wrong then; none has this. */
+  float wrongHalfway = -1;
+
   /** How many readings of a state fail, as of a device that gives no answer. */
   int failingReads;
 
@@ -74,6 +77,11 @@ final class SummingService implements InferenceService {
     add(step.id(), request.inputs().getFirst());
     if (!step.start() && failuresHalfway-- > 0) {
       handler.failed(new StatusException(Status.UNAVAILABLE, "the next model's queue is full"));
+      return Ticket.ENDED;
+    }
+    MemorySegment input = request.inputs().getFirst().data();
+    if (input.get(ValueLayout.JAVA_FLOAT_UNALIGNED, 0) == wrongHalfway) {
+      handler.failed(new StatusException(Status.INVALID_ARGUMENT, "wrong to the next model"));
       return Ticket.ENDED;
     }
     MemorySegment sum = MemorySegment.ofArray(sums.getOrDefault(step.id(), new float[0]));

@@ -55,9 +55,9 @@ final class FetchOnDemand {
     this.quota = quota;
   }
 
-  /** Whether somebody waits for memory. */
+  /** Whether somebody waits for memory that others might take; offline work's quota is none. */
   boolean isAwaited() {
-    return !line.isEmpty();
+    return line.isContended();
   }
 
   /** Whether somebody waits whom a run of a model must not pass. */
@@ -110,6 +110,7 @@ final class FetchOnDemand {
         turn,
         residency,
         () -> {
+          requireInService(residency); // It may have gone while another structure was waited for.
           boolean mounted = structures.mount(residency, waited.getAndSet(true));
           if (mounted) {
             mountFrom(inOrder, next + 1, turn, beforeWaiting);
@@ -174,7 +175,8 @@ final class FetchOnDemand {
   /** Starts the transfer of what is missing; false when that has to wait. */
   private boolean bringIn(Residency residency, Turn turn) {
     memory.settle(residency);
-    if (turn.isOffline() && !quota.admits(residency)) {
+    turn.waitsForQuota = turn.isOffline() && !quota.admits(residency);
+    if (turn.waitsForQuota) {
       return false;
     }
     if (residency.isComplete()) {

@@ -229,6 +229,7 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       Residency residency = known(version);
+      residency.leaves = false;
       holdings.used(residency.holding, priority, nanoClock.getAsLong());
       boolean mustWait = fetchOnDemand.isAwaitedBefore(residency);
       if (priority == Priority.OFFLINE) {

@@ -144,10 +144,10 @@ final class Residency {
     return leases == 0 && readers == 0 && !pages.isEmpty() && !isArriving();
   }
 
-  /** Whether its unit has gone and it can follow. */
+  /** Whether it is to go, or its unit has gone, and it can follow. */
   boolean isLeftBehind() {
     @Nullable Unit unit = holding.unit();
-    return leaves && unit != null && !unit.isWhole() && isEvictable();
+    return leaves && (unit == null || !unit.isWhole()) && isEvictable();
   }
 
   /** Whether a page may be fetched ahead for it; parts of units come with the others. */

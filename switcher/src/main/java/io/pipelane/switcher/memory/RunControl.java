@@ -1,5 +1,6 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 
@@ -23,19 +24,28 @@ public interface RunControl {
         public void retake() {}
       };
 
-  /** The run comes to a segment, which waits for this to return. */
+  /**
+   * The run comes to a segment, which waits for this to return.
+   *
+   * @throws StatusException to end the run, as nobody wants it any more
+   */
   void beforeSegment(int segment);
 
   /**
    * The run computes in another process from now on.
    *
    * @param word stops it there, until what is returned is closed
+   * @throws StatusException to end the run before that
    */
   Elsewhere computesElsewhere(StopWord word);
 
   /** The run is about to wait for what a paused one may have, which goes on meanwhile. */
   void leave();
 
-  /** It has what it waited for; returns when it may compute. */
+  /**
+   * It has what it waited for; returns when it may compute.
+   *
+   * @throws StatusException to end the run
+   */
   void retake();
 }

@@ -138,8 +138,9 @@ public final class UnitParts {
   }
 
   /**
-   * Takes a model off the device whose unit is not whole: now, or when its last run has ended.
-   * Blocks while copies of it are under way; does nothing for one that is not in service.
+   * Takes a model off the device that is of no unit, or of one that is not whole: now, or when its
+   * last run has ended, unless it is asked for again before. Blocks while copies of it are under
+   * way; does nothing for one that is not in service.
    */
   public void takeOut(ModelVersion version) {
     lock.lock();

@@ -16,6 +16,9 @@ final class WaitingLine {
   static final class Turn {
     private boolean offline;
 
+    /** Whether what it waits for is in nobody's way but that of offline work. */
+    boolean waitsForQuota;
+
     Turn(Priority priority) {
       offline = priority == Priority.OFFLINE;
     }
@@ -49,6 +52,13 @@ final class WaitingLine {
 
   boolean isEmpty() {
     return turns.isEmpty();
+  }
+
+  /**
+   * Whether somebody waits for what others may take: not for a quota, and not behind one who does.
+   */
+  boolean isContended() {
+    return !turns.isEmpty() && !first().waitsForQuota;
   }
 
   /** Whether it is a turn's time. */

@@ -174,7 +174,7 @@ final class WeightMemory {
     }
   }
 
-  /** Takes all of a model that its unit has left behind, unless something runs on it. */
+  /** Takes all of a model that is to go, or whose unit has gone, unless something runs on it. */
   void takeIfLeftBehind(Residency residency) {
     if (residency.leases == 0) {
       if (residency.isLeftBehind()) {

@@ -150,7 +150,7 @@ final class Replicas {
     route.close(member.index, nanoClock.getAsLong());
     LOG.log(Level.DEBUG, "{0} is no longer on {1}", route.version, member.name);
     try {
-      member.switcher.evict(route.version);
+      member.switcher.takeOut(List.of(route.version)); // A job's run there may take long.
     } catch (RuntimeException e) {
       LOG.log(Level.DEBUG, "{0} has left {1}: {2}", route.version, member.name, e.getMessage());
     }

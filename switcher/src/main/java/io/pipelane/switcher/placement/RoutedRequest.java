@@ -113,6 +113,15 @@ final class RoutedRequest implements ResultHandler, Ticket {
     held.cancel();
   }
 
+  @Override
+  public void withdraw() {
+    Ticket held;
+    synchronized (this) {
+      held = ticket;
+    }
+    held.withdraw();
+  }
+
   private synchronized boolean isCancelled() {
     return cancelled;
   }

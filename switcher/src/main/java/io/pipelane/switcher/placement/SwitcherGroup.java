@@ -16,14 +16,18 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -98,7 +102,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
 
   /**
    * Makes a model answerable; blocks while a session is built on its home, the device with the
-   * fewest bytes of weights.
+   * fewest bytes of weights of those that it fits.
    *
    * @param options how its owner wants its requests to wait and to be run together
    * @throws StatusException as {@link Switcher#register}, or {@link Status#DEVICE_FAILURE} when all
@@ -115,15 +119,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
           Status.DEVICE_FAILURE,
           "model %s is to be on device %s alone, which is lost".formatted(version, place.name));
     }
-    int home =
-        homes.place(
-            version,
-            model.plan().weightBytes(),
-            device -> members.get(device).isUsable() && (place == null || place.index == device));
-    List<Integer> registered = new ArrayList<>();
+    int home = registerAtHome(model, options, place);
+    List<Integer> registered = new ArrayList<>(List.of(home));
     try {
-      members.get(home).switcher.register(model, options);
-      registered.add(home);
       for (Member member : members) {
         if (member.index != home && isAnnounced(member, model, options)) {
           registered.add(member.index);
@@ -144,6 +142,37 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
             config.replicaHalfLife(),
             nanoClock.getAsLong()));
     confine(version.model(), spans.placeOf(version.model())); // It may have been said meanwhile.
+  }
+
+  /**
+   * Registers a model on its home: another device where the first is too small for it.
+   *
+   * @param place the only one that it may be on; null for any
+   */
+  private int registerAtHome(ImportedModel model, ModelOptions options, @Nullable Member place) {
+    Set<Integer> tooSmall = new HashSet<>();
+    IntPredicate mayBeHome =
+        device ->
+            members.get(device).isUsable()
+                && (place == null || place.index == device)
+                && !tooSmall.contains(device);
+    while (true) {
+      int home = homes.place(model.version(), model.plan().weightBytes(), mayBeHome);
+      try {
+        members.get(home).switcher.register(model, options);
+        return home;
+      } catch (RuntimeException | Error e) {
+        homes.remove(model.version());
+        tooSmall.add(home);
+        boolean fitsElsewhere =
+            e instanceof StatusException refusal
+                && refusal.status() == Status.INSUFFICIENT_MEMORY
+                && IntStream.range(0, members.size()).anyMatch(mayBeHome);
+        if (!fitsElsewhere) {
+          throw e;
+        }
+      }
+    }
   }
 
   /** Models that span the devices. */

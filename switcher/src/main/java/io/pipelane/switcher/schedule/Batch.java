@@ -84,7 +84,18 @@ final class Batch implements ResultHandler {
     }
     QueuedRequest joined = new QueuedRequest(queue, request, batch, batch.submittedNanos);
     joined.joins(members.getFirst().polled());
+    boolean _ = joined.start();
+    Runnable memberIsGone = () -> batch.endIfUnwanted(joined);
+    members.forEach(member -> member.whenUnwanted(memberIsGone));
+    memberIsGone.run(); // For those that have gone before.
     return joined;
+  }
+
+  /** Nobody wants the run once all members have gone; for any thread. */
+  private void endIfUnwanted(QueuedRequest joined) {
+    if (members.stream().allMatch(QueuedRequest::isUnwanted)) {
+      joined.cancel();
+    }
   }
 
   private InferenceRequest request() {
@@ -193,6 +204,7 @@ final class Batch implements ResultHandler {
 
   /**
    * One of them may be the reason, or all of them together: alone, each has the answer it earns.
+   * But those that nobody wants any more do not run again.
    */
   @Override
   public void failed(StatusException error) {
@@ -200,8 +212,12 @@ final class Batch implements ResultHandler {
     if (error.status() == Status.INSUFFICIENT_MEMORY) {
       members.getFirst().line().outgrown(members.size());
     }
-    if (!queue.again(members)) {
-      members.forEach(member -> fail(member, error));
+    List<QueuedRequest> wanted = members.stream().filter(member -> !member.isUnwanted()).toList();
+    boolean runAgain = !wanted.isEmpty() && queue.again(wanted);
+    for (QueuedRequest member : members) {
+      if (!runAgain || !wanted.contains(member)) {
+        fail(member, error);
+      }
     }
   }
 

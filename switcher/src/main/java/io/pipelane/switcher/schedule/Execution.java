@@ -56,7 +56,7 @@ public final class Execution {
             worker,
             gate,
             nanoClock);
-    heldRuns = new HeldRuns(lanes, atOnce);
+    heldRuns = new HeldRuns(atOnce);
     share =
         memory
             .shareLane()
@@ -79,17 +79,25 @@ public final class Execution {
   }
 
   /**
-   * Runs a request past the queue whose weights are held; see {@link HeldRuns#submit}.
+   * Runs a request past the queue, once there is a turn; returns at once.
    *
+   * @param held the weights of the request's model, until the handler is told the end at least
    * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when the service stops
    */
   public void runHeld(InferenceRequest request, ResultHandler handler, Lease held) {
-    heldRuns.submit(request, handler, held);
+    Answer answer = new Answer(request.model(), handler);
+    heldRuns.submit(answer, () -> lanes.run(request, handler, answer, held));
   }
 
   /** A request has come to the queue: a run that computes elsewhere may have to give way to it. */
   public void requestCame() {
     lanes.requestCame();
+  }
+
+  /** A model leaves, as the queue has been told: nobody waits long for its offline runs. */
+  public void modelLeaves() {
+    lanes.modelLeaves();
+    share.ifPresent(ShareThread::modelLeaves);
   }
 
   /** Forgets what a model's runs were like: it is registered no longer. */

@@ -1,9 +1,6 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.ResultHandler;
-import io.pipelane.switcher.memory.Lease;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -20,7 +17,6 @@ final class HeldRuns {
    * run waits for a turn, a lane and a session, whose holders wait for no weights; so it gets done
    * whatever all the lanes' threads wait for.
    */
-  private final LaneThreads lanes;
   private final ExecutorService threads;
 
   /**
@@ -28,25 +24,32 @@ final class HeldRuns {
    *
    * @param count of threads, which are started when there is something to run
    */
-  HeldRuns(LaneThreads lanes, int count) {
-    this.lanes = lanes;
+  HeldRuns(int count) {
     this.threads =
         Executors.newFixedThreadPool(
             count, Thread.ofPlatform().name("held-run-", 0).daemon().factory());
   }
 
   /**
-   * Runs a request once there is a turn; returns at once.
+   * Makes a run on a thread; returns at once.
    *
-   * @param held the weights of the request's model, until the handler is told the end at least
+   * @param answer told why, where the run throws anything
    * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when the service stops;
-   *     the handler is not called then
+   *     nothing is told then
    */
-  void submit(InferenceRequest request, ResultHandler handler, Lease held) {
+  void submit(Answer answer, Runnable run) {
     try {
-      threads.execute(() -> lanes.run(request, handler, held));
+      threads.execute(() -> make(answer, run));
     } catch (RejectedExecutionException e) {
       throw StatusException.unavailable("the server is stopping", Duration.ofSeconds(1));
+    }
+  }
+
+  private static void make(Answer answer, Runnable run) {
+    try {
+      run.run();
+    } catch (Throwable e) { // As in a lane: memory may be short for the run's own objects.
+      answer.fail(e);
     }
   }
 

@@ -115,6 +115,11 @@ public final class LaneThreads {
     turns.requestCame();
   }
 
+  /** A model leaves, as the queue has been told: nobody waits long for its offline runs. */
+  public void modelLeaves() {
+    turns.modelLeaves();
+  }
+
   /** What has been interrupted so far. */
   public Preemptions preemptions() {
     return turns.preemptions();
@@ -133,22 +138,18 @@ public final class LaneThreads {
   /**
    * Runs a request on the calling thread, once it has a turn.
    *
+   * @param answer given where the run ends well
    * @param held the weights of the request's model, for longer than the run
+   * @throws RuntimeException or {@link Error} for whatever reason it does not
    */
-  void run(InferenceRequest request, ResultHandler handler, Lease held) {
+  void run(InferenceRequest request, ResultHandler handler, Answer answer, Lease held) {
     QueuedRequest queued = queue.past(request, handler);
     Turn turn = turns.newTurn();
     turn.run(
         queued,
-        () -> {
-          Answer answer = new Answer(request.model(), queued.handler());
-          try {
+        () ->
             answer.complete(
-                new Attempt(queued, answer, turn, () -> daemon.parts().share(held)).run());
-          } catch (Throwable e) { // As in a lane.
-            answer.fail(e);
-          }
-        });
+                new Attempt(queued, answer, turn, () -> daemon.parts().share(held)).run()));
   }
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */

@@ -1,20 +1,20 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import java.time.Duration;
-import java.util.Optional;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * What waits of one model, within its owner's bounds. Guarded by the queue's lock, but for the
- * bound of its batches, which any thread lowers.
+ * bound of its batches, which any thread lowers, and where it says so.
  */
 final class ModelLine {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   /** Trials are to cost next to nothing, and to tell within a second or so of load what pays. */
   private static final int CHOICES_A_TRIAL = 64;
 
@@ -32,18 +32,22 @@ final class ModelLine {
   private final AnswersInOrder onlineAnswers = new AnswersInOrder();
   private final AnswersInOrder offlineAnswers = new AnswersInOrder();
   private volatile Terms terms = Terms.DEFAULT;
-  private int requests;
-  private long bytes;
+  private Occupancy.Bounds bounds = bounds(terms);
+  private final Occupancy waiting;
+  private final Set<QueuedRequest> offline = new LinkedHashSet<>();
+  private volatile boolean leaving;
   private final AtomicInteger largestBatch = new AtomicInteger(Integer.MAX_VALUE);
   private int choices;
   private int choicesSinceGrowth;
 
   ModelLine(ModelVersion model) {
     this.model = model;
+    this.waiting = new Occupancy("the queue of model " + model);
   }
 
   void agreeOn(Terms newTerms) {
     terms = newTerms;
+    bounds = bounds(newTerms);
     largestBatch.set(Integer.MAX_VALUE);
   }
 
@@ -69,38 +73,63 @@ final class ModelLine {
 
   /** Requests in line. */
   int requests() {
-    return requests;
+    return waiting.requests();
   }
 
   /**
    * Lets a request in.
    *
-   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when too much of its
-   *     model waits already
+   * @throws StatusException {@link Status#UNAVAILABLE} when too much of its model waits already,
+   *     {@link Status#NOT_FOUND} for an offline one of a model that leaves
    */
   void admit(QueuedRequest request) {
-    int mostRequests = terms.limits().queuedRequests().orElse(Integer.MAX_VALUE);
-    if (requests >= mostRequests) {
-      throw full("limits.queued-requests is " + mostRequests);
+    if (leaving && isOffline(request)) {
+      throw notInService();
     }
-    Optional<ByteSize> most = terms.limits().queuedSize();
-    if (most.isPresent() && bytes + request.inputBytes() > most.get().bytes()) {
-      throw full(
-          "it holds %s, the request has %s, limits.queued-size is %s"
-              .formatted(new ByteSize(bytes), new ByteSize(request.inputBytes()), most.get()));
+    waiting.requireRoom(request, bounds);
+    if (isOffline(request)) {
+      offline.add(request);
     }
-    requests++;
-    bytes += request.inputBytes();
+    waiting.entered(request);
   }
 
-  private StatusException full(String reason) {
-    return StatusException.unavailable(
-        "the queue of model %s is full: %s".formatted(model, reason), RETRY_AFTER);
+  private static Occupancy.Bounds bounds(Terms terms) {
+    return new Occupancy.Bounds(
+        terms.limits().queuedRequests().orElse(Integer.MAX_VALUE),
+        "limits.queued-requests",
+        terms.limits().queuedSize().map(ByteSize::bytes).orElse(Long.MAX_VALUE),
+        "limits.queued-size");
+  }
+
+  private static boolean isOffline(QueuedRequest request) {
+    return request.request().priority() == Priority.OFFLINE;
   }
 
   void left(QueuedRequest request) {
-    requests--;
-    bytes -= request.inputBytes();
+    waiting.left(request);
+    if (isOffline(request)) {
+      offline.remove(request);
+    }
+  }
+
+  /**
+   * Takes no more offline requests, nor has those that run go on.
+   *
+   * @return those that wait
+   */
+  List<QueuedRequest> leave() {
+    leaving = true;
+    return List.copyOf(offline);
+  }
+
+  /** Whether its model leaves service; for any thread. */
+  boolean isLeaving() {
+    return leaving;
+  }
+
+  /** Why offline requests end when it leaves. */
+  StatusException notInService() {
+    return new StatusException(Status.NOT_FOUND, "model " + model + " is not in service");
   }
 
   /** Which size of batch the next choice is to be of. */

@@ -202,6 +202,7 @@ final class PriorityClasses implements SchedulingPolicy {
   @Override
   public void remove(QueuedRequest request) {
     offlineWaiting.remove(request);
+    offlineRefused.remove(request);
     classOf(request).remove(request);
   }
 

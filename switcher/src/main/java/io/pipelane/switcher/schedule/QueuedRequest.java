@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.PlacedOnce;
@@ -9,6 +10,7 @@ import io.pipelane.switcher.ResultHandler;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** A request on its way through the queue, or several that run as one. Safe for any thread. */
 public final class QueuedRequest implements Ticket {
@@ -30,6 +32,8 @@ public final class QueuedRequest implements Ticket {
   private long leastNanos;
   private long usualNanos;
   private QueuedRequest polled = this;
+  private volatile @Nullable StatusException withdrawal;
+  private volatile Runnable whenUnwanted = () -> {};
 
   QueuedRequest(
       RequestQueue queue, InferenceRequest request, ResultHandler handler, long submittedNanos) {
@@ -119,6 +123,40 @@ public final class QueuedRequest implements Ticket {
     whenFailed = told;
   }
 
+  /**
+   * Has somebody told, on any thread and under no lock of the queue's, when nobody wants its run
+   * any more; whoever makes the run asks {@link #requireWanted} after that.
+   */
+  void whenUnwanted(Runnable told) {
+    whenUnwanted = told;
+  }
+
+  /** Whether nobody wants its run: its caller has gone, or its model goes and it is offline. */
+  boolean isUnwanted() {
+    return withdrawal != null || isLeaving();
+  }
+
+  /** Whether it is offline work of a model that leaves service. */
+  boolean isLeaving() {
+    return line.isLeaving() && request.priority() == Priority.OFFLINE;
+  }
+
+  /**
+   * Ends a run that nobody wants any more; for its thread, at its gates.
+   *
+   * @throws StatusException {@link Status#CANCELLED} when its caller has gone, {@link
+   *     Status#NOT_FOUND} when its model goes
+   */
+  void requireWanted() {
+    @Nullable StatusException gone = withdrawal;
+    if (gone != null) {
+      throw gone;
+    }
+    if (isLeaving()) {
+      throw line.notInService();
+    }
+  }
+
   /** Its run in a lane has failed. */
   void failed() {
     whenFailed.run();
@@ -167,10 +205,34 @@ public final class QueuedRequest implements Ticket {
   }
 
   @Override
+  public void withdraw() {
+    boolean _ = withdraw(withdrawn());
+  }
+
+  @Override
   public void cancel() {
-    if (state.compareAndSet(State.QUEUED, State.WITHDRAWN)) {
-      queue.withdrawn(this);
-      handler.failed(new StatusException(Status.CANCELLED, "the request was withdrawn"));
+    StatusException reason = withdrawn();
+    if (!withdraw(reason) && state.get() == State.STARTED && withdrawal == null) {
+      withdrawal = reason;
+      if (queue.runsNoMore(this)) {
+        handler.failed(reason);
+      } else {
+        whenUnwanted.run();
+      }
     }
+  }
+
+  private static StatusException withdrawn() {
+    return new StatusException(Status.CANCELLED, "the request was withdrawn");
+  }
+
+  /** Ends it unless it has begun to run; false when it has, or has ended. */
+  boolean withdraw(StatusException reason) {
+    boolean waited = state.compareAndSet(State.QUEUED, State.WITHDRAWN);
+    if (waited) {
+      queue.withdrawn(this);
+      handler.failed(reason);
+    }
+    return waited;
   }
 }

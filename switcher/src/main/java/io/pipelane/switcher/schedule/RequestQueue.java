@@ -5,14 +5,10 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -33,9 +29,11 @@ public final class RequestQueue {
    * claimed already, count no longer, and go first, where their class may run. While one runs in
    * the share it may still come there, so lanes' threads wait for its end when the queue is closed.
    *
+   * A model that leaves says so in its line, under the lock: what comes later is refused, what waits
+   * is withdrawn, and what was taken finds it at its next gate.
+   *
    * Policies take no lock: what they ask is under others' locks that wait for this one.
    */
-  private static final System.Logger LOG = System.getLogger(RequestQueue.class.getName());
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -49,8 +47,9 @@ public final class RequestQueue {
   private final QueueBounds bounds;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, ModelLine> lines = new ConcurrentHashMap<>();
-  private final Deque<QueuedRequest> again = new ConcurrentLinkedDeque<>(); // looked at by all
+  private final RepeatedRequests again;
   private final QueueCounters counters = new QueueCounters();
+  private final Lateness lateness;
   private volatile BooleanSupplier repeatsWhile = () -> true;
   private int idle;
   private boolean runsInShare;
@@ -75,6 +74,8 @@ public final class RequestQueue {
     this.estimates = estimates;
     this.bounds = new QueueBounds(maximumRequests, maximumBytes);
     this.nanoClock = nanoClock;
+    this.again = new RepeatedRequests(policy);
+    this.lateness = new Lateness(estimates, counters);
     this.answerTimes = new AnswerTimes(policy, estimates, lanes);
     this.gathering =
         new BatchGathering(
@@ -89,6 +90,43 @@ public final class RequestQueue {
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * Refuses the offline requests of a model that wait, and that come from now on; they may be held
+   * for as long as online work lasts. Those that run find it at their gates.
+   */
+  public void leave(ModelVersion model) {
+    List<QueuedRequest> refused;
+    List<QueuedRequest> claimed;
+    lock.lock();
+    try {
+      ModelLine line = line(model);
+      refused = line.leave();
+      claimed = again.dropLeaving();
+      filled.signalAll(); // They may have been what others waited for.
+    } finally {
+      lock.unlock();
+    }
+    for (QueuedRequest request : refused) {
+      Lateness.tell(request, () -> request.withdraw(request.line().notInService()));
+    }
+    for (QueuedRequest request : claimed) {
+      Lateness.tell(request, () -> request.handler().failed(request.line().notInService()));
+    }
+  }
+
+  /** A request that was taken and runs again later does not; false for one that runs. */
+  boolean runsNoMore(QueuedRequest claimed) {
+    boolean waited;
+    lock.lock();
+    try {
+      waited = again.drop(claimed);
+      filled.signalAll(); // It may have been what others waited for.
+    } finally {
+      lock.unlock();
+    }
+    return waited;
   }
 
   /** Forgets a model's terms. */
@@ -188,39 +226,12 @@ public final class RequestQueue {
       if (claimed.isEmpty()) {
         return null;
       }
-      List<QueuedRequest> inTime = inTime(claimed);
+      List<QueuedRequest> inTime = lateness.inTime(claimed, nanoClock.getAsLong());
       if (!inTime.isEmpty()) {
         return inTime.size() == 1 ? inTime.getFirst() : joined(inTime);
       }
       ended(claimed.getFirst());
     }
-  }
-
-  private List<QueuedRequest> inTime(List<QueuedRequest> claimed) {
-    long now = nanoClock.getAsLong();
-    if (claimed.size() == 1) {
-      return refuseIfLate(claimed.getFirst(), now) ? List.of() : claimed;
-    }
-    List<QueuedRequest> inTime = new ArrayList<>(claimed.size());
-    for (QueuedRequest request : claimed) {
-      if (!refuseIfLate(request, now)) {
-        inTime.add(request);
-      }
-    }
-    return inTime;
-  }
-
-  private boolean refuseIfLate(QueuedRequest request, long now) {
-    if (!estimates.isTooLate(request, now)) {
-      return false;
-    }
-    counters.late();
-    try {
-      request.handler().failed(estimates.tooLate(request, now));
-    } catch (RuntimeException | Error e) { // The handler is the caller's, the thread the lanes'.
-      LOG.log(Level.ERROR, "refusing a request for " + request.request().model() + " failed", e);
-    }
-    return true;
   }
 
   /** Several as one, or the first of them where there is no memory for all together. */
@@ -242,7 +253,7 @@ public final class RequestQueue {
     try {
       while (true) {
         long now = nanoClock.getAsLong();
-        @Nullable QueuedRequest failedBefore = takeAgain(now);
+        @Nullable QueuedRequest failedBefore = again.take(now);
         if (failedBefore != null) {
           return List.of(failedBefore);
         }
@@ -281,7 +292,7 @@ public final class RequestQueue {
       Predicate<QueuedRequest> suitable, BooleanSupplier mayBegin) {
     while (true) {
       @Nullable QueuedRequest next = claimForShare(suitable, mayBegin);
-      if (next == null || !refuseIfLate(next, nanoClock.getAsLong())) {
+      if (next == null || !lateness.refuse(next, nanoClock.getAsLong())) {
         return next;
       }
       ended(next);
@@ -330,21 +341,11 @@ public final class RequestQueue {
   void giveBack(QueuedRequest claimed) {
     lock.lock();
     try {
-      again.add(claimed);
+      again.add(List.of(claimed));
       filled.signalAll();
     } finally {
       lock.unlock();
     }
-  }
-
-  private @Nullable QueuedRequest takeAgain(long now) {
-    for (QueuedRequest request : again) {
-      if (policy.takeAgain(request, now)) {
-        again.remove(request);
-        return request;
-      }
-    }
-    return null;
   }
 
   /** Whether a lane may wait for more requests: no other one does, and more will come. */
@@ -387,7 +388,7 @@ public final class RequestQueue {
   private void repeat(List<QueuedRequest> claimed) {
     lock.lock();
     try {
-      again.addAll(claimed);
+      again.add(claimed);
       counters.batchFailed();
       filled.signalAll();
     } finally {
@@ -413,7 +414,7 @@ public final class RequestQueue {
   @Nullable QueuedRequest takeBefore(QueuedRequest run, long remainingNanos) {
     while (true) {
       @Nullable QueuedRequest next = claimBefore(run, remainingNanos);
-      if (next == null || !refuseIfLate(next, nanoClock.getAsLong())) {
+      if (next == null || !lateness.refuse(next, nanoClock.getAsLong())) {
         return next;
       }
       ended(next);
@@ -424,7 +425,7 @@ public final class RequestQueue {
     lock.lock();
     try {
       long now = nanoClock.getAsLong();
-      @Nullable QueuedRequest failedBefore = takeAgain(now);
+      @Nullable QueuedRequest failedBefore = again.take(now);
       if (failedBefore != null) {
         return failedBefore;
       }

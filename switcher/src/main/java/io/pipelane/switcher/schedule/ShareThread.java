@@ -23,6 +23,7 @@ import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -57,6 +58,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   private final Thread thread;
 
   // Guarded by the lock.
+  private @Nullable QueuedRequest running; // or the latest
   private @Nullable StopWord stopWord;
   private boolean stands;
   private long standsSinceNanos;
@@ -111,16 +113,31 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
 
   /** Under the lock. */
   private void steer() {
-    boolean allowed = gate.allowsShare();
+    boolean allowed = mayCompute();
     if (allowed && stands) {
       gate.goesOn();
     }
     if (stopWord != null) {
       stopWord.allow(allowed ? 1 : 0);
       stand(!allowed);
-    } else if (allowed) {
+    } else if (allowed || isUnwanted()) {
       opened.signal();
     }
+  }
+
+  /** A run that is waited for, as its model goes, comes to its end; under the lock. */
+  private boolean mayCompute() {
+    return gate.allowsShare() || (running != null && running.isLeaving());
+  }
+
+  /** Under the lock. */
+  private boolean isUnwanted() {
+    return running != null && running.isUnwanted();
+  }
+
+  /** A model leaves: the run under way may be one of it. */
+  void modelLeaves() {
+    gateChanged();
   }
 
   /** Under the lock. */
@@ -157,6 +174,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     ModelVersion model = queued.request().model();
     Answer answer = new Answer(model, queued.handler());
     gate.beginInShare(this);
+    begins(queued);
     try {
       answer.complete(run(queued, answer));
       gate.trial().offlineRan(estimates.executionNanos(queued.key()));
@@ -173,7 +191,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
    */
   private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
     boolean isLost = reason.getCause() instanceof WorkerLostException || !worker.isUsable();
-    if (!gate.isActive() || answer.isGiven() || isLost) {
+    if (!gate.isActive() || answer.isGiven() || isLost || queued.isUnwanted()) {
       answer.fail(reason);
     } else {
       ModelVersion model = queued.request().model();
@@ -183,8 +201,9 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   }
 
   /** While the run holds a lease: a model is forgotten once there is none. */
-  private void isUnfit(ModelVersion model, Throwable reason) {
-    if (gate.isActive()) {
+  private void isUnfit(QueuedRequest queued, Throwable reason) {
+    if (gate.isActive() && !queued.isUnwanted()) {
+      ModelVersion model = queued.request().model();
       LOG.log(
           Level.INFO,
           "offline runs of "
@@ -198,14 +217,13 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   private InferenceTimings run(QueuedRequest queued, Answer answer) {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
-    begins();
     try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
       lease.controlledBy(this, 1);
       Runnable placed = () -> answer.complete(timings(queued, begin, lease));
       try {
         runWithRoom(queued, lease, placed);
       } catch (RuntimeException | Error e) {
-        isUnfit(request.model(), e);
+        isUnfit(queued, e);
         throw e;
       }
       InferenceTimings timings = timings(queued, begin, lease);
@@ -215,9 +233,11 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  private void begins() {
+  private void begins(QueuedRequest queued) {
+    queued.whenUnwanted(this::gateChanged);
     lock.lock();
     try {
+      running = queued;
       stoodNanos = 0;
     } finally {
       lock.unlock();
@@ -295,12 +315,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
 
   @Override
   public void beforeSegment(int segment) {
-    if (gate.allowsShare()) {
-      return;
-    }
+    QueuedRequest request;
     lock.lock();
     try {
-      while (!gate.allowsShare()) {
+      while (!mayCompute() && !isUnwanted()) {
         stand(true);
         opened.awaitUninterruptibly();
       }
@@ -308,9 +326,11 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
         stand(false);
         gate.goesOn();
       }
+      request = Objects.requireNonNull(running, "a segment belongs to a run");
     } finally {
       lock.unlock();
     }
+    request.requireWanted();
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
@@ -74,7 +75,10 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
       if (best == null) {
         return takeWhileIdle();
       }
-      @Nullable QueuedRequest urgent = turns.queue.takeBefore(best.request, best.remainingNanos);
+      @Nullable QueuedRequest urgent =
+          best.request.isLeaving()
+              ? null
+              : turns.queue.takeBefore(best.request, best.remainingNanos);
       if (urgent != null) {
         begin(urgent);
         goesBefore = true;
@@ -89,8 +93,21 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     run = new RunProgress(request, turns.estimates.remainingNanos(request.key()), now);
     segmentNanos = 0;
     segmentEndNanos = now;
+    request.whenUnwanted(this::runIsUnwanted);
     if (isOffline()) {
       turns.gate.begin(this);
+    }
+  }
+
+  /** Its run need not go on, or passes the gate; it looks whether. */
+  private void runIsUnwanted() {
+    turns.lock.lock();
+    try {
+      if (turns.paused.contains(this)) {
+        lookAgain();
+      }
+    } finally {
+      turns.lock.unlock();
     }
   }
 
@@ -110,9 +127,9 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
    * at the end. For a thread that never asks for the {@link #next} request.
    */
   void run(QueuedRequest request, Runnable work) {
-    begin(request);
-    retake();
     try {
+      begin(request);
+      retake();
       work.run();
     } finally {
       end();
@@ -129,9 +146,17 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  /** How long the gate keeps the run's next segment waiting. */
+  /**
+   * How long the gate keeps the run's next segment waiting: one that is waited for, as its model
+   * goes, passes.
+   */
   long gateWaitNanos() {
-    return turns.gate.waitNanos(segmentNanos, segmentEndNanos);
+    return passes() ? 0 : turns.gate.waitNanos(segmentNanos, segmentEndNanos);
+  }
+
+  /** Whether an offline run goes on as an online one, and to its end. */
+  boolean passes() {
+    return progress().request().isLeaving();
   }
 
   /** Gets a turn, and the paused run that is next; with none, the thread is idle from now on. */
@@ -231,7 +256,11 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  /** Waits for a turn, if the thread has none. */
+  /**
+   * Waits for a turn, if the thread has none.
+   *
+   * @throws StatusException when nobody wants the run any more; the thread may have no turn then
+   */
   @Override
   public void retake() {
     hasMemory();
@@ -243,6 +272,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     } finally {
       turns.lock.unlock();
     }
+    progress().request().requireWanted();
   }
 
   private void takeOrPause() {
@@ -256,7 +286,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   }
 
   /**
-   * Waits for a turn.
+   * Waits for a turn, or until nobody wants the run any more.
    *
    * @param mayResume whether an offline run may take a turn that is free already; if not, that is
    *     somebody else's, who was told of it
@@ -264,7 +294,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   private void pause(boolean mayResume) {
     beginPause();
     boolean looks = isOffline() && mayResume;
-    while (!held) {
+    while (!held && !progress().request().isUnwanted()) {
       long wait = isOffline() ? gateWaitNanos() : 0;
       if (looks && wait == 0 && turns.free > 0) {
         turns.free--;
@@ -279,6 +309,9 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
         }
       }
       looks = isOffline();
+    }
+    if (!held) {
+      endPause(); // The thread runs nothing more, and needs no turn for that.
     }
   }
 
@@ -308,7 +341,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
 
   /** What a run that goes on may have of its own speed. */
   private double speed() {
-    double allowed = isOffline() ? turns.gate.allowed() : 1;
+    double allowed = isOffline() && !passes() ? turns.gate.allowed() : 1;
     return allowed > 0 ? allowed : 1; // It has closed since; whoever closed it is about to say so.
   }
 
@@ -331,11 +364,11 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  /** A paused offline run looks whether it may go on. */
+  /** A paused run looks whether it may go on, or need not; under the lock. */
   void lookAgain() {
     if (stopWord == null) {
       given.signal();
-    } else if (turns.free > 0 && gateWaitNanos() == 0) {
+    } else if (turns.free > 0 && isOffline() && gateWaitNanos() == 0) {
       turns.free--;
       resume();
     }
@@ -344,6 +377,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   @Override
   public void beforeSegment(int segment) {
     RunProgress progress = progress();
+    progress.request().requireWanted();
     progress.at(segment);
     if (segment == 0) {
       countIfBefore();
@@ -355,6 +389,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     if (!turns.queue.isEmpty()) {
       giveWayToRival();
     }
+    progress.request().requireWanted();
     if (offline) {
       segmentBeginNanos = turns.nanoClock.getAsLong();
     }
@@ -401,7 +436,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
 
   /** Whether the policy puts a request before a run for which there is a lane. */
   private boolean hasRival(RunProgress progress, long remaining) {
-    if (!turns.preemption) {
+    if (!turns.preemption || passes()) {
       return false;
     }
     @Nullable QueuedRequest rival = turns.queue.before(progress.request(), remaining);
@@ -431,12 +466,10 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
 
   @Override
   public Elsewhere computesElsewhere(StopWord word) {
+    retake(); // It may have been stopped where it was lost, and begins anew.
     countIfBefore();
     turns.lock.lock();
     try {
-      if (!held) {
-        takeOrPause(); // It was stopped where it was lost, and begins anew.
-      }
       stopWord = word;
       turns.elsewhere.add(this);
       steerElsewhere();
@@ -468,7 +501,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     if (stopWord == null || !held || !isOffline()) {
       return;
     }
-    double allowed = turns.gate.allowed();
+    double allowed = passes() ? 1 : turns.gate.allowed();
     if (allowed > 0) {
       stopWord.allow(allowed);
     } else {

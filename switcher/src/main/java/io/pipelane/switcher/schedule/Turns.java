@@ -39,10 +39,15 @@ final class Turns {
    * word, and whoever gives it a turn lets it go on by the same. It looks at the word at each gate,
    * and keeps the share that the word says by pauses of its own, in which it has its turn.
    *
+   * A run that nobody wants any more ends at its next gate, and needs no turn for that. One that
+   * computes elsewhere cannot be ended there: an offline run of a model that leaves, which somebody
+   * waits for, passes the gate and gives way to nobody; others go on as ever.
+   *
    * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
    */
   private static final Comparator<Turn> ORDER =
-      Comparator.<Turn, Boolean>comparing(Turn::isOffline).thenComparingLong(Turn::remainingNanos);
+      Comparator.<Turn, Boolean>comparing(turn -> turn.isOffline() && !turn.passes())
+          .thenComparingLong(Turn::remainingNanos);
 
   final ReentrantLock lock = new ReentrantLock();
   final RequestQueue queue;
@@ -163,6 +168,24 @@ final class Turns {
     }
     lock.lock();
     try {
+      elsewhere.forEach(Turn::steerElsewhere);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * A model leaves, as the queue has been told: its offline runs end at their gates, and those that
+   * cannot, as they compute elsewhere, come to their end soon.
+   */
+  void modelLeaves() {
+    lock.lock();
+    try {
+      for (Turn turn : List.copyOf(paused)) {
+        if (turn.passes()) {
+          turn.lookAgain();
+        }
+      }
       elsewhere.forEach(Turn::steerElsewhere);
     } finally {
       lock.unlock();

@@ -365,12 +365,7 @@ final class Sequence {
 
     @Override
     public void cancel() {
-      boolean waited;
-      synchronized (Sequence.this) {
-        waited = waiting.remove(this);
-      }
-      if (waited) {
-        handler.failed(new StatusException(Status.CANCELLED, "the request was withdrawn"));
+      if (leavesLine()) {
         return;
       }
       cancelled = true;
@@ -378,6 +373,26 @@ final class Sequence {
       if (submitted != null) {
         submitted.cancel();
       }
+    }
+
+    @Override
+    public void withdraw() {
+      @Nullable Ticket submitted = leavesLine() ? null : ticket;
+      if (submitted != null) {
+        submitted.withdraw();
+      }
+    }
+
+    /** Ends the step if it waits for the one before it. */
+    private boolean leavesLine() {
+      boolean waited;
+      synchronized (Sequence.this) {
+        waited = waiting.remove(this);
+      }
+      if (waited) {
+        handler.failed(new StatusException(Status.CANCELLED, "the request was withdrawn"));
+      }
+      return waited;
     }
   }
 }

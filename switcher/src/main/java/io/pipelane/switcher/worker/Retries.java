@@ -121,7 +121,7 @@ final class Retries {
     if (runs.hasQueuedThreads() || !lock.tryLock()) {
       control.leave();
       lock.lock();
-      control.retake();
+      retake(control, lock);
     }
     return lock;
   }
@@ -135,8 +135,21 @@ final class Retries {
       lock = runs.readLock();
       lock.lock();
     }
-    control.retake();
+    retake(control, lock);
     return lock;
+  }
+
+  /** Nobody may want the work any more. */
+  private static void retake(RunControl control, Lock held) {
+    boolean goesOn = false;
+    try {
+      control.retake();
+      goesOn = true;
+    } finally {
+      if (!goesOn) {
+        held.unlock();
+      }
+    }
   }
 
   private static boolean hasInTime(Lock lock) {

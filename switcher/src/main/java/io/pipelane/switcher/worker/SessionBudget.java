@@ -1,10 +1,15 @@
 package io.pipelane.switcher.worker;
 
 import io.pipelane.modelstore.ImportedModel;
+import java.time.Duration;
 
 /**
  * How much working memory a structure's sessions take: a bound until one was built, what they
  * really took from then on. Guarded by the pool's lock.
+ *
+ * <p>When building one needed more than was expected, twice as much is tried at once. That may be
+ * for want of the device's memory, which passes; so it is believed for a while only, and what is
+ * known counts again then.
  */
 final class SessionBudget {
   /** A session may keep a repacked copy beside a constant, and some workspace. */
@@ -12,24 +17,40 @@ final class SessionBudget {
 
   private static final long WORKSPACE_BYTES = 4L << 20;
 
+  /** How long a structure that cannot be built is refused without trying it. */
+  private static final long BELIEVED_NANOS = Duration.ofSeconds(10).toNanos();
+
   /** Registered models that share the structure. */
   int variants;
 
   /** Reserved for the next session to be built, by a thread that could not build it in its lane. */
   long grantedBytes;
 
-  private long expectedBytes;
+  /** The bound, or what sessions took at most where that was more. */
+  private long knownBytes;
+
+  private long guessedBytes;
+  private long guessedNanos;
 
   SessionBudget(ImportedModel model) {
-    expectedBytes = COPIES * model.plan().constantBytes() + WORKSPACE_BYTES;
+    knownBytes = COPIES * model.plan().constantBytes() + WORKSPACE_BYTES;
   }
 
-  long expectedBytes() {
-    return expectedBytes;
+  long expectedBytes(long nowNanos) {
+    if (guessedBytes > 0 && nowNanos - guessedNanos >= BELIEVED_NANOS) {
+      guessedBytes = 0;
+    }
+    return Math.max(knownBytes, guessedBytes);
   }
 
-  /** Notes that a session takes, or needs, so much. */
+  /** Notes that a session takes so much. */
   void observed(long bytes) {
-    expectedBytes = Math.max(expectedBytes, bytes);
+    knownBytes = Math.max(knownBytes, bytes);
+  }
+
+  /** Notes that a session could not be built with less, and may need so much. */
+  void guessed(long bytes, long nowNanos) {
+    guessedBytes = bytes;
+    guessedNanos = nowNanos;
   }
 }

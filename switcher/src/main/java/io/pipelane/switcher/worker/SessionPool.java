@@ -103,7 +103,7 @@ final class SessionPool {
       done = true;
     } catch (OutOfDeviceMemoryException e) {
       long larger = session.bytes + Math.max(session.bytes, e.refusedBytes());
-      table.expect(structure, larger);
+      table.guess(structure, larger);
       throw new NoSessionRoomException(owner, larger);
     } finally {
       if (!done) {

@@ -144,6 +144,7 @@ final class SessionTable {
   void built(PooledSession session, ModelSession made, Account account, long nanos) {
     lock.lock();
     try {
+      budget(session.key.range().structure()).observed(session.bytes);
       session.built(made, account, nanos);
       built++;
       signal();
@@ -251,11 +252,21 @@ final class SessionTable {
     }
   }
 
+  /** Notes that a session of a structure could not be built with less, and may need so much. */
+  void guess(Structure structure, long bytes) {
+    lock.lock();
+    try {
+      budget(structure).guessed(bytes, nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** What the next session of a structure will take at most, as far as is known. */
   long expectedBytes(Structure structure) {
     lock.lock();
     try {
-      return budget(structure).expectedBytes();
+      return budget(structure).expectedBytes(nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }
@@ -292,7 +303,7 @@ final class SessionTable {
         return false;
       }
       long lanesUsed = sessionsOf(structure).stream().map(s -> s.key.lane()).distinct().count();
-      return lanes.freeBytes() >= lanesUsed * budget.expectedBytes();
+      return lanes.freeBytes() >= lanesUsed * budget.expectedBytes(nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }

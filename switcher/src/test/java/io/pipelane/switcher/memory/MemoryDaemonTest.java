@@ -260,4 +260,22 @@ class MemoryDaemonTest extends DaemonTest {
     }
     throw new AssertionError(e);
   }
+
+  @Test
+  void takeOut_whileARunHoldsIt_doesNotWaitAndItGoesWithTheRun() {
+    ImportedModel model = registered("a", 2);
+    Lease lease = daemon.acquire(model.version());
+    device.completeAll();
+    daemon.parts().takeOut(model.version());
+    assertEquals(2, residentPages(model));
+    lease.close();
+    assertEquals(0, residentPages(model));
+    Lease again = daemon.acquire(model.version());
+    device.completeAll();
+    daemon.parts().takeOut(model.version());
+    Lease later = daemon.acquire(model.version());
+    again.close();
+    later.close();
+    assertEquals(2, residentPages(model), "it was asked for again");
+  }
 }

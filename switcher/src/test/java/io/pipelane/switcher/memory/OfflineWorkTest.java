@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -114,5 +115,23 @@ class OfflineWorkTest extends DaemonTest {
     brought(online).close();
     brought(offline).close();
     assertTrue(daemon.counters().copies() < 4, "the rest came in one");
+  }
+
+  /** It waits for others of its class, and for nothing that a request takes. */
+  @Test
+  void acquire_offlineBeyondTheQuota_isInNoOnlineRunsWay() throws Exception {
+    ImportedModel online = registered("online", 2);
+    use(online);
+    Lease first = brought(offline(registered("first", 3)));
+    long waits = daemon.counters().waits();
+    Future<Lease> second = offline(registered("second", 3));
+    Future<Lease> third = offline(registered("third", 3));
+    awaitWaits(waits + 2);
+    Lease atOnce = daemon.tryAcquire(online.version(), clock.get());
+    assertNotNull(atOnce, "a short run passes those that wait for their quota");
+    atOnce.close();
+    first.close();
+    brought(second).close();
+    brought(third).close();
   }
 }

@@ -2,12 +2,16 @@ package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -176,5 +180,31 @@ class VariantsTest extends DaemonTest {
     use(one);
     use(two);
     assertEquals(2, daemon.counters().loads());
+  }
+
+  /** It goes while the structure before it is waited for; nothing is mounted that has gone. */
+  @Test
+  void acquireTogether_theSecondIsDeregisteredMeanwhile_isRefusedAndMovesNothing()
+      throws Exception {
+    ImportedModel first = register(FakeModels.variant("first", "a", 1L * PAGE));
+    ImportedModel rival = register(FakeModels.variant("rival", "a", 1L * PAGE));
+    use(two);
+    Lease inTheWay = daemon.acquire(rival.version());
+    device.completeAll();
+    AtomicInteger waiting = new AtomicInteger();
+    Future<?> together =
+        threads.submit(
+            () ->
+                daemon
+                    .parts()
+                    .acquire(List.of(first.version(), one.version()), waiting::incrementAndGet));
+    await(() -> waiting.get() > 0);
+    daemon.deregister(one.version());
+    long remaps = daemon.counters().remaps();
+    inTheWay.close();
+    ExecutionException refusal = assertThrows(ExecutionException.class, together::get);
+    StatusException reason = assertInstanceOf(StatusException.class, refusal.getCause());
+    assertEquals(Status.NOT_FOUND, reason.status());
+    assertEquals(remaps + 1, daemon.counters().remaps(), "that of the first alone");
   }
 }

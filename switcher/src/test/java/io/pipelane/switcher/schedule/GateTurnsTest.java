@@ -266,6 +266,45 @@ class GateTurnsTest {
     assertTrue(gate.counts().heldNanos() > 0);
   }
 
+  /** It cannot be ended there, and somebody waits for it. */
+  @Test
+  void offlineRunElsewhere_itsModelLeaves_goesOnThoughOnlineWorkDoes() throws Exception {
+    CountDownLatch underWay = new CountDownLatch(1);
+    CountDownLatch mayAnswer = new CountDownLatch(1);
+    AtomicInteger segments = new AtomicInteger();
+    Consumer<Turn> run =
+        turn -> {
+          if (isOffline(turn)) {
+            computeElsewhere(
+                turn,
+                () -> {
+                  underWay.countDown();
+                  while (segments.get() == 0 && turns.preemptions().runs() == 0) {
+                    Thread.onSpinWait();
+                  }
+                  segments.incrementAndGet();
+                });
+          } else {
+            await(mayAnswer);
+          }
+        };
+    try (ExecutorService threads = Executors.newFixedThreadPool(2 * LANES)) {
+      List<Future<?>> lanes = serve(threads, run);
+      submit(Priority.OFFLINE);
+      underWay.await();
+      submit(Priority.ONLINE);
+      queue.leave(Requests.request("m", OptionalLong.empty()).model());
+      turns.modelLeaves();
+      awaitEnded(1);
+      assertEquals(SEGMENTS, segments.get());
+      mayAnswer.countDown();
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
+      }
+    }
+  }
+
   /** Answers in order: the online one's does not wait for the offline one's, which is held. */
   @Test
   void offlineRunOfAModelThatKeepsOrder_onlineRequestComes_bothEnd() throws Exception {

@@ -169,13 +169,40 @@ class RequestQueueTest {
   }
 
   @Test
-  void cancel_afterTheStart_changesNothing() {
+  void withdraw_afterTheStart_changesNothing() {
     Answers answers = new Answers();
     QueuedRequest request = queue.submit(request(1), answers);
     assertSame(request, queue.take());
-    request.cancel();
+    request.withdraw();
+    request.requireWanted();
     assertEquals(0, answers.all());
     assertEquals(0, queue.waiting());
+  }
+
+  @Test
+  void cancel_afterTheStart_hasWhoeverRunsItEndIt() {
+    Answers answers = new Answers();
+    QueuedRequest request = queue.submit(request(1), answers);
+    assertSame(request, queue.take());
+    AtomicInteger told = new AtomicInteger();
+    request.whenUnwanted(told::incrementAndGet);
+    request.cancel();
+    request.cancel();
+    assertEquals(1, told.get());
+    assertEquals(0, answers.all(), "its run tells the end");
+    StatusException reason = assertThrows(StatusException.class, request::requireWanted);
+    assertEquals(Status.CANCELLED, reason.status());
+  }
+
+  @Test
+  void cancel_ofOneThatIsToRunAgain_endsItAtOnce() {
+    Answers answers = new Answers();
+    QueuedRequest request = queue.submit(request(1), answers);
+    assertSame(request, queue.take());
+    assertTrue(queue.again(List.of(request)));
+    request.cancel();
+    assertEquals(1, answers.cancelled.get());
+    assertTrue(queue.isEmpty());
   }
 
   @Test
