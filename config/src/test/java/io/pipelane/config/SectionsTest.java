@@ -300,6 +300,7 @@ class SectionsTest {
             WorkersConfig.Isolation.AUTO,
             WorkersConfig.SwitchOn.FAULT,
             2,
+            WorkersConfig.Offline.SHARED,
             Duration.ofSeconds(30),
             Duration.ofSeconds(60),
             size("128MiB"),
@@ -314,6 +315,7 @@ class SectionsTest {
             WorkersConfig.Isolation.PROCESS,
             WorkersConfig.SwitchOn.TENANT,
             3,
+            WorkersConfig.Offline.OWN,
             Duration.ofMillis(500),
             Duration.ofSeconds(5),
             size("64MiB"),
@@ -323,11 +325,21 @@ class SectionsTest {
                     "workers.isolation", "process",
                     "workers.switch", "tenant",
                     "workers.standbys", "3",
+                    "workers.offline", "own",
                     "workers.hang-timeout", "500ms",
                     "workers.start-timeout", "5s",
                     "workers.heap", "64MiB",
                     "workers.zero-pages", "true"))
             .workers());
+  }
+
+  @Test
+  void offlineProcessOfItsOwn_andAShareOfTheMultiprocessors_excludeEachOther() {
+    ConfigException refusal =
+        assertThrows(
+            ConfigException.class,
+            () -> changed(Map.of("workers.offline", "own", "sharing.multiprocessors", "measured")));
+    assertTrue(String.valueOf(refusal.getMessage()).contains("workers.offline"));
   }
 
   @Test
