@@ -173,6 +173,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
         new Admission(sequences, queue, execution, sharing.gate().online(), fetchAhead, clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
+    sharing.onEviction(daemon::takeBackOffline);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
