@@ -22,6 +22,7 @@ final class Consistency {
   static void check(EffectiveConfig effective) {
     PipelaneConfig config = effective.config();
     Consistency rules = new Consistency(effective);
+    rules.noShareAcrossProcesses(config);
     config.device().memory().ifPresent(memory -> rules.onePageAtLeast(config.device(), memory));
     rules.together(
         "server.tls-certificate",
@@ -50,6 +51,16 @@ final class Consistency {
         "queue.max-bytes",
         config.queue().maxBytes(),
         "the largest request must fit the queue");
+  }
+
+  private void noShareAcrossProcesses(PipelaneConfig config) {
+    if (config.workers().offline() == WorkersConfig.Offline.OWN && config.sharing().hasShare()) {
+      throw new ConfigException(
+          "%s and %s exclude each other: processes take turns on a GPU, none keeps to some of its multiprocessors beside another"
+              .formatted(
+                  effective.describe("workers.offline"),
+                  effective.describe("sharing.multiprocessors")));
+    }
   }
 
   private void reachable(PipelaneConfig config) {

@@ -23,6 +23,11 @@ public record WorkersConfig(
         int standbys,
     @Key(
             about =
+                "Whether offline work shares the process of online work or has one of its own, whose end interrupts no online request; own costs another process beside the standbys",
+            standard = "shared")
+        Offline offline,
+    @Key(
+            about =
                 "How long a run may take from one gate to the next, at most, before its process is ended",
             standard = "30s",
             min = "100ms",
@@ -49,6 +54,19 @@ public record WorkersConfig(
       case THREAD -> false;
       case PROCESS -> true;
     };
+  }
+
+  /** Processes of a device that has any: those that work and those that stand by. */
+  public int processes() {
+    return (offline == Offline.OWN ? 2 : 1) + standbys;
+  }
+
+  /** Where offline work runs. */
+  public enum Offline {
+    /** In the process of online work. */
+    SHARED,
+    /** In one that runs nothing else. */
+    OWN
   }
 
   /** What keeps a model from taking the server with it. */

@@ -312,6 +312,7 @@ class SectionsTest {
             WorkersConfig.Isolation.AUTO,
             WorkersConfig.SwitchOn.FAULT,
             2,
+            WorkersConfig.Offline.SHARED,
             Duration.ofSeconds(30),
             Duration.ofSeconds(60),
             size("128MiB"),
@@ -326,6 +327,7 @@ class SectionsTest {
             WorkersConfig.Isolation.PROCESS,
             WorkersConfig.SwitchOn.TENANT,
             3,
+            WorkersConfig.Offline.OWN,
             Duration.ofMillis(500),
             Duration.ofSeconds(5),
             size("64MiB"),
@@ -335,11 +337,21 @@ class SectionsTest {
                     "workers.isolation", "process",
                     "workers.switch", "tenant",
                     "workers.standbys", "3",
+                    "workers.offline", "own",
                     "workers.hang-timeout", "500ms",
                     "workers.start-timeout", "5s",
                     "workers.heap", "64MiB",
                     "workers.zero-pages", "true"))
             .workers());
+  }
+
+  @Test
+  void offlineProcessOfItsOwn_andAShareOfTheMultiprocessors_excludeEachOther() {
+    ConfigException refusal =
+        assertThrows(
+            ConfigException.class,
+            () -> changed(Map.of("workers.offline", "own", "sharing.multiprocessors", "measured")));
+    assertTrue(String.valueOf(refusal.getMessage()).contains("workers.offline"));
   }
 
   @Test

@@ -124,6 +124,18 @@ public final class TestDevices {
       SwitchOn switchOn,
       int standbys,
       Duration hangTimeout) {
+    return workers(device, program, lanes, switchOn, standbys, false, hangTimeout);
+  }
+
+  /** The same, with a worker of its own for offline work if wanted. */
+  public static ProcessSessionFactory workers(
+      SharedDevice device,
+      Class<?> program,
+      int lanes,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout) {
     WorkerSettings settings =
         new WorkerSettings(
             program,
@@ -132,6 +144,7 @@ public final class TestDevices {
             lanes,
             switchOn,
             standbys,
+            offlineApart,
             Math.max(1, standbys),
             hangTimeout,
             Duration.ofSeconds(30),

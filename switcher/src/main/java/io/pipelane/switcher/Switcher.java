@@ -47,7 +47,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
@@ -173,6 +173,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
         new Admission(sequences, queue, execution, sharing.gate().online(), fetchAhead, clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
+    sharing.onEviction(daemon::takeBackOffline);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
@@ -213,7 +214,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws IllegalStateException when the version is registered, or something is left of it
    */
   public void register(ImportedModel model, ModelOptions options) {
-    register(model, options, worker::prepare);
+    register(model, options, range -> worker.prepare(model, range, options.priority()));
   }
 
   /**
@@ -225,13 +226,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws IllegalStateException when the version is registered, or something is left of it
    */
   public void announce(ImportedModel model, ModelOptions options) {
-    register(model, options, worker::announce);
+    register(model, options, range -> worker.announce(model, range, options.priority()));
   }
 
   private void register(
-      ImportedModel model,
-      ModelOptions options,
-      BiConsumer<ImportedModel, StructureRange> preparation) {
+      ImportedModel model, ModelOptions options, Consumer<StructureRange> preparation) {
     ModelVersion version = model.version();
     InService service = admission.enter(version);
     try {
@@ -255,11 +254,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     sharing.gate().slowdowns().agree(model.version(), options.limits().maxSlowdown());
   }
 
-  private void prepare(ImportedModel model, BiConsumer<ImportedModel, StructureRange> preparation) {
+  private void prepare(ImportedModel model, Consumer<StructureRange> preparation) {
     profiles.of(model.plan().structureHash()); // Reads its file while no lock is held.
     StructureRange range = daemon.register(model);
     try {
-      preparation.accept(model, range);
+      preparation.accept(range);
     } catch (RuntimeException | Error e) {
       daemon.deregister(model.version());
       throw e;

@@ -13,11 +13,13 @@ import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 
 /** A switcher with worker processes, and what happens to these. */
 final class WorkersFixture implements AutoCloseable {
@@ -44,8 +46,26 @@ final class WorkersFixture implements AutoCloseable {
   }
 
   WorkersFixture(Class<?> program, SwitchOn switchOn, int standbys, Duration hangTimeout) {
+    this(program, switchOn, standbys, false, hangTimeout, ReadWeights::of);
+  }
+
+  /**
+   * The same.
+   *
+   * @param offlineApart whether offline work has a worker of its own
+   * @param weights where a model's weights come from
+   */
+  WorkersFixture(
+      Class<?> program,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout,
+      Function<ImportedModel, WeightSource> weights) {
     assumeTrue(device.pages().pageBytes() < WEIGHTS, "pages are small enough for these models");
-    workers = TestDevices.workers(device, program, 2 * LANES, switchOn, standbys, hangTimeout);
+    workers =
+        TestDevices.workers(
+            device, program, 2 * LANES, switchOn, standbys, offlineApart, hangTimeout);
     switcher =
         new Switcher(
             device,
@@ -53,7 +73,7 @@ final class WorkersFixture implements AutoCloseable {
             workers,
             new SwitcherSettings(
                 WEIGHTS, WORKING_MEMORY, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
-            ReadWeights::of);
+            weights::apply);
   }
 
   static float[] input(long seed) {

@@ -51,6 +51,7 @@ final class SharedTransfers implements AutoCloseable {
             LANES,
             SwitchOn.FAULT,
             0,
+            false,
             1,
             PATIENCE,
             PATIENCE,

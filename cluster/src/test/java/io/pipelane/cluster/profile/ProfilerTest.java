@@ -40,6 +40,7 @@ class ProfilerTest {
       SharingOverview seen = sharing.overview();
       return new SharingOverview(
           seen.state(),
+          seen.reason(),
           seen.share(),
           seen.load(),
           seen.overlimitEntries(),
@@ -47,7 +48,8 @@ class ProfilerTest {
           sample,
           seen.counts(),
           seen.slowdowns(),
-          seen.multiprocessors());
+          seen.multiprocessors(),
+          seen.evictions());
     }
   }
 

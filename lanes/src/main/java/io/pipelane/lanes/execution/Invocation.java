@@ -1,5 +1,6 @@
 package io.pipelane.lanes.execution;
 
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
@@ -19,6 +20,11 @@ public interface Invocation {
    */
   default String owner() {
     return "";
+  }
+
+  /** The class of work that it is, of which each may have a process of its own. */
+  default Priority priority() {
+    return Priority.ONLINE;
   }
 
   /**

@@ -2,6 +2,7 @@ package io.pipelane.lanes.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import org.jspecify.annotations.Nullable;
 
 /** Builds the sessions that models run in on one device. Safe for any platform thread. */
@@ -30,6 +31,25 @@ public interface SessionFactory extends AutoCloseable {
    */
   ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants);
+
+  /**
+   * The same, built where work of a class runs first of all.
+   *
+   * @param priority of what needs it now; anything may be run in it
+   */
+  default ModelSession gated(
+      ImportedModel model,
+      long address,
+      @Nullable EphemeralRegion lane,
+      MemoryTarget constants,
+      Priority priority) {
+    return gated(model, address, lane, constants);
+  }
+
+  /** Whether offline work runs in a process of its own: no online run is lost with that. */
+  default boolean runsOfflineApart() {
+    return false;
+  }
 
   /**
    * Device memory that is taken at present beside weights, allocations and lanes: that of

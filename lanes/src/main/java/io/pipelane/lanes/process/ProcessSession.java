@@ -15,7 +15,7 @@ import io.pipelane.modelstore.Plan;
 import java.util.List;
 
 /**
- * A session that whichever worker is active runs, and builds first where it has not.
+ * A session that the worker of the run's class runs, and builds first where it has not.
  *
  * <p>A run that loses its worker ends with {@link WorkerLostException}, once the worker's process
  * is gone; it may be begun anew. Runs are safe on several platform threads at once, each with its
@@ -49,7 +49,7 @@ final class ProcessSession implements ModelSession {
       WeightArrivals weights) {
     SharedLane lane = (SharedLane) region;
     lane.cleanFor(invocation.owner());
-    WorkerProcess worker = factory.enter(invocation.owner());
+    WorkerProcess worker = factory.enter(invocation.priority(), invocation.owner());
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights, factory.shared())) {
       run.expect(time, factory.awakeNanos());

@@ -15,12 +15,14 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
@@ -39,7 +41,10 @@ import java.util.function.IntSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Builds sessions in worker processes: at once in the active one, in the background in others. */
+/**
+ * Builds sessions in worker processes: at once in the one that needs them, in the background in
+ * others.
+ */
 public final class ProcessSessionFactory implements SessionFactory {
   private static final System.Logger LOG = System.getLogger(ProcessSessionFactory.class.getName());
 
@@ -130,9 +135,14 @@ public final class ProcessSessionFactory implements SessionFactory {
     return shared;
   }
 
-  /** Enters the active worker for a run, see {@link WorkerBoard#enter}. */
-  WorkerProcess enter(String owner) {
-    return supervisor.board().enter(settings.startTimeout(), owner);
+  /** Enters the worker of a class of work for a run, see {@link WorkerBoard#enter}. */
+  WorkerProcess enter(Priority priority, String owner) {
+    return supervisor.board().enter(priority, settings.startTimeout(), owner);
+  }
+
+  @Override
+  public boolean runsOfflineApart() {
+    return settings.offlineApart();
   }
 
   @Override
@@ -157,6 +167,21 @@ public final class ProcessSessionFactory implements SessionFactory {
   @Override
   public ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
+    return gated(model, address, lane, constants, Priority.ONLINE);
+  }
+
+  /**
+   * {@inheritDoc} In the background those build it that may come to need it. What offline work
+   * needs first the active worker is not given: a model that ends the process that builds it is not
+   * to end that one.
+   */
+  @Override
+  public ModelSession gated(
+      ImportedModel model,
+      long address,
+      @Nullable EphemeralRegion lane,
+      MemoryTarget constants,
+      Priority priority) {
     KnownSession known =
         new KnownSession(
             numbers.incrementAndGet(),
@@ -166,18 +191,22 @@ public final class ProcessSessionFactory implements SessionFactory {
             lane instanceof SharedLane shared ? shared.host().lane() : Message.NO_LANE,
             lane == null ? 0 : lane.maximumBytes(),
             new RepeatedShapes());
-    Message.Built built = build(known);
+    Message.Built built = build(known, priority);
     charge(built.constantBytes(), constants, known);
     sessions.put(known.number(), known);
-    supervisor
-        .board()
-        .workers()
+    WorkerBoard board = supervisor.board();
+    @Nullable WorkerProcess spared =
+        settings.offlineApart() && priority == Priority.OFFLINE
+            ? board.active().orElse(null)
+            : null;
+    board.workers().stream()
+        .filter(worker -> !worker.equals(spared))
         .forEach(worker -> later(worker, () -> buildInBackground(worker, known)));
     return new ProcessSession(this, known, model.plan(), built.heldBytes());
   }
 
-  private Message.Built build(KnownSession known) {
-    WorkerProcess worker = enter("");
+  private Message.Built build(KnownSession known, Priority priority) {
+    WorkerProcess worker = enter(priority, "");
     try (UnderWay.Ended _ = worker.underWay().begin()) {
       return worker.builds().require(known);
     } catch (OutOfDeviceMemoryException e) {
@@ -187,7 +216,7 @@ public final class ProcessSessionFactory implements SessionFactory {
     }
   }
 
-  /** Every worker will keep as much. */
+  /** Every worker will keep as much, or may. */
   private void charge(long bytes, MemoryTarget constants, KnownSession known) {
     long all = bytes * settings.workers();
     if (all > 0 && constants.allocate(all) == 0) {
@@ -381,11 +410,12 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /**
    * {@inheritDoc} Workers that stand by and are broken end first, so that none of them takes over;
-   * the active one may hang, and is not asked.
+   * those that work may hang, and are not asked.
    */
   @Override
   public boolean reset(String reason) {
     @Nullable WorkerProcess active = supervisor.board().active().orElse(null);
+    Optional<WorkerProcess> offline = supervisor.board().offlineAlone();
     awaitAWhile(
         supervisor.board().standbys().stream()
             .map(worker -> beside(() -> giveUp(worker, WorkerBuilds::check)))
@@ -393,7 +423,8 @@ public final class ProcessSessionFactory implements SessionFactory {
     if (active != null) { // Who has taken over meanwhile has been checked.
       active.kill(reason);
     }
-    return active != null;
+    offline.ifPresent(worker -> worker.kill(reason)); // Nobody says whose work it was.
+    return active != null || offline.isPresent();
   }
 
   /** Does something on a thread of its own. */

@@ -2,6 +2,7 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -10,7 +11,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Which worker is active, and what became of the others, for all to see. Safe for any thread. */
+/**
+ * Which workers run what comes, and what became of the others, for all to see. Safe for any thread.
+ */
 final class WorkerBoard {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
@@ -18,13 +21,23 @@ final class WorkerBoard {
   private final Condition changed = lock.newCondition();
   private final Consumer<WorkerProcess> leave;
   private List<WorkerMember> members = List.of();
-  private @Nullable WorkerProcess active;
+  private volatile Post online = Post.NOBODY;
+  private Post offline = Post.NOBODY;
   private long started;
   private long lost;
   private String lastLoss = "";
   private long lastPauseNanos;
-  private volatile String hopeless = "";
   private boolean closed;
+
+  /**
+   * Who runs what comes of a class of work; the same for both classes where they share a worker.
+   *
+   * @param worker null while there is none
+   * @param despair why there will be none soon; empty when there is one, or may be
+   */
+  record Post(@Nullable WorkerProcess worker, String despair) {
+    static final Post NOBODY = new Post(null, "");
+  }
 
   /**
    * Nobody is there yet.
@@ -36,18 +49,16 @@ final class WorkerBoard {
   }
 
   /**
-   * Says who is there and who is active now; by the supervisor's thread.
+   * Says who is there and who works now; by the supervisor's thread.
    *
-   * @param despair why nobody will be active soon; empty when somebody is, or may be
    * @param over whether there will never be anybody again
    */
-  void publish(
-      List<WorkerMember> all, @Nullable WorkerProcess nowActive, String despair, boolean over) {
+  void publish(List<WorkerMember> all, Post nowOnline, Post nowOffline, boolean over) {
     lock.lock();
     try {
       members = List.copyOf(all);
-      active = nowActive;
-      hopeless = despair;
+      online = nowOnline;
+      offline = nowOffline;
       closed = over;
       changed.signalAll();
     } finally {
@@ -84,28 +95,30 @@ final class WorkerBoard {
   }
 
   /**
-   * Enters the active worker, waiting for one; the caller leaves it.
+   * Enters the worker of a class of work, waiting for one; the caller leaves it.
    *
+   * @param priority the class
    * @param owner whose run it is; the empty text for work that belongs to nobody. A worker that
    *     another owner has used is left for another one
    * @throws StatusException {@link Status#UNAVAILABLE} when there is none in time, or will not be
    */
-  WorkerProcess enter(Duration patience, String owner) {
+  WorkerProcess enter(Priority priority, Duration patience, String owner) {
     long left = patience.toNanos();
     lock.lock();
     try {
       while (true) {
-        WorkerProcess worker = active;
+        Post post = priority == Priority.OFFLINE ? offline : online;
+        WorkerProcess worker = post.worker;
         if (worker != null && worker.enter(owner)) {
           return worker;
         }
         if (worker != null && worker.belongsToOther(owner)) {
           leave.accept(worker);
         }
-        if (closed || !hopeless.isEmpty() || left <= 0) {
+        if (closed || !post.despair.isEmpty() || left <= 0) {
+          String reason = post.despair.isEmpty() ? lastLoss : post.despair;
           throw StatusException.unavailable(
-              "no worker process is ready" + (reason().isEmpty() ? "" : "; " + reason()),
-              RETRY_AFTER);
+              "no worker process is ready" + (reason.isEmpty() ? "" : "; " + reason), RETRY_AFTER);
         }
         left = changed.awaitNanos(left);
       }
@@ -117,20 +130,26 @@ final class WorkerBoard {
     }
   }
 
-  private String reason() {
-    return hopeless.isEmpty() ? lastLoss : hopeless;
-  }
-
-  /** Whether nobody will be active soon; at once. */
+  /** Whether nobody will run online work soon; at once. */
   boolean isHopeless() {
-    return !hopeless.isEmpty();
+    return !online.despair.isEmpty();
   }
 
-  /** The active worker, if there is one now. */
+  /** The worker that runs online work, if there is one now. */
   Optional<WorkerProcess> active() {
     lock.lock();
     try {
-      return Optional.ofNullable(active);
+      return Optional.ofNullable(online.worker);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The worker that runs offline work and nothing else, if there is one now. */
+  Optional<WorkerProcess> offlineAlone() {
+    lock.lock();
+    try {
+      return Optional.ofNullable(offline.worker).filter(worker -> worker != online.worker);
     } finally {
       lock.unlock();
     }

@@ -14,6 +14,7 @@ import java.time.Duration;
  * @param lanes runs under way at a time, those that are stopped included
  * @param switchOn when another worker takes over
  * @param standbys workers that are ready to take over
+ * @param offlineApart whether offline work has a worker of its own
  * @param buildsAtOnce standbys that build and warm up at the same time, one session after another
  *     each; at least 1
  * @param hangTimeout how long a run may take from one gate to the next before its worker is ended
@@ -27,12 +28,13 @@ public record WorkerSettings(
     int lanes,
     SwitchOn switchOn,
     int standbys,
+    boolean offlineApart,
     int buildsAtOnce,
     Duration hangTimeout,
     Duration startTimeout,
     ByteSize heap) {
   /** Workers that keep each session. */
   int workers() {
-    return 1 + standbys;
+    return (offlineApart ? 2 : 1) + standbys;
   }
 }

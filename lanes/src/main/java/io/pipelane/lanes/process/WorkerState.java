@@ -6,8 +6,10 @@ public enum WorkerState {
   STARTING,
   /** It is ready to take over. */
   STANDBY,
-  /** It runs what comes. */
+  /** It runs what comes, or what comes of online work. */
   ACTIVE,
+  /** It runs offline work and nothing else. */
+  OFFLINE,
   /** It finishes what it runs, and ends. */
   RETIRING
 }

@@ -5,11 +5,14 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.WorkerBoard.Post;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -21,8 +24,8 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps one worker active and others ready to take over (PipeSwitch §4.4): starts them, replaces
- * those that are lost, and hands over.
+ * Keeps one worker active, another for offline work where that has one of its own, and others ready
+ * to take over (PipeSwitch §4.4): starts them, replaces those that are lost, and hands over.
  */
 final class WorkerSupervisor implements AutoCloseable {
   /*
@@ -33,6 +36,11 @@ final class WorkerSupervisor implements AutoCloseable {
    * are to be replaced go once there is a successor, and missing ones are started. After a failed
    * start it waits, longer each time; after some of them, while nobody is there, it says that there
    * is no hope for now. For a device that is lost there is none at all, and nobody is started.
+   *
+   * A standby takes over for either class. Online work comes first: the last that stands by, if any
+   * are to, is kept for it, so however often offline work loses its worker, a loss of the active one
+   * costs no start. The worker of offline work never becomes the active one: what it runs is not to
+   * end online runs.
    */
   private static final System.Logger LOG = System.getLogger(WorkerSupervisor.class.getName());
   private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
@@ -52,7 +60,7 @@ final class WorkerSupervisor implements AutoCloseable {
     /** A worker's process has ended. */
     record Gone(WorkerProcess worker) implements Command {}
 
-    /** The active worker is to be left to what it has been used for. */
+    /** A worker is to be left to what it has been used for. */
     record Switch(WorkerProcess worker) implements Command {}
 
     /** A worker is to be replaced. */
@@ -77,7 +85,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private final Thread thread;
 
   private final List<WorkerMember> members = new ArrayList<>();
-  private @Nullable Vacancy vacancy;
+  private final Map<WorkerState, Vacancy> vacancies = new EnumMap<>(WorkerState.class);
   private int failedStarts;
   private long startAgainAt = System.nanoTime();
   private String deviceLoss = "";
@@ -85,7 +93,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private long closingSince;
 
   /**
-   * Nobody is active, or nobody who may stay.
+   * Nobody has a post, or nobody who may stay.
    *
    * @param reason what became of the last one
    */
@@ -186,7 +194,7 @@ final class WorkerSupervisor implements AutoCloseable {
               .ifPresent(this::gone);
       case Command.Switch(WorkerProcess worker) ->
           members.stream()
-              .filter(member -> member.worker == worker && isSettledActive(member))
+              .filter(member -> member.worker == worker && isSettled(member))
               .findFirst()
               .ifPresent(this::leave);
       case Command.Recycle(int id, CompletableFuture<Void> done) ->
@@ -205,15 +213,15 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private void recycle(WorkerMember member, CompletableFuture<Void> done) {
-    if (isSettledActive(member)) {
-      vacate("worker %d is replaced".formatted(member.worker.id()), System.nanoTime());
+    if (isSettled(member)) {
+      vacate(member, "worker %d is replaced", System.nanoTime());
     }
     member.replace(done);
   }
 
   /** It finishes what it runs, beside its successor, and ends; its memory was one owner's. */
   private void leave(WorkerMember member) {
-    vacate("worker %d belonged to others".formatted(member.worker.id()), System.nanoTime());
+    vacate(member, "worker %d belonged to others", System.nanoTime());
     retire(member);
     startAfterHandOver();
   }
@@ -224,8 +232,9 @@ final class WorkerSupervisor implements AutoCloseable {
     }
   }
 
-  private void vacate(String reason, long sinceNanos) {
-    vacancy = new Vacancy(reason, sinceNanos);
+  private void vacate(WorkerMember member, String reason, long sinceNanos) {
+    String text = reason.formatted(member.worker.id());
+    vacancies.put(member.state(), new Vacancy(text, sinceNanos));
   }
 
   private void ready(WorkerMember member, String version) {
@@ -247,8 +256,8 @@ final class WorkerSupervisor implements AutoCloseable {
     String loss = member.worker.description();
     noteLoss(loss);
     onLoss.run();
-    if (isSettledActive(member)) {
-      vacate(loss, member.worker.goneNanos());
+    if (isSettled(member)) {
+      vacancies.put(member.state(), new Vacancy(loss, member.worker.goneNanos()));
     }
     if (member.is(WorkerState.STARTING)) {
       startFailed(new StatusException(Status.UNAVAILABLE, loss));
@@ -287,42 +296,61 @@ final class WorkerSupervisor implements AutoCloseable {
     publish();
   }
 
-  /** Makes a standby active where nobody is, or where somebody is to be replaced. */
+  /** Gives a standby each post that nobody has, or somebody who is to be replaced. */
   private void handOver() {
-    if (members.stream().noneMatch(WorkerSupervisor::isSettledActive)) {
-      members.stream()
-          .filter(member -> member.stays() && member.is(WorkerState.STANDBY))
-          .max(
-              Comparator.comparingInt((WorkerMember member) -> member.worker.builds().count())
-                  .thenComparingInt(member -> member.worker.builds().warmedUp()))
-          .ifPresent(this::takeOver);
+    fill(WorkerState.ACTIVE, 0);
+    if (settings.offlineApart()) {
+      fill(WorkerState.OFFLINE, Math.min(1, settings.standbys()));
     }
     publish(); // Nobody is sent to those that go now.
-    boolean succeeded = members.stream().anyMatch(WorkerSupervisor::isSettledActive);
     members.stream()
         .filter(WorkerMember::isToBeReplaced)
-        .filter(member -> succeeded || !member.is(WorkerState.ACTIVE))
+        .filter(member -> !isPost(member.state()) || isFilled(member.state()))
         .forEach(this::retire);
   }
 
-  private void takeOver(WorkerMember successor) {
-    successor.become(WorkerState.ACTIVE);
+  /** Gives a post to a standby, unless too few would be left. */
+  private void fill(WorkerState post, int leftAtLeast) {
+    List<WorkerMember> standbys =
+        members.stream()
+            .filter(member -> member.stays() && member.is(WorkerState.STANDBY))
+            .toList();
+    if (!isFilled(post) && standbys.size() > leftAtLeast) {
+      standbys.stream()
+          .max(
+              Comparator.comparingInt((WorkerMember member) -> member.worker.builds().count())
+                  .thenComparingInt(member -> member.worker.builds().warmedUp()))
+          .ifPresent(member -> takeOver(member, post));
+    }
+  }
+
+  private boolean isFilled(WorkerState post) {
+    return members.stream().anyMatch(member -> member.is(post) && isSettled(member));
+  }
+
+  private void takeOver(WorkerMember successor, WorkerState post) {
+    successor.become(post);
     publish();
-    Vacancy filled = vacancy;
+    Vacancy filled = vacancies.remove(post);
     if (filled != null) {
       startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
       long pause = System.nanoTime() - filled.sinceNanos();
-      board.noteTakeOver(pause);
+      if (post == WorkerState.ACTIVE) {
+        board.noteTakeOver(pause);
+      }
       LOG.log(
           Level.INFO,
           "worker %d took over after %.1f ms: %s"
               .formatted(successor.worker.id(), pause / 1e6, filled.reason()));
     }
-    vacancy = null;
   }
 
-  private static boolean isSettledActive(WorkerMember member) {
-    return member.stays() && member.is(WorkerState.ACTIVE);
+  private static boolean isPost(WorkerState state) {
+    return state == WorkerState.ACTIVE || state == WorkerState.OFFLINE;
+  }
+
+  private static boolean isSettled(WorkerMember member) {
+    return member.stays() && isPost(member.state());
   }
 
   private void retire(WorkerMember member) {
@@ -334,17 +362,23 @@ final class WorkerSupervisor implements AutoCloseable {
 
   /** While nobody is there one is started alone: it is ready sooner so. */
   private boolean mayStart() {
-    long staying = members.stream().filter(WorkerMember::stays).count();
-    return deviceLoss.isEmpty() && staying < (isSomebodyThere() ? settings.workers() : 1);
+    boolean isAlone = !isSomebodyThere();
+    long staying =
+        members.stream()
+            .filter(WorkerMember::stays)
+            .filter(member -> !isAlone || !member.is(WorkerState.OFFLINE))
+            .count();
+    return deviceLoss.isEmpty() && staying < (isAlone ? 1 : settings.workers());
   }
 
+  /** For online work. */
   private boolean isSomebodyThere() {
     return members.stream()
         .anyMatch(member -> member.is(WorkerState.ACTIVE) || member.is(WorkerState.STANDBY));
   }
 
-  private String despair() {
-    if (!deviceLoss.isEmpty() || isSomebodyThere() || failedStarts < STARTS_UNTIL_HOPELESS) {
+  private String despair(boolean isThere) {
+    if (!deviceLoss.isEmpty() || isThere || failedStarts < STARTS_UNTIL_HOPELESS) {
       return deviceLoss;
     }
     return "none could be started, %d times in a row: %s".formatted(failedStarts, board.lastLoss());
@@ -377,13 +411,20 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private void publish() {
-    @Nullable WorkerProcess active =
+    Post online = post(WorkerState.ACTIVE, isSomebodyThere());
+    Post offline =
+        settings.offlineApart() ? post(WorkerState.OFFLINE, isFilled(WorkerState.OFFLINE)) : online;
+    board.publish(members, online, offline, closing);
+  }
+
+  private Post post(WorkerState state, boolean isThere) {
+    @Nullable WorkerProcess worker =
         members.stream()
-            .filter(member -> member.is(WorkerState.ACTIVE))
+            .filter(member -> member.is(state))
             .max(Comparator.comparing(WorkerMember::stays))
             .map(member -> member.worker)
             .orElse(null);
-    board.publish(members, active, despair(), closing);
+    return new Post(worker, despair(isThere));
   }
 
   /** Ends all workers; no run is under way. */

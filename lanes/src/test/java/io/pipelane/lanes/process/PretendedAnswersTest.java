@@ -58,6 +58,7 @@ class PretendedAnswersTest {
               1,
               SwitchOn.FAULT,
               1,
+              false,
               1,
               Duration.ofSeconds(20),
               Duration.ofSeconds(30),

@@ -12,6 +12,7 @@ import io.pipelane.lanes.process.ArmedFaults.Fault;
 import io.pipelane.lanes.process.worker.FaultyWorker;
 import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -99,7 +100,7 @@ class WarmUpFaultsTest {
       float[] expected = hangInAWarmUp(session);
       end(workers.active());
       CompletableFuture<float[]> run = CompletableFuture.supplyAsync(() -> workers.run(session, X));
-      WorkerProcess active = workers.sessions.enter("");
+      WorkerProcess active = workers.sessions.enter(Priority.ONLINE, "");
       try {
         while (!active.lane(0).progress().waits()) {
           LockSupport.parkNanos(1_000_000);

@@ -45,8 +45,19 @@ final class WorkerFixture implements AutoCloseable {
   }
 
   WorkerFixture(Class<?> program, SwitchOn switchOn, int standbys, Duration hangTimeout) {
+    this(program, switchOn, standbys, false, hangTimeout);
+  }
+
+  /** The same, with a worker of its own for offline work if wanted. */
+  WorkerFixture(
+      Class<?> program,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout) {
     region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
-    sessions = TestDevices.workers(device, program, 1, switchOn, standbys, hangTimeout);
+    sessions =
+        TestDevices.workers(device, program, 1, switchOn, standbys, offlineApart, hangTimeout);
   }
 
   /** A range with the model's weights in it. */
@@ -107,6 +118,16 @@ final class WorkerFixture implements AutoCloseable {
   /** The active worker. */
   WorkersOverview.Entry active() {
     return ActiveWorker.of(sessions);
+  }
+
+  /** The worker of a state, once there is one with so many sessions. */
+  WorkersOverview.Entry await(WorkerState state, int built) {
+    Optional<WorkersOverview.Entry> found = in(state);
+    while (found.filter(worker -> worker.sessions() >= built).isEmpty()) {
+      LockSupport.parkNanos(1_000_000);
+      found = in(state);
+    }
+    return found.orElseThrow();
   }
 
   Optional<WorkersOverview.Entry> in(WorkerState state) {

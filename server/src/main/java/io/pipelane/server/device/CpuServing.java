@@ -3,6 +3,7 @@ package io.pipelane.server.device;
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.WorkersConfig;
+import io.pipelane.config.WorkersConfig.Offline;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
@@ -101,7 +102,8 @@ final class CpuServing {
         lanes(config, budget) + (config.sharing().hasShare() ? 1 : 0),
         workers.switchOn(),
         workers.standbys(),
-        buildsAtOnce(workers.standbys()),
+        workers.offline() == Offline.OWN,
+        buildsAtOnce(workers.processes() - 1),
         workers.hangTimeout(),
         workers.startTimeout(),
         workers.heap());

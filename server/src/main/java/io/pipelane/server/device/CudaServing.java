@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RuntimeConfig;
+import io.pipelane.config.WorkersConfig.Offline;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.PartialLane;
@@ -85,9 +86,17 @@ final class CudaServing {
                 workerIds));
   }
 
-  /** What one GPU is given, which has so much memory free; worker processes come off first. */
+  /**
+   * What one GPU is given, which has so much memory free; worker processes come off first, and a
+   * second time the working memory where two of them work: a lane exists in each that has run in
+   * it.
+   */
   static DeviceBudget budget(PipelaneConfig config, long freeBytes) {
-    return config.device().forGpu(Math.max(0, freeBytes - workerCount(config) * PROCESS.bytes()));
+    boolean twoWork =
+        config.workers().usesProcesses(true) && config.workers().offline() == Offline.OWN;
+    long second = twoWork ? config.device().workingMemory().bytes() : 0;
+    long processes = workerCount(config) * PROCESS.bytes();
+    return config.device().forGpu(Math.max(0, freeBytes - processes - second));
   }
 
   /** What a GPU's worker processes take beside its budget, for people; perhaps nothing. */
@@ -100,7 +109,7 @@ final class CudaServing {
   }
 
   private static int workerCount(PipelaneConfig config) {
-    return config.workers().usesProcesses(true) ? 1 + config.workers().standbys() : 0;
+    return config.workers().usesProcesses(true) ? config.workers().processes() : 0;
   }
 
   /** What models are imported for that a device serves. */

@@ -4,6 +4,7 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingState;
@@ -29,6 +30,7 @@ final class SharingMetrics {
     SharingMetrics metrics = new SharingMetrics(devices);
     metrics.addClasses();
     metrics.addState();
+    metrics.addEvictions();
     metrics.addMultiprocessors();
     metrics.addSamples();
     return metrics.families;
@@ -94,6 +96,35 @@ final class SharingMetrics {
                           Long.toString(model.version())));
         });
     families.addAll(List.of(states, share, load, entries, slowdown));
+  }
+
+  private void addEvictions() {
+    Counter stops =
+        new Counter("pipelane_offline_stops", "Times that overload stopped offline runs under way");
+    Counter seconds =
+        new Counter(
+            "pipelane_offline_stop_seconds", "From those orders until all stood at their gates");
+    Gauge longest =
+        new Gauge("pipelane_offline_longest_stop_seconds", "The longest of those times");
+    Counter memory =
+        new Counter(
+            "pipelane_offline_memory_return_seconds",
+            "Time in which overload took the memory of offline work back");
+    Gauge longestMemory =
+        new Gauge("pipelane_offline_longest_memory_return_seconds", "The longest of those times");
+    Counter bytes =
+        new Counter("pipelane_offline_bytes_returned", "Bytes of weights that it took back");
+    devices.forEach(
+        (device, state) -> {
+          Evictions evictions = state.sharing().evictions();
+          stops.add(evictions.stops(), "device", device);
+          seconds.add(evictions.stopNanos() / NANOS_A_SECOND, "device", device);
+          longest.add(evictions.longestStopNanos() / NANOS_A_SECOND, "device", device);
+          memory.add(evictions.memoryNanos() / NANOS_A_SECOND, "device", device);
+          longestMemory.add(evictions.longestMemoryNanos() / NANOS_A_SECOND, "device", device);
+          bytes.add(evictions.memoryBytes(), "device", device);
+        });
+    families.addAll(List.of(stops, seconds, longest, memory, longestMemory, bytes));
   }
 
   /** What has not been compared is left out. */

@@ -3,6 +3,7 @@ package io.pipelane.server.protocol;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 import java.io.IOException;
@@ -16,6 +17,7 @@ final class SharingAnswer {
       throws IOException {
     json.writeStartObject();
     json.writeStringField("state", sharing.state().toString());
+    json.writeStringField("reason", sharing.reason());
     json.writeNumberField("offline_share", sharing.share());
     json.writeNumberField("load", sharing.load());
     json.writeNumberField("overlimit_entries", sharing.overlimitEntries());
@@ -26,6 +28,7 @@ final class SharingAnswer {
     json.writeNumberField("offline_held_ns", sharing.counts().heldNanos());
     json.writeNumberField("offline_moved_bytes", moved.bytesLoaded());
     json.writeNumberField("offline_evicted_pages", moved.pagesTakenBack());
+    write(json, sharing.evictions());
     write(json, sharing.multiprocessors());
     json.writeStringField("monitor", sharing.source());
     DeviceSample sample = sharing.sample();
@@ -37,6 +40,17 @@ final class SharingAnswer {
     write(json, "host_memory", sample.hostMemory());
     write(json, "watts", sample.watts());
     write(json, "celsius", sample.celsius());
+    json.writeEndObject();
+  }
+
+  private static void write(JsonGenerator json, Evictions evictions) throws IOException {
+    json.writeObjectFieldStart("evictions");
+    json.writeNumberField("stops", evictions.stops());
+    json.writeNumberField("stop_ns", evictions.stopNanos());
+    json.writeNumberField("longest_stop_ns", evictions.longestStopNanos());
+    json.writeNumberField("memory_ns", evictions.memoryNanos());
+    json.writeNumberField("longest_memory_ns", evictions.longestMemoryNanos());
+    json.writeNumberField("memory_bytes", evictions.memoryBytes());
     json.writeEndObject();
   }
 

@@ -2,6 +2,7 @@ package io.pipelane.server.device;
 
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
@@ -17,6 +18,7 @@ public final class SharedDevices {
   public static SharingOverview overview(DeviceSample sample, Map<ModelVersion, Double> slowdowns) {
     return new SharingOverview(
         SharingState.HEALTHY,
+        "every metric is better than its healthy threshold",
         0.5,
         0.75,
         1,
@@ -28,6 +30,7 @@ public final class SharedDevices {
             ShareOverview.State.KEPT,
             OptionalDouble.of(0.3),
             OptionalDouble.of(0.45),
-            OptionalDouble.of(1.02)));
+            OptionalDouble.of(1.02)),
+        new Evictions(2, 900_000, 500_000, 3_000_000, 2_000_000, 4_096));
   }
 }

@@ -156,6 +156,11 @@ class MetricsTest {
     assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"healthy\"} 1.0");
     assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"overlimit\"} 0.0");
     assertLine(lines, "pipelane_offline_share{device=\"cpu\"} 0.5");
+    assertLine(lines, "pipelane_offline_stops_total{device=\"cpu\"} 2.0");
+    assertLine(lines, "pipelane_offline_stop_seconds_total{device=\"cpu\"} 9.0E-4");
+    assertLine(lines, "pipelane_offline_longest_stop_seconds{device=\"cpu\"} 5.0E-4");
+    assertLine(lines, "pipelane_offline_memory_return_seconds_total{device=\"cpu\"} 0.003");
+    assertLine(lines, "pipelane_offline_bytes_returned_total{device=\"cpu\"} 4096.0");
   }
 
   @Test

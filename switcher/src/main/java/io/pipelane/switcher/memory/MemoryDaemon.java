@@ -197,6 +197,18 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /** Takes off the device what offline work alone uses and no run holds; how many bytes. */
+  public long takeBackOffline() {
+    lock.lock();
+    try {
+      long taken = memory.takeBackOffline();
+      changed.signalAll();
+      return taken;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void emptyOut(Residency residency, long keptBytes) {
     while (residency.leases > 0 || residency.readers > 0 || residency.isArriving()) {
       changed.awaitUninterruptibly();

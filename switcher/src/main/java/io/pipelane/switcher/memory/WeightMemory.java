@@ -174,6 +174,16 @@ final class WeightMemory {
     }
   }
 
+  /** Takes all of what offline work alone uses and can go; how many bytes that were. */
+  long takeBackOffline() {
+    long before = freeBytes();
+    settleAll();
+    residencies.values().stream()
+        .filter(residency -> residency.holding.isOffline() && residency.isEvictable())
+        .forEach(residency -> takeBack(residency, residency.pages.size()));
+    return freeBytes() - before;
+  }
+
   /** Takes all of a model that is to go, or whose unit has gone, unless something runs on it. */
   void takeIfLeftBehind(Residency residency) {
     if (residency.leases == 0) {

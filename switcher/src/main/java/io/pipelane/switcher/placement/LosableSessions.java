@@ -10,6 +10,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +61,22 @@ public final class LosableSessions implements SessionFactory {
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
     requireThere();
     return new Session(sessions.gated(model, address, lane, constants));
+  }
+
+  @Override
+  public ModelSession gated(
+      ImportedModel model,
+      long address,
+      @Nullable EphemeralRegion lane,
+      MemoryTarget constants,
+      Priority priority) {
+    requireThere();
+    return new Session(sessions.gated(model, address, lane, constants, priority));
+  }
+
+  @Override
+  public boolean runsOfflineApart() {
+    return sessions.runsOfflineApart();
   }
 
   @Override

@@ -9,6 +9,9 @@ import java.util.concurrent.locks.LockSupport;
 public final class MonitorThread implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(MonitorThread.class.getName());
 
+  /** Between two looks whether offline work stands that was told to stop. */
+  private static final long WATCH_NANOS = 20_000;
+
   private final Sharing sharing;
   private final long periodNanos;
   private final Thread thread;
@@ -26,6 +29,9 @@ public final class MonitorThread implements AutoCloseable {
     while (!closed) {
       try {
         sharing.look();
+        while (!closed && sharing.watchEviction()) {
+          LockSupport.parkNanos(this, WATCH_NANOS);
+        }
       } catch (RuntimeException e) { // It is looked at again; nothing else depends on it.
         LOG.log(Level.WARNING, "looking at the device failed", e);
       }

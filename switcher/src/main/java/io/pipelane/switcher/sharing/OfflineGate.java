@@ -114,7 +114,7 @@ public final class OfflineGate {
   }
 
   /** Whether an offline run computes now, or may at any time. */
-  private boolean isOfflineUnderWay() {
+  boolean isOfflineUnderWay() {
     @Nullable OfflineRun beside = shareRun;
     return (beside != null && !beside.stands()) || runs.stream().anyMatch(run -> !run.stands());
   }

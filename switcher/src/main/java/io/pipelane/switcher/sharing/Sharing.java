@@ -36,10 +36,12 @@ public final class Sharing implements AutoCloseable {
   private final SampleRing samples = new SampleRing();
   private final Attainment attainment = new Attainment();
   private final ErrorWatch errors = new ErrorWatch();
+  private final EvictionWatch evictions;
   private final LongSupplier nanoClock;
   private volatile Supplier<Attainment.Objectives> objectives = () -> Attainment.Objectives.NONE;
   private volatile Predicate<String> reset = reason -> false;
   private volatile SharingOverview latest;
+  private String reason = "";
   private long lookedNanos;
 
   /**
@@ -66,13 +68,15 @@ public final class Sharing implements AutoCloseable {
             new OnlineWork(),
             ShareTrial.of(multiprocessors),
             nanoClock);
-    this.states = new SysMonitor(thresholds(config), config.overlimitPeriod(), Sharing::log);
+    this.states = new SysMonitor(thresholds(config), config.overlimitPeriod(), this::entered);
+    this.evictions = new EvictionWatch(gate, nanoClock);
     this.throttle = new LaunchThrottle(config.targetLoadPercent() / PERCENT);
     this.load = new DeviceLoad(config.clockThresholdPercent() / PERCENT, LOW_CLOCK, HIGH_CLOCK);
     this.lookedNanos = nanoClock.getAsLong();
     this.latest =
         new SharingOverview(
             SharingState.INIT,
+            "",
             1,
             0,
             0,
@@ -80,7 +84,8 @@ public final class Sharing implements AutoCloseable {
             DeviceSample.UNKNOWN,
             gate.counts(),
             Map.of(),
-            gate.trial().overview());
+            gate.trial().overview(),
+            Evictions.NONE);
   }
 
   private static Map<SharingMetric, Thresholds> thresholds(SharingConfig config) {
@@ -101,7 +106,13 @@ public final class Sharing implements AutoCloseable {
     return thresholds;
   }
 
-  private static void log(SysMonitor.Transition transition) {
+  private void entered(SysMonitor.Transition transition) {
+    reason = transition.reason();
+    if (transition.to() == SharingState.OVERLIMIT) {
+      evictions.ordered();
+    } else {
+      evictions.over();
+    }
     boolean worse = transition.to().compareTo(SharingState.HEALTHY) > 0;
     LOG.log(
         worse ? Level.WARNING : Level.INFO,
@@ -133,6 +144,27 @@ public final class Sharing implements AutoCloseable {
    */
   public void onError(Predicate<String> resetting) {
     reset = resetting;
+  }
+
+  /**
+   * Has the memory of offline work taken back that no run holds, each time the device is overloaded
+   * and its runs stand.
+   *
+   * @param takingBack answers how many bytes that were
+   */
+  public void onEviction(LongSupplier takingBack) {
+    evictions.onMemory(takingBack);
+  }
+
+  /**
+   * Looks whether offline work that was told to stop stands; by the thread that looks at the
+   * device.
+   *
+   * @return whether to look again at once
+   */
+  boolean watchEviction() {
+    evictions.look();
+    return evictions.isClose();
   }
 
   /** Looks at the device once, and steers by what it sees. */
@@ -187,9 +219,11 @@ public final class Sharing implements AutoCloseable {
 
   private void publish(DeviceSample sample, double loaded, long now) {
     gate.setState(states.state());
+    evictions.look();
     latest =
         new SharingOverview(
             states.state(),
+            reason,
             Math.min(throttle.share(), gate.slowdowns().share()),
             loaded,
             states.entries(now),
@@ -197,7 +231,8 @@ public final class Sharing implements AutoCloseable {
             sample,
             gate.counts(),
             gate.slowdowns().ratios(),
-            gate.trial().overview());
+            gate.trial().overview(),
+            evictions.evictions());
   }
 
   /** As it was looked at last, with counts of now. */
@@ -205,6 +240,7 @@ public final class Sharing implements AutoCloseable {
     SharingOverview seen = latest;
     return new SharingOverview(
         seen.state(),
+        seen.reason(),
         seen.share(),
         seen.load(),
         seen.overlimitEntries(),
@@ -212,7 +248,8 @@ public final class Sharing implements AutoCloseable {
         seen.sample(),
         gate.counts(),
         seen.slowdowns(),
-        gate.trial().overview());
+        gate.trial().overview(),
+        evictions.evictions());
   }
 
   /** Looks no more. */

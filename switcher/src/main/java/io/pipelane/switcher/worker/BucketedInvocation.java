@@ -3,6 +3,7 @@ package io.pipelane.switcher.worker;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -94,6 +95,11 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
   @Override
   public String owner() {
     return request.owner();
+  }
+
+  @Override
+  public Priority priority() {
+    return request.priority();
   }
 
   @Override

@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.RunControl;
 import java.time.Duration;
 import java.util.Map;
@@ -29,6 +30,10 @@ final class Retries {
    * was lost for another's sake makes no suspect, and does not count: the same may befall it a few
    * times more, as others are not stopped at once.
    *
+   * Where offline work has a process of its own, its runs share a lock of their own, and a model may
+   * be a suspect among them and none among online runs: neither class waits for the other's suspects.
+   * What is quarantined is refused to both.
+   *
    * Who has the lock may be paused for one that wants it. So whoever waits for the lock leaves its
    * turn to others meanwhile, and takes it again once it has the lock; if it is paused then, those
    * who have a turn have the lock already or wait for it without one.
@@ -45,40 +50,56 @@ final class Retries {
   private static final long LONGEST_CLEARING_NANOS = 5_000_000_000L;
 
   private final BooleanSupplier deviceIsLost;
-  private final Map<ModelVersion, Blame> suspects = new ConcurrentHashMap<>();
+  private final boolean offlineApart;
+  private final Map<Kind, Blame> suspects = new ConcurrentHashMap<>();
   private final Map<ModelVersion, String> quarantined = new ConcurrentHashMap<>();
-  private final ReentrantReadWriteLock runs = new ReentrantReadWriteLock();
+  private final ReentrantReadWriteLock onlineRuns = new ReentrantReadWriteLock();
+  private final ReentrantReadWriteLock offlineRuns = new ReentrantReadWriteLock();
+
+  /** Runs of a model in one of the processes, if there are several. */
+  private record Kind(ModelVersion model, boolean offline) {}
 
   /**
    * Holds nothing against any model.
    *
    * @param deviceIsLost whether no worker process can do anything any more
+   * @param offlineApart whether offline runs have a process of their own
    */
-  Retries(BooleanSupplier deviceIsLost) {
+  Retries(BooleanSupplier deviceIsLost, boolean offlineApart) {
     this.deviceIsLost = deviceIsLost;
+    this.offlineApart = offlineApart;
   }
 
   /**
    * Does something with a model, once more when its worker process is lost.
    *
+   * @param priority the class of the work
    * @param late whether nobody waits for it any more; it is not done once more then
    * @param control left while the work waits for others
    * @throws StatusException {@link Status#UNAVAILABLE} when it is lost again, or not done again,
    *     with the loss as its cause; or the model is quarantined; {@link Status#DEVICE_FAILURE} when
    *     it is lost with the device, for which no model is to blame
    */
-  void attempt(ModelVersion model, BooleanSupplier late, RunControl control, Runnable work) {
+  void attempt(
+      ModelVersion model,
+      Priority priority,
+      BooleanSupplier late,
+      RunControl control,
+      Runnable work) {
+    boolean isApart = offlineApart && priority == Priority.OFFLINE;
+    ReentrantReadWriteLock runs = isApart ? offlineRuns : onlineRuns;
+    Kind kind = new Kind(model, isApart);
     int lostForOthers = 0;
     boolean retried = false;
     while (true) {
       requireTrusted(model); // Others of its runs may have been first.
-      @Nullable Blame suspicion = suspects.get(model);
+      @Nullable Blame suspicion = suspects.get(kind);
       try {
-        attemptOnce(suspicion != null && suspicion != Blame.NAMED, control, work);
-        suspects.remove(model);
+        attemptOnce(runs, suspicion != null && suspicion != Blame.NAMED, control, work);
+        suspects.remove(kind);
         return;
       } catch (StatusException e) {
-        suspects.remove(model); // It failed, and its process lives.
+        suspects.remove(kind); // It failed, and its process lives.
         throw e;
       } catch (WorkerLostException e) {
         if (deviceIsLost.getAsBoolean()) {
@@ -88,7 +109,7 @@ final class Retries {
                   .formatted(model, e.getMessage()),
               e);
         }
-        judge(model, suspicion != null, e);
+        judge(kind, suspicion != null, e);
         boolean forOthers = e.blame() == Blame.OTHERS && ++lostForOthers < PATIENCE;
         if (retried && !forOthers) {
           throw StatusException.unavailable(
@@ -107,8 +128,9 @@ final class Retries {
     }
   }
 
-  private void attemptOnce(boolean alone, RunControl control, Runnable work) {
-    Lock lock = alone ? aloneIfPossible(control) : shared(control);
+  private static void attemptOnce(
+      ReentrantReadWriteLock runs, boolean alone, RunControl control, Runnable work) {
+    Lock lock = alone ? aloneIfPossible(runs, control) : shared(runs, control);
     try {
       work.run();
     } finally {
@@ -116,7 +138,7 @@ final class Retries {
     }
   }
 
-  private Lock shared(RunControl control) {
+  private static Lock shared(ReentrantReadWriteLock runs, RunControl control) {
     Lock lock = runs.readLock();
     if (runs.hasQueuedThreads() || !lock.tryLock()) {
       control.leave();
@@ -127,7 +149,7 @@ final class Retries {
   }
 
   /** Waits for the runs under way, but not for long. */
-  private Lock aloneIfPossible(RunControl control) {
+  private static Lock aloneIfPossible(ReentrantReadWriteLock runs, RunControl control) {
     Lock lock = runs.writeLock();
     control.leave();
     boolean alone = hasInTime(lock);
@@ -161,17 +183,17 @@ final class Retries {
     }
   }
 
-  private void judge(ModelVersion model, boolean suspect, WorkerLostException loss) {
+  private void judge(Kind kind, boolean suspect, WorkerLostException loss) {
     String reason = String.valueOf(loss.getMessage());
     switch (loss.blame()) {
       case OTHERS -> {}
-      case UNKNOWN -> suspects.put(model, loss.blame());
+      case UNKNOWN -> suspects.put(kind, loss.blame());
       case NAMED, ALONE -> {
         if (suspect) {
-          quarantined.put(model, reason);
-          throw StatusException.unavailable(refusal(model, reason), RETRY_AFTER, loss);
+          quarantined.put(kind.model, reason);
+          throw StatusException.unavailable(refusal(kind.model, reason), RETRY_AFTER, loss);
         }
-        suspects.put(model, loss.blame());
+        suspects.put(kind, loss.blame());
       }
     }
   }
@@ -223,7 +245,7 @@ final class Retries {
 
   /** Forgets what is held against a model. */
   void forget(ModelVersion model) {
-    suspects.remove(model);
+    suspects.keySet().removeIf(kind -> kind.model.equals(model));
     quarantined.remove(model);
   }
 }

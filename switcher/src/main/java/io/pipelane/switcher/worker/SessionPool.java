@@ -9,6 +9,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import java.util.Objects;
@@ -43,10 +44,15 @@ final class SessionPool {
    * Takes the session for a range and a lane, building it when there is none; to be given back.
    *
    * @param lane the calling thread's lane; null outside of one, for sessions bound to none
+   * @param priority of what it is taken for
    * @throws NoSessionRoomException when it has to be built and there is no room now
    * @throws StatusException when ONNX Runtime refuses the model; nothing is left then
    */
-  PooledSession take(ImportedModel model, StructureRange range, @Nullable EphemeralRegion lane) {
+  PooledSession take(
+      ImportedModel model,
+      StructureRange range,
+      @Nullable EphemeralRegion lane,
+      Priority priority) {
     @Nullable EphemeralRegion seat = factory.boundToLane() ? Objects.requireNonNull(lane) : null;
     PooledSession session = table.take(new PooledSession.Key(range, seat));
     if (session.isBuilt()) {
@@ -54,7 +60,7 @@ final class SessionPool {
     }
     boolean done = false;
     try {
-      build(model, session);
+      build(model, session, priority);
       done = true;
       return session;
     } finally {
@@ -79,7 +85,7 @@ final class SessionPool {
     return table.recharge(session, session.deviceBytes());
   }
 
-  private void build(ImportedModel model, PooledSession session) {
+  private void build(ImportedModel model, PooledSession session, Priority priority) {
     Structure structure = session.key.range().structure();
     reserve(structure, session);
     String owner = "session of " + structure.hash();
@@ -93,7 +99,8 @@ final class SessionPool {
               model,
               session.key.range().address(),
               session.key.lane(),
-              new MemoryTarget.Persistent(account));
+              new MemoryTarget.Persistent(account),
+              priority);
       long nanos = nanoClock.getAsLong() - begin;
       account.limit(account.usedBytes() + (factory.boundToLane() ? CAPTURE_BYTES : 0));
       if (!table.recharge(session, account.usedBytes() + made.frameworkBytes())) {

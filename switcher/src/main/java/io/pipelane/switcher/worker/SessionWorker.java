@@ -88,7 +88,7 @@ public final class SessionWorker implements Worker {
     this.profiles = profiles;
     this.kept = kept;
     this.sessions = sessions;
-    this.retries = new Retries(sessions::isLost);
+    this.retries = new Retries(sessions::isLost, sessions.runsOfflineApart());
     this.lanes = lanes;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
@@ -98,12 +98,12 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public void prepare(ImportedModel model, StructureRange range) {
+  public void prepare(ImportedModel model, StructureRange range, Priority priority) {
     table.join(model, range.structure());
     boolean built = false;
     try {
-      retries.prepare(model.version(), () -> build(model, range));
-      models.put(model.version(), new Variant(model, range.structure()));
+      retries.prepare(model.version(), () -> build(model, range, priority));
+      models.put(model.version(), new Variant(model, range.structure(), priority));
       built = true;
     } finally {
       if (!built) {
@@ -113,35 +113,40 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public void announce(ImportedModel model, StructureRange range) {
+  public void announce(ImportedModel model, StructureRange range, Priority priority) {
     table.join(model, range.structure());
     retries.forget(model.version());
-    models.put(model.version(), new Variant(model, range.structure()));
+    models.put(model.version(), new Variant(model, range.structure(), priority));
   }
 
   @Override
   public void makeReady(ModelVersion version, Lease lease) {
-    ImportedModel model = known(version);
-    retries.attempt(version, () -> false, RunControl.NONE, () -> build(model, lease.range()));
+    Variant variant = variant(version);
+    retries.attempt(
+        version,
+        variant.priority(),
+        () -> false,
+        RunControl.NONE,
+        () -> build(variant.model(), lease.range(), variant.priority()));
   }
 
   /** Builds a session, so that a model that cannot be run is refused before it has requests. */
-  private void build(ImportedModel model, StructureRange range) {
+  private void build(ImportedModel model, StructureRange range, Priority priority) {
     try {
-      buildInLane(model, range);
+      buildInLane(model, range, priority);
     } catch (NoSessionRoomException e) {
       try (SessionRoom _ = rooms.makeRoom(range.structure(), 0, Priority.ONLINE)) {
-        buildInLane(model, range);
+        buildInLane(model, range, priority);
       }
     }
   }
 
-  private void buildInLane(ImportedModel model, StructureRange range) {
+  private void buildInLane(ImportedModel model, StructureRange range, Priority priority) {
     if (!sessions.boundToLane()) {
-      pool.giveBack(pool.take(model, range, null));
+      pool.giveBack(pool.take(model, range, null, priority));
     } else if (table.lanesOf(range).isEmpty()) {
       try (LaneLease lane = lanes.enter(0)) {
-        pool.giveBack(pool.take(model, range, lane.region()));
+        pool.giveBack(pool.take(model, range, lane.region(), priority));
       }
     }
   }
@@ -199,13 +204,14 @@ public final class SessionWorker implements Worker {
       LaneLease lane,
       ResultHandler handler,
       Runnable placed) {
-    ImportedModel model = known(request.model());
+    ImportedModel model = variant(request.model()).model();
     if (sessions.computesOnCaller()) {
       runOnce(model, request, lease, lane, handler, placed); // There is no process to lose.
       return;
     }
     retries.attempt(
         request.model(),
+        request.priority(),
         () -> request.isLate(nanoClock.getAsLong()),
         lease.control(),
         () -> runOnce(model, request, lease, lane, handler, placed));
@@ -218,7 +224,7 @@ public final class SessionWorker implements Worker {
       LaneLease lane,
       ResultHandler handler,
       Runnable placed) {
-    PooledSession session = take(model, lease, lane);
+    PooledSession session = take(model, lease, lane, request.priority());
     Invocation invocation =
         new RequestInvocation(request, sessions.owner(model), handler, kept, placed);
     try {
@@ -252,9 +258,9 @@ public final class SessionWorker implements Worker {
     }
   }
 
-  private PooledSession take(ImportedModel model, Lease lease, LaneLease lane) {
+  private PooledSession take(ImportedModel model, Lease lease, LaneLease lane, Priority priority) {
     try {
-      return pool.take(model, lease.range(), lane.region());
+      return pool.take(model, lease.range(), lane.region(), priority);
     } catch (StatusException e) {
       String message = "the session of " + model.version() + " cannot be built: ";
       throw new StatusException(Status.INTERNAL, message + e.getMessage(), e);
@@ -350,16 +356,16 @@ public final class SessionWorker implements Worker {
   }
 
   /** A request that came before a version was deregistered may run while it is registered anew. */
-  private ImportedModel known(ModelVersion version) {
+  private Variant variant(ModelVersion version) {
     Variant variant = models.get(version);
     if (variant == null) {
       throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
     }
-    return variant.model();
+    return variant;
   }
 
-  /** A model, and the structure whose sessions it runs in. */
-  private record Variant(ImportedModel model, Structure structure) {}
+  /** A model, the structure whose sessions it runs in, and the class of requests that name none. */
+  private record Variant(ImportedModel model, Structure structure, Priority priority) {}
 
   /** A request as a session sees it. */
   private record RequestInvocation(
@@ -377,6 +383,11 @@ public final class SessionWorker implements Worker {
     @Override
     public List<String> outputs() {
       return request.outputs();
+    }
+
+    @Override
+    public Priority priority() {
+      return request.priority();
     }
 
     @Override

@@ -22,16 +22,17 @@ public interface Worker extends AutoCloseable {
    * Makes a model known, and builds a session for it unless one of its structure exists.
    *
    * @param range where its weights will lie
+   * @param priority the class of requests that name none
    * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model, or its
    *     constants can never fit
    */
-  void prepare(ImportedModel model, StructureRange range);
+  void prepare(ImportedModel model, StructureRange range, Priority priority);
 
   /**
    * Makes a model known that runs on another device already; its session is built when it is needed
    * first.
    */
-  void announce(ImportedModel model, StructureRange range);
+  void announce(ImportedModel model, StructureRange range, Priority priority);
 
   /**
    * Builds a session for the model of a lease where there is none. Called outside of lanes.

@@ -70,6 +70,24 @@ class OfflineWorkTest extends DaemonTest {
     assertEquals(3, residentPages(shared));
   }
 
+  /** What online work uses, and what a run holds, stays. */
+  @Test
+  void takeBackOffline_leavesWhatOnlineWorkUsesAndWhatIsHeld() throws Exception {
+    ImportedModel online = registered("online", 3);
+    use(online);
+    ImportedModel idle = registered("idle", 2);
+    brought(offline(idle)).close();
+    ImportedModel held = registered("held", 1);
+    Lease lease = brought(offline(held));
+    assertEquals(2 * PAGE, daemon.takeBackOffline());
+    assertEquals(3, residentPages(online));
+    assertEquals(0, residentPages(idle));
+    assertEquals(1, residentPages(held));
+    requireContent(lease, held);
+    lease.close();
+    assertEquals(PAGE, daemon.takeBackOffline());
+  }
+
   @Test
   void acquire_offlineModelLargerThanTheQuota_isRefusedWithBothNumbers() {
     ImportedModel large = registered("large", 5);

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -106,6 +107,51 @@ class SharingTest {
     assertEquals(SharingState.UNHEALTHY, look());
     assertEquals(SharingState.HEALTHY, look());
     assertEquals(1, sharing.overview().overlimitEntries());
+  }
+
+  /** From the order to the last run's stand, and from there to the memory's return. */
+  @Test
+  void look_overload_timesHowLongOfflineWorkTakesToStopAndItsMemoryToComeBack() {
+    AtomicBoolean stands = new AtomicBoolean();
+    sharing.gate().begin(stands::get);
+    sharing.onEviction(
+        () -> {
+          now.addAndGet(2_000_000);
+          return 4_096;
+        });
+    look();
+    assertFalse(sharing.watchEviction(), "nothing was ordered");
+    sample = sample(0.2, 1, 0.96);
+    assertEquals(SharingState.OVERLIMIT, look());
+    now.addAndGet(300_000);
+    assertTrue(sharing.watchEviction(), "it computes on to its gate");
+    assertEquals(0, sharing.overview().evictions().stops());
+    stands.set(true);
+    now.addAndGet(100_000);
+    assertFalse(sharing.watchEviction());
+    assertEquals(
+        new Evictions(1, 400_000, 400_000, 2_000_000, 2_000_000, 4_096),
+        sharing.overview().evictions());
+    look();
+    assertEquals(1, sharing.overview().evictions().stops(), "it is told once");
+    assertTrue(sharing.overview().reason().contains("memory is 96.0 %"));
+  }
+
+  /** Looking at once is for what stops at once; the rest is seen when the device is looked at. */
+  @Test
+  void look_runThatComesToNoGate_isNotWatchedForLong() {
+    AtomicBoolean stands = new AtomicBoolean();
+    sharing.gate().begin(stands::get);
+    look();
+    sample = sample(0.2, 1, 0.96);
+    look();
+    assertTrue(sharing.watchEviction());
+    now.addAndGet(SECOND / 10);
+    assertFalse(sharing.watchEviction());
+    stands.set(true);
+    look();
+    assertEquals(1, sharing.overview().evictions().stops());
+    assertEquals(SECOND / 5, sharing.overview().evictions().stopNanos());
   }
 
   @Test

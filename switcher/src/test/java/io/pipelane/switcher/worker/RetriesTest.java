@@ -1,5 +1,6 @@
 package io.pipelane.switcher.worker;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -13,6 +14,7 @@ import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.RunControl;
 import java.util.Collections;
 import java.util.Iterator;
@@ -32,7 +34,7 @@ class RetriesTest {
   private static final ModelVersion OTHER = new ModelVersion("other", 1);
 
   private boolean deviceIsLost;
-  private final Retries retries = new Retries(() -> deviceIsLost);
+  private final Retries retries = new Retries(() -> deviceIsLost, false);
   private final AtomicInteger attempts = new AtomicInteger();
 
   private static WorkerLostException lost(Blame blame) {
@@ -43,6 +45,7 @@ class RetriesTest {
     int until = attempts.get() + times;
     retries.attempt(
         model,
+        Priority.ONLINE,
         () -> false,
         RunControl.NONE,
         () -> {
@@ -106,6 +109,37 @@ class RetriesTest {
     losing(MODEL, 0);
   }
 
+  /** An offline suspect runs alone among offline runs, which keeps no online run waiting. */
+  @Test
+  void attempt_offlineApart_suspectsKeepNobodyOnlineWaiting() {
+    Retries apart = new Retries(() -> false, true);
+    apart.attempt(
+        MODEL,
+        Priority.OFFLINE,
+        () -> false,
+        RunControl.NONE,
+        () -> {
+          if (attempts.incrementAndGet() == 1) {
+            throw lost(Blame.UNKNOWN);
+          }
+          AtomicInteger online = new AtomicInteger();
+          Thread beside =
+              Thread.ofPlatform()
+                  .start(
+                      () ->
+                          apart.attempt(
+                              OTHER,
+                              Priority.ONLINE,
+                              () -> false,
+                              RunControl.NONE,
+                              online::incrementAndGet));
+          assertDoesNotThrow(() -> beside.join());
+          assertEquals(1, online.get());
+        });
+    assertEquals(2, attempts.get());
+    assertTrue(apart.quarantine(MODEL).isEmpty());
+  }
+
   @Test
   void attempt_failsOtherwise_isNotDoneAgain() {
     StatusException thrown = new StatusException(Status.INVALID_ARGUMENT, "thrown on purpose");
@@ -115,6 +149,7 @@ class RetriesTest {
             () ->
                 retries.attempt(
                     MODEL,
+                    Priority.ONLINE,
                     () -> false,
                     RunControl.NONE,
                     () -> {
@@ -143,6 +178,7 @@ class RetriesTest {
     AtomicInteger own = new AtomicInteger();
     retries.attempt(
         model,
+        Priority.ONLINE,
         () -> false,
         RunControl.NONE,
         () -> {
@@ -161,6 +197,7 @@ class RetriesTest {
     Iterator<Blame> left = List.of(blames).iterator();
     retries.attempt(
         model,
+        Priority.ONLINE,
         () -> false,
         RunControl.NONE,
         () -> {
@@ -208,6 +245,7 @@ class RetriesTest {
             () ->
                 retries.attempt(
                     MODEL,
+                    Priority.ONLINE,
                     () -> true,
                     RunControl.NONE,
                     () -> {
@@ -227,6 +265,7 @@ class RetriesTest {
         () ->
             retries.attempt(
                 MODEL,
+                Priority.ONLINE,
                 () -> false,
                 RunControl.NONE,
                 () -> {
@@ -257,7 +296,12 @@ class RetriesTest {
           threads.submit(
               () -> {
                 otherWaits.countDown();
-                retries.attempt(OTHER, () -> false, RunControl.NONE, othersDone::incrementAndGet);
+                retries.attempt(
+                    OTHER,
+                    Priority.ONLINE,
+                    () -> false,
+                    RunControl.NONE,
+                    othersDone::incrementAndGet);
               });
       suspect.get(10, TimeUnit.SECONDS);
       other.get(10, TimeUnit.SECONDS);
@@ -279,7 +323,9 @@ class RetriesTest {
                 await(other.left);
               });
       await(suspectRuns);
-      Future<?> waits = threads.submit(() -> retries.attempt(OTHER, () -> false, other, () -> {}));
+      Future<?> waits =
+          threads.submit(
+              () -> retries.attempt(OTHER, Priority.ONLINE, () -> false, other, () -> {}));
       suspect.get(10, TimeUnit.SECONDS);
       waits.get(10, TimeUnit.SECONDS);
     }

@@ -48,8 +48,8 @@ class Device {
     this.facts = element("dl", { className: "facts" });
     this.values = new Map();
     for (const name of ["Switches", "Moved", "Fetched ahead", "Pages evicted", "In its queue",
-      "Running", "Replicas", "Sessions", "Estimate error", "State", "Offline share", "Offline running",
-      "Multiprocessors of its own"]) {
+      "Running", "Replicas", "Sessions", "Estimate error", "State", "Because", "Offline share",
+      "Offline running", "Offline evictions", "Multiprocessors of its own"]) {
       const value = element("dd");
       this.values.set(name, value);
       this.facts.append(element("div", {}, element("dt", { textContent: name }), value));
@@ -94,8 +94,10 @@ class Device {
       "Sessions": String(device.sessions),
       "Estimate error": `${figure(100 * device.estimate_error)} %`,
       "State": device.sharing.state,
+      "Because": device.sharing.reason || "it has not been looked at",
       "Offline share": `${Math.round(100 * device.sharing.offline_share)} %`,
       "Offline running": String(device.sharing.offline_running),
+      "Offline evictions": evictions(device.sharing.evictions),
       "Multiprocessors of its own": multiprocessors(device.sharing.multiprocessors),
     };
     this.values.forEach((value, name) => say(value, texts[name]));
@@ -116,6 +118,15 @@ function about(device) {
     parts.push(`offline job ${job.id} of ${job.model}, at ${speed} % of its speed by the ${job.by}`);
   }
   return parts.join(", ");
+}
+
+/** How often overload has stopped offline work, and how long that took. */
+function evictions(of) {
+  const milliseconds = (nanos) => `${(nanos / 1e6).toFixed(2)} ms`;
+  return of.stops === 0
+    ? "none"
+    : `${of.stops}, stood after ${milliseconds(of.longest_stop_ns)} at most`
+      + `, memory back in ${milliseconds(of.longest_memory_ns)}`;
 }
 
 /** What has become of offline work's share of the multiprocessors. */

@@ -3,7 +3,7 @@
 import { children, element, say } from "./dom.js";
 import { bytes } from "./format.js";
 
-const STATES = { ACTIVE: "good", STANDBY: "busy" };
+const STATES = { ACTIVE: "good", OFFLINE: "good", STANDBY: "busy" };
 
 function row() {
   return element("tr", {},

@@ -1,0 +1,134 @@
+package io.pipelane.lanes.process;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.execution.FloatInvocation;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.worker.WorkerMain;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TestModels;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Offline work in a worker process of its own, with one that stands by. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class OfflineWorkersTest {
+  @TempDir Path folder;
+
+  private final WorkerFixture workers =
+      new WorkerFixture(WorkerMain.class, SwitchOn.FAULT, 1, true, Duration.ofSeconds(20));
+
+  @AfterEach
+  void nothingIsLeft() {
+    workers.close();
+  }
+
+  private float[] runOffline(ModelSession session, float... x) {
+    FloatInvocation invocation =
+        new FloatInvocation(x, Shape.of(x.length / TestModels.WIDTH, TestModels.WIDTH)) {
+          @Override
+          public Priority priority() {
+            return Priority.OFFLINE;
+          }
+        };
+    session.run(invocation, workers.region, bytes -> false, WeightArrivals.PRESENT);
+    return invocation.output();
+  }
+
+  private ModelSession gatedOffline(ImportedModel model) throws Exception {
+    return workers.sessions.gated(
+        model,
+        workers.filled(model).address(),
+        workers.sessions.boundToLane() ? workers.region : null,
+        new MemoryTarget.Persistent(workers.constants),
+        Priority.OFFLINE);
+  }
+
+  private long standbys() {
+    return workers.sessions.workers().workers().stream()
+        .filter(worker -> worker.state() == WorkerState.STANDBY)
+        .count();
+  }
+
+  private void awaitLosses(long count) {
+    while (workers.sessions.workers().lost() < count) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Test
+  void sessionOfOfflineWork_isNotBuiltInTheActiveWorkerUntilItRunsThere() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = gatedOffline(model)) {
+      float[] expected = runOffline(session, x);
+      assertEquals(1, workers.await(WorkerState.OFFLINE, 1).sessions());
+      assertEquals(1, workers.await(WorkerState.STANDBY, 1).sessions());
+      assertEquals(0, workers.active().sessions());
+      assertArrayEquals(expected, workers.run(session, x));
+      assertEquals(1, workers.active().sessions());
+    }
+    assertEquals(0, workers.constants.usedBytes());
+  }
+
+  /** However often it is lost, the one that stands by stays for online work. */
+  @Test
+  void offlineWorkerKilled_twice_isReplacedByANewOneAndNobodyElseMoves() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      assertArrayEquals(expected, runOffline(session, x));
+      int active = workers.active().id();
+      int before = workers.await(WorkerState.OFFLINE, 1).id();
+      for (int kills = 1; kills <= 2; kills++) {
+        Signals.send("KILL", workers.await(WorkerState.OFFLINE, 0).pid());
+        awaitLosses(kills);
+        assertArrayEquals(expected, workers.run(session, x));
+        assertArrayEquals(expected, runOffline(session, x));
+        int now = workers.await(WorkerState.OFFLINE, 1).id();
+        assertNotEquals(before, now);
+        before = now;
+        assertEquals(active, workers.active().id());
+        assertEquals(1, standbys(), "one is left for online work");
+      }
+    }
+  }
+
+  @Test
+  void activeWorkerKilled_standbyTakesOverAndOfflineWorkStaysWhereItIs() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = runOffline(session, x);
+      int offline = workers.await(WorkerState.OFFLINE, 1).id();
+      ActiveWorker.kill(workers.sessions);
+      assertArrayEquals(expected, workers.run(session, x));
+      assertArrayEquals(expected, runOffline(session, x));
+      assertEquals(offline, workers.await(WorkerState.OFFLINE, 1).id());
+    }
+  }
+
+  @Test
+  void offlineWorkerRecycled_goesOnceAnotherHasTakenOver() throws Exception {
+    int before = workers.await(WorkerState.OFFLINE, 0).id();
+    int active = workers.active().id();
+    workers.sessions.recycle(before).get();
+    assertNotEquals(before, workers.await(WorkerState.OFFLINE, 0).id());
+    assertEquals(active, workers.active().id());
+    assertEquals(0, workers.sessions.workers().lost());
+  }
+}

@@ -1,0 +1,71 @@
+package io.pipelane.switcher.sharing;
+
+import java.util.function.LongSupplier;
+
+/**
+ * Follows each eviction of offline work from its order to the last launch's end and to the return
+ * of its memory. Belongs to the thread that looks at the device, but for {@link #evictions}.
+ */
+final class EvictionWatch {
+  /*
+   * Nobody is told when a run in another process stands: it says so by a word of its own. So the
+   * thread looks again and again until all stand, for a while at once (isClose), later when it
+   * looks at the device. What it finds is late by one look, never early.
+   */
+  private static final long CLOSE_NANOS = 20_000_000;
+
+  private final OfflineGate gate;
+  private final LongSupplier nanoClock;
+  private volatile LongSupplier takeBack = () -> 0;
+  private volatile Evictions evictions = Evictions.NONE;
+  private boolean following;
+  private boolean wasUnderWay;
+  private long orderedNanos;
+
+  EvictionWatch(OfflineGate gate, LongSupplier nanoClock) {
+    this.gate = gate;
+    this.nanoClock = nanoClock;
+  }
+
+  /** Has memory taken back that no run holds; the supplier answers how many bytes that were. */
+  void onMemory(LongSupplier takingBack) {
+    takeBack = takingBack;
+  }
+
+  /** The gate is about to be closed for an overload. */
+  void ordered() {
+    wasUnderWay = gate.isOfflineUnderWay();
+    orderedNanos = nanoClock.getAsLong();
+    following = true;
+  }
+
+  /** The gate is open again: who still computes need not stop any more. */
+  void over() {
+    following = false;
+  }
+
+  /** Looks whether all stand; once they do, their memory is taken back. */
+  void look() {
+    if (!following || gate.isOfflineUnderWay()) {
+      return;
+    }
+    following = false;
+    long stood = nanoClock.getAsLong();
+    if (wasUnderWay) {
+      evictions = evictions.withStop(stood - orderedNanos);
+    }
+    long bytes = takeBack.getAsLong();
+    if (bytes > 0) {
+      evictions = evictions.withMemory(nanoClock.getAsLong() - stood, bytes);
+    }
+  }
+
+  /** Whether an eviction was ordered so lately that the next look is worth making at once. */
+  boolean isClose() {
+    return following && nanoClock.getAsLong() - orderedNanos < CLOSE_NANOS;
+  }
+
+  Evictions evictions() {
+    return evictions;
+  }
+}

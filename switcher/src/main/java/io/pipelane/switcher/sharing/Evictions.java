@@ -1,0 +1,41 @@
+package io.pipelane.switcher.sharing;
+
+/**
+ * What evicting offline work from a device that was overloaded has taken, since the start.
+ *
+ * @param stops orders to stop that met a run under way
+ * @param stopNanos from those orders until all offline runs stood at their gates, all together
+ * @param longestStopNanos of one
+ * @param memoryNanos that taking back what no run held took then, all together
+ * @param longestMemoryNanos of one time
+ * @param memoryBytes that were taken back
+ */
+public record Evictions(
+    long stops,
+    long stopNanos,
+    long longestStopNanos,
+    long memoryNanos,
+    long longestMemoryNanos,
+    long memoryBytes) {
+  static final Evictions NONE = new Evictions(0, 0, 0, 0, 0, 0);
+
+  Evictions withStop(long nanos) {
+    return new Evictions(
+        stops + 1,
+        stopNanos + nanos,
+        Math.max(longestStopNanos, nanos),
+        memoryNanos,
+        longestMemoryNanos,
+        memoryBytes);
+  }
+
+  Evictions withMemory(long nanos, long bytes) {
+    return new Evictions(
+        stops,
+        stopNanos,
+        longestStopNanos,
+        memoryNanos + nanos,
+        Math.max(longestMemoryNanos, nanos),
+        memoryBytes + bytes);
+  }
+}

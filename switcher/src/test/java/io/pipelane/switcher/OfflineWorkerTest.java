@@ -1,0 +1,225 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.process.Signals;
+import io.pipelane.lanes.process.WorkerState;
+import io.pipelane.lanes.process.worker.WorkerMain;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.sharing.OfflineGate;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Online and offline work in two worker processes: what one costs the other. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class OfflineWorkerTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final int KILLS = 3;
+  private static final int RUNS_BETWEEN = 20;
+
+  @TempDir Path folder;
+
+  private ImportedModel chain(String name, int layers) throws IOException {
+    return TestImports.of(TestModels.chain(layers, WorkersFixture.WIDTH, layers), name, folder);
+  }
+
+  private static WorkersFixture open(Function<ImportedModel, WeightSource> weights) {
+    return new WorkersFixture(WorkerMain.class, SwitchOn.FAULT, 1, true, PATIENCE, weights);
+  }
+
+  private static float[] inferOffline(WorkersFixture workers, ImportedModel model, float... x) {
+    Call call = new Call();
+    workers.switcher.submit(Call.request(model.version(), x).offline(), call);
+    return call.await();
+  }
+
+  @Test
+  void offlineWorkerKilled_underLoad_noOnlineRunIsDoneTwice() throws Exception {
+    try (WorkersFixture workers = open(ReadWeights::of)) {
+      ImportedModel online = chain("online", WorkersFixture.LAYERS);
+      ImportedModel offline = chain("offline", 2 * WorkersFixture.LAYERS - 1);
+      workers.switcher.register(online);
+      workers.switcher.register(offline);
+      float[] x = WorkersFixture.input(1);
+      float[] expected = workers.infer(online, x);
+      float[] expectedOffline = inferOffline(workers, offline, x);
+      int active = workers.await(WorkerState.ACTIVE, 0).id();
+      AtomicBoolean over = new AtomicBoolean();
+      AtomicLong offlineRuns = new AtomicLong();
+      AtomicLong onlineRuns = new AtomicLong();
+      try (ExecutorService clients = Executors.newFixedThreadPool(3)) {
+        List<Future<?>> done = new ArrayList<>();
+        for (int client = 0; client < 2; client++) {
+          done.add(
+              clients.submit(
+                  () -> {
+                    while (!over.get()) {
+                      assertArrayEquals(expectedOffline, inferOffline(workers, offline, x), 1e-5f);
+                      offlineRuns.incrementAndGet();
+                    }
+                  }));
+        }
+        done.add(
+            clients.submit(
+                () -> {
+                  while (!over.get()) {
+                    assertArrayEquals(expected, workers.infer(online, x), 1e-5f);
+                    onlineRuns.incrementAndGet();
+                    LockSupport.parkNanos(1_000_000); // Offline work gets what is between.
+                  }
+                }));
+        for (int kill = 1; kill <= KILLS; kill++) {
+          awaitMore(offlineRuns, done);
+          awaitMore(onlineRuns, done);
+          // One that stands by remains: a model that loses two workers in a row is quarantined.
+          long pid = workers.await(WorkerState.OFFLINE, 1).pid();
+          Signals.send("KILL", pid);
+          while (workers.workers.workers().lost() < kill) {
+            LockSupport.parkNanos(1_000_000);
+          }
+          workers.switcher.verify();
+        }
+        awaitMore(offlineRuns, done);
+        over.set(true);
+        for (Future<?> each : done) {
+          each.get();
+        }
+      }
+      assertEquals(active, workers.await(WorkerState.ACTIVE, 0).id(), "it was never lost");
+      assertEquals(KILLS, workers.workers.workers().lost());
+    }
+  }
+
+  /** Fails at once where a client has. */
+  private static void awaitMore(AtomicLong runs, List<Future<?>> clients) throws Exception {
+    long until = runs.get() + RUNS_BETWEEN;
+    while (runs.get() < until) {
+      for (Future<?> client : clients) {
+        if (client.isDone()) {
+          client.get();
+        }
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  /**
+   * What an online request in one process is in flight for, the run in the other waits at a gate.
+   */
+  @Test
+  void onlineInFlight_offlineRunInTheOtherProcess_standsAtItsNextGateUntilThatIsOver()
+      throws Exception {
+    CountDownLatch weightsCome = new CountDownLatch(1);
+    CountDownLatch offlineWaits = new CountDownLatch(1);
+    Function<ImportedModel, WeightSource> weights =
+        model ->
+            model.version().model().equals("offline")
+                ? new LateSource(ReadWeights.of(model), offlineWaits, weightsCome)
+                : ReadWeights.of(model);
+    try (WorkersFixture workers = open(weights)) {
+      ImportedModel online = chain("online", 2);
+      ImportedModel offline = chain("offline", WorkersFixture.LAYERS);
+      workers.switcher.register(online);
+      workers.switcher.register(offline);
+      float[] x = WorkersFixture.input(1);
+      float[] expected = workers.infer(online, x);
+      Call held = new Call();
+      workers.switcher.submit(Call.request(offline.version(), x).offline(), held);
+      offlineWaits.await(); // For the weights behind the first page: it has begun.
+      HeldCall inFlight = new HeldCall();
+      workers.switcher.submit(Call.request(online.version(), x), inFlight);
+      inFlight.computed.await();
+      weightsCome.countDown();
+      OfflineGate gate = workers.switcher.sharing().gate();
+      while (gate.offlineRanSince(gate.mark())) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      long mark = gate.mark();
+      assertArrayEquals(expected, workers.infer(online, x), "others pass it");
+      assertFalse(gate.offlineRanSince(mark), "and it has stood meanwhile");
+      assertEquals(0, held.answers());
+      inFlight.goOn.countDown();
+      assertArrayEquals(expected, inFlight.call.await());
+      assertEquals(WorkersFixture.WIDTH, held.await().length);
+    }
+  }
+
+  /** An online request that is in flight until the test lets its answer be placed. */
+  private static final class HeldCall implements ResultHandler {
+    final Call call = new Call();
+    final CountDownLatch computed = new CountDownLatch(1);
+    final CountDownLatch goOn = new CountDownLatch(1);
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      computed.countDown();
+      try {
+        goOn.await();
+      } catch (InterruptedException e) {
+        throw new AssertionError("nobody interrupts a run", e);
+      }
+      return call.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      call.completed(timings);
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      call.failed(error);
+    }
+  }
+
+  /** Weights whose first read is at once, and the others when the test says so. */
+  private record LateSource(WeightSource source, CountDownLatch waits, CountDownLatch come)
+      implements WeightSource {
+    @Override
+    public long byteSize() {
+      return source.byteSize();
+    }
+
+    @Override
+    public void read(long offset, MemorySegment destination) {
+      if (offset > 0) {
+        waits.countDown();
+        try {
+          come.await();
+        } catch (InterruptedException e) {
+          throw new AssertionError("nobody interrupts a copy", e);
+        }
+      }
+      source.read(offset, destination);
+    }
+
+    @Override
+    public void close() {
+      source.close();
+    }
+  }
+}
