@@ -217,8 +217,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Makes a model answerable that is registered on another device of the same kind: no session is
-   * built before one is needed, so this takes addresses and no memory. Blocks for a short time.
+   * Makes a model answerable whose session is built when it is needed first, or {@link #buildAhead
+   * ahead}, so this takes addresses and no memory. Blocks for a short time.
    *
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit; nothing is
    *     left then
@@ -331,6 +331,23 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /** Says what this device has of a unit; see {@link UnitParts#join}. */
+  /**
+   * Builds the session of an announced model if there is room for it that nobody has to leave;
+   * blocks while it does. The caller sees to it that the model is not deregistered meanwhile.
+   *
+   * @return false when there was no room; a request makes some
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered, {@link
+   *     Status#INVALID_ARGUMENT} or {@link Status#INTERNAL} when ONNX Runtime refuses it
+   */
+  public boolean buildAhead(ModelVersion version) {
+    return worker.buildAhead(version);
+  }
+
+  /** How often each model is asked for here; see {@link MemoryDaemon#uses}. */
+  public Map<ModelVersion, Double> uses() {
+    return daemon.uses();
+  }
+
   public void join(List<ModelVersion> part, Unit unit) {
     daemon.parts().join(part, unit);
   }

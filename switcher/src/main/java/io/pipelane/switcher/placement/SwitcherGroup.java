@@ -12,6 +12,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SpanningModels;
 import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.residency.Usage;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
@@ -105,6 +107,18 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
    *     devices are lost; nothing is left then
    */
   public void register(ImportedModel model, ModelOptions options) {
+    register(model, options, home -> home.register(model, options));
+  }
+
+  /**
+   * Makes a model answerable as {@link #register} does, but without a session: one is built when it
+   * is needed first, or {@link #buildAhead ahead}.
+   */
+  public void announce(ImportedModel model, ModelOptions options) {
+    register(model, options, home -> home.announce(model, options));
+  }
+
+  private void register(ImportedModel model, ModelOptions options, Consumer<Switcher> atHome) {
     ModelVersion version = model.version();
     if (members.stream().noneMatch(Member::isUsable)) {
       throw new StatusException(Status.DEVICE_FAILURE, "every device is lost; restart the server");
@@ -122,7 +136,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
             device -> members.get(device).isUsable() && (place == null || place.index == device));
     List<Integer> registered = new ArrayList<>();
     try {
-      members.get(home).switcher.register(model, options);
+      atHome.accept(members.get(home).switcher);
       registered.add(home);
       for (Member member : members) {
         if (member.index != home && isAnnounced(member, model, options)) {
@@ -338,6 +352,26 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
                 .map(member -> member.switcher))
         .flatMap(switcher -> switcher.sequence(model, id).stream())
         .findFirst();
+  }
+
+  /** Builds the session of an announced model on its home; see {@link Switcher#buildAhead}. */
+  public boolean buildAhead(ModelVersion version) {
+    return home(version).buildAhead(version);
+  }
+
+  /**
+   * How often each model is asked for, on all devices together: the natural logarithm of a count
+   * that fades; see {@link Switcher#uses}.
+   */
+  public Map<ModelVersion, Double> uses() {
+    Map<ModelVersion, Double> uses = new HashMap<>();
+    members.forEach(
+        member ->
+            member
+                .switcher
+                .uses()
+                .forEach((version, logarithm) -> uses.merge(version, logarithm, Usage::sum)));
+    return uses;
   }
 
   /** Brings a model's weights onto its home; see {@link Switcher#warmUp}. */

@@ -28,10 +28,23 @@ public interface Worker extends AutoCloseable {
   void prepare(ImportedModel model, StructureRange range);
 
   /**
-   * Makes a model known that runs on another device already; its session is built when it is needed
-   * first.
+   * Makes a model known; its session is built when it is needed first, or {@link #buildAhead
+   * ahead}.
+   *
+   * @throws io.pipelane.config.StatusException when its constants can never fit
    */
   void announce(ImportedModel model, StructureRange range);
+
+  /**
+   * Builds a session for a model that none of its structure has, if there is room that nobody has
+   * to leave. Nothing is brought in. The caller sees to it that the model is not discarded
+   * meanwhile.
+   *
+   * @return false when there was no room
+   * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model, or building it
+   *     twice loses its process
+   */
+  boolean buildAhead(ModelVersion version);
 
   /**
    * Builds a session for the model of a lease where there is none. Called outside of lanes.
