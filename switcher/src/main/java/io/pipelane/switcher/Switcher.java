@@ -39,6 +39,7 @@ import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
 import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.Sharing;
+import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
@@ -330,7 +331,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
     }
   }
 
-  /** Says what this device has of a unit; see {@link UnitParts#join}. */
   /**
    * Builds the session of an announced model if there is room for it that nobody has to leave;
    * blocks while it does. The caller sees to it that the model is not deregistered meanwhile.
@@ -348,6 +348,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return daemon.uses();
   }
 
+  /** Says what this device has of a unit; see {@link UnitParts#join}. */
   public void join(List<ModelVersion> part, Unit unit) {
     daemon.parts().join(part, unit);
   }
@@ -458,6 +459,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** Why requests for a model are refused at present, if they are; for any thread, and at once. */
   public Optional<String> quarantine(ModelVersion version) {
     return worker.quarantine(version);
+  }
+
+  /** What became of runs that lost their worker process, and of their models. */
+  public RetryOverview retries() {
+    return worker.retries();
   }
 
   /** Lets requests for a model that was refused be tried again. */

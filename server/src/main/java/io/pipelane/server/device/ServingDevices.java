@@ -263,6 +263,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
               switcher.states(),
               switcher.kept(),
               switcher.sharing().overview(),
+              switcher.retries(),
               Objects.requireNonNull(members.get(place.name))));
     }
     return states;

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BooleanSupplier;
@@ -48,6 +49,9 @@ final class Retries {
   private final Map<ModelVersion, Blame> suspects = new ConcurrentHashMap<>();
   private final Map<ModelVersion, String> quarantined = new ConcurrentHashMap<>();
   private final ReentrantReadWriteLock runs = new ReentrantReadWriteLock();
+  private final LongAdder done = new LongAdder();
+  private final LongAdder lost = new LongAdder();
+  private final LongAdder tooLate = new LongAdder();
 
   /**
    * Holds nothing against any model.
@@ -70,15 +74,18 @@ final class Retries {
   void attempt(ModelVersion model, BooleanSupplier late, RunControl control, Runnable work) {
     int lostForOthers = 0;
     boolean retried = false;
+    boolean isRetry = false;
     while (true) {
       requireTrusted(model); // Others of its runs may have been first.
       @Nullable Blame suspicion = suspects.get(model);
       try {
         attemptOnce(suspicion != null && suspicion != Blame.NAMED, control, work);
         suspects.remove(model);
+        count(done, isRetry);
         return;
       } catch (StatusException e) {
         suspects.remove(model); // It failed, and its process lives.
+        count(done, isRetry);
         throw e;
       } catch (WorkerLostException e) {
         if (deviceIsLost.getAsBoolean()) {
@@ -88,23 +95,37 @@ final class Retries {
                   .formatted(model, e.getMessage()),
               e);
         }
-        judge(model, suspicion != null, e);
+        judge(model, suspicion != null, isRetry, e);
         boolean forOthers = e.blame() == Blame.OTHERS && ++lostForOthers < PATIENCE;
         if (retried && !forOthers) {
+          lost.increment();
           throw StatusException.unavailable(
               "the run of %s was interrupted again: %s".formatted(model, e.getMessage()),
               RETRY_AFTER,
               e);
         }
         if (late.getAsBoolean()) {
+          tooLate.increment();
           throw StatusException.unavailable(
               "the run of %s was interrupted, and its deadline has passed".formatted(model),
               RETRY_AFTER,
               e);
         }
         retried |= !forOthers;
+        isRetry = true;
       }
     }
+  }
+
+  private static void count(LongAdder outcome, boolean isRetry) {
+    if (isRetry) {
+      outcome.increment();
+    }
+  }
+
+  /** What became of all that was lost. */
+  RetryOverview overview() {
+    return new RetryOverview(done.sum(), lost.sum(), tooLate.sum(), quarantined.size());
   }
 
   private void attemptOnce(boolean alone, RunControl control, Runnable work) {
@@ -148,7 +169,8 @@ final class Retries {
     }
   }
 
-  private void judge(ModelVersion model, boolean suspect, WorkerLostException loss) {
+  private void judge(
+      ModelVersion model, boolean suspect, boolean isRetry, WorkerLostException loss) {
     String reason = String.valueOf(loss.getMessage());
     switch (loss.blame()) {
       case OTHERS -> {}
@@ -156,6 +178,7 @@ final class Retries {
       case NAMED, ALONE -> {
         if (suspect) {
           quarantined.put(model, reason);
+          count(lost, isRetry);
           throw StatusException.unavailable(refusal(model, reason), RETRY_AFTER, loss);
         }
         suspects.put(model, loss.blame());
@@ -171,14 +194,14 @@ final class Retries {
    */
   void prepare(ModelVersion model, Runnable work) {
     forget(model);
-    int lost = 0;
+    int losses = 0;
     for (int attempts = 1; ; attempts++) {
       try {
         work.run();
         return;
       } catch (WorkerLostException e) {
-        lost += e.blame() == Blame.OTHERS ? 0 : 1;
-        if (lost == 2 || attempts == PATIENCE) {
+        losses += e.blame() == Blame.OTHERS ? 0 : 1;
+        if (losses == 2 || attempts == PATIENCE) {
           throw StatusException.unavailable(
               "model %s cannot be built: %s"
                   .formatted(model, described(String.valueOf(e.getMessage()))),

@@ -357,6 +357,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public RetryOverview retries() {
+    return retries.overview();
+  }
+
+  @Override
   public void trust(ModelVersion version) {
     retries.forget(version);
   }

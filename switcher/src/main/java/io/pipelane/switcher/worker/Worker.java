@@ -121,6 +121,9 @@ public interface Worker extends AutoCloseable {
   /** Why a model's requests are refused, if they are; for any thread, and at once. */
   Optional<String> quarantine(ModelVersion version);
 
+  /** What became of runs that lost their process; for any thread, and at once. */
+  RetryOverview retries();
+
   /** Forgets why a model's requests are refused. */
   void trust(ModelVersion version);
 
