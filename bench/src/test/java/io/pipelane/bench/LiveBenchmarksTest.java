@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.bench.model.ChainModel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -165,20 +167,47 @@ class LiveBenchmarksTest {
 
   @Test
   void faults_killsAWorker_everyAnswerIsRightAndTheLedgerExact() throws Exception {
-    JsonNode killed =
+    JsonNode cases =
         program
             .only(
                 "faults",
-                "--fault=KILL",
+                "--fault=KILL,GRAPH_ABORT",
                 "--spare-server",
                 "--requests=20",
                 "--rounds=1",
                 "--hang-timeout=20s")
-            .at("/cases/0");
+            .at("/cases");
 
-    assertEquals("kill -9 of the active worker", killed.at("/case").asText());
-    assertEquals(0, killed.at("/wrong/median").asInt(), killed.toString());
-    assertEquals(1, killed.at("/ledger_exact/median").asInt(), killed.toString());
+    assertEquals("kill -9 of the active worker", cases.at("/0/case").asText());
+    assertEquals("abort() in a custom operator of the model's graph", cases.at("/1/case").asText());
+    for (JsonNode fault : cases) {
+      assertEquals(0, fault.at("/wrong/median").asInt(), cases.toString());
+      assertEquals(0, fault.at("/unanswered/median").asInt(), cases.toString());
+      assertEquals(1, fault.at("/ledger_exact/median").asInt(), cases.toString());
+    }
+  }
+
+  @Test
+  void switch_isolation_measuresBothInTurnAndTellsTheDifference() throws Exception {
+    ChainModel.write(folder.resolve("chains"), "chain", 1);
+    Path json = folder.resolve("isolation.json");
+    int status =
+        program.execute(
+            "switch",
+            "--part=ISOLATION",
+            "--repository=" + folder.resolve("chains"),
+            "--model=chain",
+            "--iterations=2",
+            "--warmup=1",
+            "--work=" + folder,
+            "--json=" + json);
+
+    assertEquals(0, status, program.output());
+    JsonNode chain = new ObjectMapper().readTree(json.toFile()).at("/models/chain");
+    assertTrue(chain.at("/facts").has("isolation_added_warm_p50_ms"), chain.toString());
+    assertTrue(chain.at("/facts").has("isolation_added_cold_p99_ms"), chain.toString());
+    assertEquals(2, chain.at("/rows_ms/isolation_thread_warm/count").asInt(), chain.toString());
+    assertEquals(2, chain.at("/rows_ms/isolation_process_cold/count").asInt(), chain.toString());
   }
 
   @Test

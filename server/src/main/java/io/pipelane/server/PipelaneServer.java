@@ -19,6 +19,7 @@ import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.TokenSettings;
 import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.catalog.Popularity;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
 import io.pipelane.server.device.IdleCalibration;
@@ -119,7 +120,8 @@ public final class PipelaneServer implements AutoCloseable {
                   repositoryWriter(config.repository()),
                   importer,
                   devices,
-                  config.imports().concurrency()));
+                  config.imports().concurrency(),
+                  popularity(config)));
       TraceSettings traceSettings = traceSettings(config.tracing());
       InferenceStatistics statistics =
           new InferenceStatistics(tracing(config.tracing(), traceSettings));
@@ -187,7 +189,7 @@ public final class PipelaneServer implements AutoCloseable {
       imports = catalog.start();
       if (open.calibration().isPresent()) {
         IdleCalibration later = open.calibration().get();
-        CompletableFuture<Void> _ = imports.whenComplete((_, _) -> later.start());
+        CompletableFuture<Void> _ = catalog.built().whenComplete((_, _) -> later.start());
       }
       hosts.ifPresent(
           others ->
@@ -196,6 +198,15 @@ public final class PipelaneServer implements AutoCloseable {
       opened.closeAfter(e);
       throw e;
     }
+  }
+
+  private Popularity popularity(PipelaneConfig config) {
+    Path repository = config.repository().path().orElseThrow();
+    return new Popularity(
+        Popularity.file(config.repository().cache(), repository),
+        config.residency().halfLife(),
+        devices::uses,
+        System::nanoTime);
   }
 
   /** What makes spans of requests; null where they would go nowhere. */
@@ -401,6 +412,14 @@ public final class PipelaneServer implements AutoCloseable {
    */
   public CompletableFuture<Void> imports() {
     return imports;
+  }
+
+  /**
+   * Completes when the sessions of all that are built as far as there is room, without anybody
+   * having asked, or when the server stops.
+   */
+  public CompletableFuture<Void> built() {
+    return catalog.built();
   }
 
   /**

@@ -50,6 +50,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Three servers in processes of their own that find each other in etcd; skipped without it. */
@@ -64,7 +65,10 @@ class HostsServingTest {
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
           .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
 
-  @TempDir private Path folder = Path.of("");
+  /** Has the hosts' logs, which stay when a test fails. */
+  @TempDir(cleanup = CleanupMode.ON_SUCCESS)
+  private Path folder = Path.of("");
+
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<Process> processes = new ArrayList<>();
   private final List<String> urls = new ArrayList<>();

@@ -40,6 +40,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -53,7 +54,9 @@ class WorkersServingTest {
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":%s}]}"
           .formatted(WIDTH, Collections.nCopies(WIDTH, 0.5));
 
-  @TempDir Path folder;
+  /** Has the log of the server and its workers, which stays when a test fails. */
+  @TempDir(cleanup = CleanupMode.ON_SUCCESS)
+  Path folder;
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final Patience patience = Patience.begin();
@@ -116,6 +119,7 @@ class WorkersServingTest {
   void workers_killedRecycledAndOrphaned_answersGoOnAndNothingIsLeft() throws Exception {
     String expected = infer();
     patience.awaitTrue("a standby has the session", () -> !ids("STANDBY", 1).isEmpty());
+    patience.awaitTrue("every worker lists the model", this::everyWorkerHasTheModel);
     Signals.send("KILL", pids().getFirst());
     for (int i = 0; i < 20; i++) {
       assertEquals(expected, infer());
@@ -276,6 +280,15 @@ class WorkersServingTest {
   private JsonNode workers() throws Exception {
     HttpRequest request = HttpRequest.newBuilder(URI.create(url + "/v2/workers")).build();
     return new JsonMapper().readTree(http.send(request, BodyHandlers.ofString()).body());
+  }
+
+  private boolean everyWorkerHasTheModel() throws Exception {
+    for (JsonNode worker : workers().path("workers")) {
+      if (!worker.path("models").path(0).path("name").asText().equals("chain")) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private List<Long> pids() throws Exception {

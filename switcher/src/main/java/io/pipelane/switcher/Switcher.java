@@ -39,6 +39,7 @@ import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
 import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.Sharing;
+import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
@@ -218,8 +219,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Makes a model answerable that is registered on another device of the same kind: no session is
-   * built before one is needed, so this takes addresses and no memory. Blocks for a short time.
+   * Makes a model answerable whose session is built when it is needed first, or {@link #buildAhead
+   * ahead}, so this takes addresses and no memory. Blocks for a short time.
    *
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit; nothing is
    *     left then
@@ -330,6 +331,23 @@ public final class Switcher implements InferenceService, AutoCloseable {
       worker.makeReady(version, lease);
       lease.awaitAll();
     }
+  }
+
+  /**
+   * Builds the session of an announced model if there is room for it that nobody has to leave;
+   * blocks while it does. The caller sees to it that the model is not deregistered meanwhile.
+   *
+   * @return false when there was no room; a request makes some
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered, {@link
+   *     Status#INVALID_ARGUMENT} or {@link Status#INTERNAL} when ONNX Runtime refuses it
+   */
+  public boolean buildAhead(ModelVersion version) {
+    return worker.buildAhead(version);
+  }
+
+  /** How often each model is asked for here; see {@link MemoryDaemon#uses}. */
+  public Map<ModelVersion, Double> uses() {
+    return daemon.uses();
   }
 
   /** Says what this device has of a unit; see {@link UnitParts#join}. */
@@ -443,6 +461,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** Why requests for a model are refused at present, if they are; for any thread, and at once. */
   public Optional<String> quarantine(ModelVersion version) {
     return worker.quarantine(version);
+  }
+
+  /** What became of runs that lost their worker process, and of their models. */
+  public RetryOverview retries() {
+    return worker.retries();
   }
 
   /** Lets requests for a model that was refused be tried again. */

@@ -47,6 +47,9 @@ final class BoundSessions implements SessionFactory {
 
   volatile long growthPerRun;
 
+  /** What happens while a session of a model is built. */
+  volatile Consumer<ImportedModel> inBuild = model -> {};
+
   /** What a run does before it waits for its weights. */
   volatile Runnable beforeRun = () -> {};
 
@@ -84,6 +87,7 @@ final class BoundSessions implements SessionFactory {
     if (lane == null) {
       throw new IllegalStateException("no lane");
     }
+    inBuild.accept(model);
     if (failures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
       throw new StatusException(Status.INVALID_ARGUMENT, "refused on purpose");
     }

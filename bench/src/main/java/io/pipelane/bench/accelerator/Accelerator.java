@@ -38,11 +38,8 @@ public interface Accelerator extends AutoCloseable {
     }
   }
 
-  /**
-   * The same device once more, for sessions in worker processes; empty where that is told
-   * elsewhere.
-   */
-  Optional<Accelerator> inWorkers();
+  /** The same device once more, for sessions in a worker process; on its own memory. */
+  Accelerator inWorkers();
 
   /** What models are imported for. */
   ImportTarget target();

@@ -11,6 +11,7 @@ import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.switcher.grouping.PipelineCosts;
@@ -26,11 +27,25 @@ final class CpuAccelerator implements Accelerator {
   private static final long WORKING_BYTES = 2L << 30;
 
   private final Path library;
+  private final Bandwidth link;
+  private final boolean inWorker;
   private final CpuDevice device;
 
   CpuAccelerator(Path library, ByteSize weights, ByteSize page, Bandwidth link) {
     this.library = library;
+    this.link = link;
+    inWorker = false;
     device = CpuDevice.open(weights, page, link);
+  }
+
+  /** The same, with memory of its own that a worker process shares. */
+  private CpuAccelerator(CpuAccelerator beside) {
+    library = beside.library;
+    link = beside.link;
+    inWorker = true;
+    ByteSize page = new ByteSize(beside.device.pages().pageBytes());
+    ByteSize weights = new ByteSize(beside.device.pages().total() * page.bytes());
+    device = CpuDevice.openForWorkers(weights, page, link);
   }
 
   @Override
@@ -45,13 +60,14 @@ final class CpuAccelerator implements Accelerator {
 
   @Override
   public SessionFactory sessions(DeviceMemory memory, boolean captures) {
-    return new CpuSessionFactory(device, library, memory, 1);
+    return inWorker
+        ? new ProcessSessionFactory(device, OneWorker.settings(library))
+        : new CpuSessionFactory(device, library, memory, 1);
   }
 
-  /** What worker processes cost there is {@code bench workers}' to tell. */
   @Override
-  public Optional<Accelerator> inWorkers() {
-    return Optional.empty();
+  public Accelerator inWorkers() {
+    return new CpuAccelerator(this);
   }
 
   @Override

@@ -62,8 +62,8 @@ public final class CudaAccelerator implements Accelerator {
   }
 
   @Override
-  public Optional<Accelerator> inWorkers() {
-    return Optional.of(new CudaAccelerator(this));
+  public Accelerator inWorkers() {
+    return new CudaAccelerator(this);
   }
 
   @Override

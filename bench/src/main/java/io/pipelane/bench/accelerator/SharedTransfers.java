@@ -1,7 +1,5 @@
 package io.pipelane.bench.accelerator;
 
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.PartialLane;
@@ -10,18 +8,13 @@ import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
-import io.pipelane.lanes.process.WorkerSettings;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.time.Duration;
 
 /** Pinned memory for requests that worker processes read in place, and one worker process. */
 final class SharedTransfers implements AutoCloseable {
   private static final long BYTES = 256L << 20;
   private static final long ALIGNMENT = 4096;
-  private static final int LANES = 1;
-  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private final SharedMemory memory = SharedMemory.allocate("transfers", BYTES);
   private final PinnedHostMemory pinned;
@@ -44,18 +37,7 @@ final class SharedTransfers implements AutoCloseable {
         device,
         device.export(execution, PartialLane.NONE, memory),
         memory.segment(),
-        new WorkerSettings(
-            WorkerMain.class,
-            library,
-            1,
-            LANES,
-            SwitchOn.FAULT,
-            0,
-            false,
-            1,
-            PATIENCE,
-            PATIENCE,
-            ByteSize.ofMebibytes(128)));
+        OneWorker.settings(library));
   }
 
   @Override

@@ -22,6 +22,12 @@ enum FaultKind {
       server.signal("ABRT", server.first("ACTIVE"));
     }
   },
+  GRAPH_ABORT("abort() in a custom operator of the model's graph", 1) {
+    @Override
+    void commit(FaultyServer server) throws IOException {
+      server.inRun(FaultWithinRun.ABORT);
+    }
+  },
   SEGMENTATION("SIGSEGV in the active worker", 1) {
     @Override
     void commit(FaultyServer server) throws IOException, InterruptedException {
@@ -49,13 +55,13 @@ enum FaultKind {
   ILLEGAL_WRITE("a kernel of the active worker writes to an illegal address", 1) {
     @Override
     void commit(FaultyServer server) throws IOException {
-      server.launch(FaultyKernel.ILLEGAL);
+      server.inRun(FaultWithinRun.ILLEGAL_WRITE);
     }
   },
   ENDLESS_KERNEL("a kernel of the active worker takes the whole GPU and never ends", 1) {
     @Override
     void commit(FaultyServer server) throws IOException {
-      server.launch(FaultyKernel.ENDLESS);
+      server.inRun(FaultWithinRun.ENDLESS_KERNEL);
     }
   },
   STANDBY("kill -9 of a standby", 1) {

@@ -8,6 +8,7 @@ import io.pipelane.bench.faults.FaultyServer.Workers;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.model.ChainModel;
 import io.pipelane.bench.report.BenchOptions;
+import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
@@ -44,6 +45,7 @@ public final class FaultsCommand implements Callable<Integer> {
   static final int WORKERS = 3;
 
   private static final String SERVER_KILLED = "kill -9 of the server";
+  private static final double P99 = 0.99;
   private static final String MEMORY = "20MiB";
   private static final int ANSWERS_AFTERWARDS = 50;
   private static final long TICK_NANOS = 5_000_000;
@@ -102,7 +104,8 @@ public final class FaultsCommand implements Callable<Integer> {
     }
     Path work = options.work();
     writeModels(repository(work));
-    Results results = new Results(FaultsColumns.TITLE, FaultsColumns.ALL, FaultsColumns.NOTES);
+    Results results =
+        new Results(FaultsColumns.TITLE, FaultsColumns.of(options.rounds()), FaultsColumns.NOTES);
     boolean sound = true;
     boolean onGpu = !(device.device() instanceof DeviceSelection.Cpu);
     try (CutOff measuring = options.publishIfCutOff(spec, results);
@@ -203,8 +206,11 @@ public final class FaultsCommand implements Callable<Integer> {
     add(results, fault.description(), counts, recoveries);
     results.add(fault.description(), FaultsColumns.LEDGER, exact);
     if (pauses.count() > 0) {
-      results.add(fault.description(), FaultsColumns.PAUSE_MEDIAN, pauses.median());
-      results.add(fault.description(), FaultsColumns.PAUSE_MAXIMUM, pauses.quantile(1));
+      addTimes(
+          results,
+          fault.description(),
+          pauses,
+          List.of(FaultsColumns.PAUSE_MEDIAN, FaultsColumns.PAUSE_99, FaultsColumns.PAUSE_MAXIMUM));
     }
     return counts.wrong() + counts.refused() + counts.unanswered() == 0
         && exact == options.rounds();
@@ -216,8 +222,23 @@ public final class FaultsCommand implements Callable<Integer> {
     results.add(name, FaultsColumns.WRONG, (double) counts.wrong());
     results.add(name, FaultsColumns.LOST, (double) counts.unanswered());
     results.add(name, FaultsColumns.REFUSED, (double) counts.refused());
-    results.add(name, FaultsColumns.RECOVERY_MEDIAN, recoveries.median());
-    results.add(name, FaultsColumns.RECOVERY_MAXIMUM, recoveries.quantile(1));
+    addTimes(
+        results,
+        name,
+        recoveries,
+        List.of(
+            FaultsColumns.RECOVERY_MEDIAN,
+            FaultsColumns.RECOVERY_99,
+            FaultsColumns.RECOVERY_MAXIMUM));
+  }
+
+  /** Adds the median, the 99th percentile where there are enough, and the longest. */
+  private void addTimes(Results results, String name, Samples times, List<Column> columns) {
+    results.add(name, columns.getFirst(), times.median());
+    if (options.rounds() >= FaultsColumns.LEAST_ROUNDS_FOR_99) {
+      results.add(name, columns.get(1), times.quantile(P99));
+    }
+    results.add(name, columns.getLast(), times.quantile(1));
   }
 
   /**

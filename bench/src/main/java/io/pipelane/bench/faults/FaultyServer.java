@@ -26,7 +26,7 @@ final class FaultyServer implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private static final long TICK_NANOS = 200_000;
-  private static final long LAUNCH_LIMIT_NANOS = 20_000_000_000L;
+  private static final long FAULT_LIMIT_NANOS = 20_000_000_000L;
 
   /** In front of it lies what identifies the memory. */
   private static final int AREA_HEADER = 4096;
@@ -44,9 +44,10 @@ final class FaultyServer implements AutoCloseable {
   static FaultyServer start(Path log, List<String> settings)
       throws IOException, InterruptedException {
     Path temporary = log.resolveSibling("tmp");
-    Path armed = KernelFaults.prepare(temporary);
+    Path armed = FaultsWithinRuns.prepare(temporary);
     return new FaultyServer(
-        ChildProcess.start(log, ServerMain.class, settings, KernelFaults.environment(temporary)),
+        ChildProcess.start(
+            log, ServerMain.class, settings, FaultsWithinRuns.environment(temporary)),
         armed);
   }
 
@@ -124,16 +125,16 @@ final class FaultyServer implements AutoCloseable {
   }
 
   /**
-   * Has the active worker launch a kernel in the middle of a run; blocks until it does.
+   * Has the active worker have a fault in the middle of a run; blocks until it does.
    *
    * @throws IOException when none does
    */
-  void launch(FaultyKernel kernel) throws IOException {
+  void inRun(FaultWithinRun fault) throws IOException {
     long begin = System.nanoTime();
-    KernelFaults.arm(armed, kernel);
-    while (KernelFaults.isArmed(armed, kernel)) {
-      if (System.nanoTime() - begin > LAUNCH_LIMIT_NANOS) {
-        throw new IOException("no worker launches the kernel " + kernel);
+    FaultsWithinRuns.arm(armed, fault);
+    while (FaultsWithinRuns.isArmed(armed, fault)) {
+      if (System.nanoTime() - begin > FAULT_LIMIT_NANOS) {
+        throw new IOException("no run meets the fault " + fault);
       }
       LockSupport.parkNanos(TICK_NANOS);
     }

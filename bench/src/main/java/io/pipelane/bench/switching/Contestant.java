@@ -1,5 +1,6 @@
 package io.pipelane.bench.switching;
 
+import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Timing;
 import java.util.List;
@@ -26,6 +27,18 @@ record Contestant(Row row, Run prepare, Run run) {
           measured.of(contestant.row).add(millis);
         }
       }
+    }
+  }
+
+  /**
+   * Measures what a run takes behind the queue.
+   *
+   * @param turn does not count where it is negative
+   */
+  static void measureRunAlone(LocalCaller caller, Row row, int turn, Measured measured) {
+    caller.run();
+    if (turn >= 0) {
+      measured.of(row).add(caller.timings().executeNanos() / 1e6);
     }
   }
 }

@@ -21,7 +21,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 
 /** Measures one model on one accelerator, through the product's own switcher. */
@@ -136,11 +135,18 @@ final class ModelRounds {
         all.add(new Contestant(Row.groups(count), cold(stage, groups), caller));
       }
       Contestant.measure(all, warmup, iterations, measured);
-      measureRunAlone(caller, Row.RUN_WARM);
+      for (int turn = -warmup; turn < iterations; turn++) {
+        Contestant.measureRunAlone(caller, Row.RUN_WARM, turn, measured);
+      }
       noteLowerBound(stage);
       notePlans(stage, optimal);
       noteDifference(caller);
     }
+  }
+
+  /** The model's weights, where the accelerator copies them from. */
+  MemorySource weights() {
+    return weights;
   }
 
   /** Answers to compare with, by output. */
@@ -247,57 +253,6 @@ final class ModelRounds {
           warmup,
           iterations,
           measured);
-    }
-  }
-
-  /** Sessions in this process and in a worker process, in turn. */
-  void measureIsolation() throws Exception {
-    Optional<Accelerator> workers = accelerator.inWorkers();
-    if (workers.isEmpty()) {
-      return;
-    }
-    try (Accelerator shared = workers.get();
-        Stage here = new Stage(accelerator, true);
-        Stage there = new Stage(shared, true)) {
-      here.register(grouped, weights);
-      there.register(grouped, weights);
-      LocalCaller inThread = here.caller(grouped, inputs);
-      LocalCaller inProcess = there.caller(grouped, inputs);
-      Contestant.measure(
-          List.of(
-              new Contestant(Row.THREAD_WARM, warm(here), inThread),
-              new Contestant(Row.PROCESS_WARM, warm(there), inProcess),
-              new Contestant(Row.THREAD_COLD, cold(here, Stage.GROUPS), inThread),
-              new Contestant(Row.PROCESS_COLD, cold(there, Stage.GROUPS), inProcess)),
-          warmup,
-          iterations,
-          measured);
-      measureRunAlone(inThread, Row.THREAD_RUN);
-      measureRunAlone(inProcess, Row.PROCESS_RUN);
-      requireSameAnswers(inThread, inProcess);
-    }
-  }
-
-  private static void requireSameAnswers(LocalCaller one, LocalCaller other) {
-    one.outputs()
-        .forEach(
-            (name, answer) -> {
-              if (answer.mismatch(Objects.requireNonNull(other.outputs().get(name))) >= 0) {
-                throw new IllegalStateException("output " + name + " differs between processes");
-              }
-            });
-  }
-
-  private Run warm(Stage stage) {
-    return () -> stage.warmUp(grouped.version());
-  }
-
-  private void measureRunAlone(LocalCaller caller, Row row) {
-    for (int i = -warmup; i < iterations; i++) {
-      caller.run();
-      if (i >= 0) {
-        measured.of(row).add(caller.timings().executeNanos() / 1e6);
-      }
     }
   }
 

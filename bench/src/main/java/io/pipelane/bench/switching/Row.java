@@ -44,6 +44,9 @@ record Row(String key, String label) {
   static final Row THREAD_RUN = new Row("isolation_thread_run", "thread: warm, the run alone");
   static final Row PROCESS_RUN = new Row("isolation_process_run", "process: warm, the run alone");
 
+  static final List<Row> ISOLATION =
+      List.of(THREAD_WARM, PROCESS_WARM, THREAD_COLD, PROCESS_COLD, THREAD_RUN, PROCESS_RUN);
+
   static final List<Row> ABLATIONS =
       List.of(LAYER_COPIES, MANAGED, PAGEABLE, ALLOCATED, SYNCHRONISED);
 

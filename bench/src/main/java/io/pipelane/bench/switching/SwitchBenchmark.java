@@ -2,14 +2,17 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.bench.accelerator.Accelerator;
 import io.pipelane.bench.accelerator.CudaAccelerator;
+import io.pipelane.bench.accelerator.HeldWeights;
 import io.pipelane.bench.accelerator.ModelCase;
 import io.pipelane.bench.local.PlainSession;
 import io.pipelane.bench.switching.SwitchCommand.Part;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.MemorySource;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -33,6 +36,9 @@ final class SwitchBenchmark {
   private final Importer grouped;
   private final Importer layered;
 
+  /** Of what worker processes can run: on the processor they read no weights in place. */
+  private final Importer apart;
+
   SwitchBenchmark(
       Accelerator accelerator,
       Path library,
@@ -52,6 +58,11 @@ final class SwitchBenchmark {
     ImportSettings settings =
         ImportSettings.defaults(library, runtimeVersion).withTarget(accelerator.target());
     grouped = Importer.open(work.resolve("cache"), settings.withCuts(cuts));
+    boolean inPlace = cuts.readInPlace() && accelerator.target().graph() == GraphTarget.GPU;
+    CutSettings forWorkers =
+        new CutSettings(
+            cuts.minimumSegmentBytes(), cuts.maximumSegments(), inPlace, CutSettings.UNLIMITED);
+    apart = Importer.open(work.resolve("cache"), settings.withCuts(forWorkers));
     CutSettings perLayer = new CutSettings(1, 10_000, cuts.readInPlace(), CutSettings.UNLIMITED);
     layered = Importer.open(work.resolve("cache"), settings.withCuts(perLayer));
   }
@@ -93,7 +104,11 @@ final class SwitchBenchmark {
       rounds.measureCold();
     }
     if (parts.contains(Part.ISOLATION)) {
-      rounds.measureIsolation();
+      ImportedModel model = apart.importModel(modelCase.file(), modelCase.version());
+      MemorySource weights =
+          model.equals(groups) ? rounds.weights() : HeldWeights.read(model, accelerator::pinned);
+      new IsolationRounds(accelerator, model, weights, inputs, warmup, iterations, measured)
+          .measure();
     }
     if (parts.contains(Part.STRUCTURE)) {
       rounds.measureStructureCold();

@@ -18,6 +18,13 @@ final class SwitchTables {
   /** The same with the request's inputs before and its outputs after. */
   static final String LOWER_BOUND_OF_REQUEST = "lower_bound_of_request_ms";
 
+  /** What is measured in both isolations, as figures name it. */
+  static final String WARM = "warm";
+
+  static final String COLD = "cold";
+  static final String RUN = "run";
+
+  private static final double P99 = 0.99;
   private static final String NONE = "-";
 
   private final Measurements all;
@@ -98,6 +105,44 @@ final class SwitchTables {
                     minus(minus(m.median(Row.HTTP), m.median(Row.WARM)), m.median(Row.ECHO)),
                     Optional.of("≤ 0.50"))));
     return table;
+  }
+
+  /** What worker processes cost: medians and 99th percentiles; nothing where it is not measured. */
+  List<List<String>> isolation() {
+    List<List<String>> table = heading("milliseconds, p50 / p99");
+    for (Row row : all.rows()) {
+      if (Row.ISOLATION.contains(row)) {
+        table.add(line(row.label(), (name, m) -> quantiles(m.rows().get(row))));
+      }
+    }
+    if (table.size() > 1) {
+      table.add(line("process minus thread, warm (CPU: p50 ≤ 0.060)", added(WARM)));
+      table.add(line("process minus thread, cold (ResNet-152, H200: p50 ≤ 0.150)", added(COLD)));
+      table.add(line("process minus thread, the run alone", added(RUN)));
+    }
+    return table;
+  }
+
+  private static String quantiles(@Nullable Samples samples) {
+    return samples == null || samples.count() == 0
+        ? NONE
+        : fine(samples.median()) + " / " + fine(samples.quantile(P99));
+  }
+
+  private static BiFunction<String, Measured, String> added(String what) {
+    return (name, measured) ->
+        measured
+            .fact(IsolationRounds.added(what, "p50"))
+            .flatMap(
+                median ->
+                    measured
+                        .fact(IsolationRounds.added(what, "p99"))
+                        .map(p99 -> fine(median) + " / " + fine(p99)))
+            .orElse(NONE);
+  }
+
+  private static String fine(double value) {
+    return String.format(Locale.ROOT, "%.3f", value);
   }
 
   /** Figures that are no latency. */

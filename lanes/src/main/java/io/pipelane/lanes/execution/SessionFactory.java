@@ -7,6 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Builds the sessions that models run in on one device. Safe for any platform thread. */
 public interface SessionFactory extends AutoCloseable {
+  /** Sessions that may be built at a time before anybody needs them; one that is needed fits in. */
+  int MOST_BUILT_AHEAD = 4;
+
   /**
    * Whether a session belongs to the lane it was built for, because it launches on its stream and
    * knows its addresses; otherwise any lane may run it, several at once.

@@ -225,13 +225,19 @@ public final class ProcessSessionFactory implements SessionFactory {
     }
   }
 
-  /** A worker that is ready builds and does what the others have, the most popular first. */
+  /**
+   * A worker that is ready builds and does what the others have, the most popular first; of those
+   * that have not run what was built first, as that was in the order of popularity.
+   */
   private void catchUp(WorkerProcess worker) {
     Map<KnownSession, Long> runs = new HashMap<>(); // Which go on meanwhile.
     sessions.values().forEach(known -> runs.put(known, known.shapes().runs()));
     List<KnownSession> all =
         runs.entrySet().stream()
-            .sorted(Map.Entry.<KnownSession, Long>comparingByValue().reversed())
+            .sorted(
+                Map.Entry.<KnownSession, Long>comparingByValue()
+                    .reversed()
+                    .thenComparingLong(entry -> entry.getKey().number()))
             .map(Map.Entry::getKey)
             .toList();
     all.forEach(known -> later(worker, () -> buildInBackground(worker, known)));

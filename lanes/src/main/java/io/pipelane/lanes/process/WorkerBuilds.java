@@ -4,16 +4,19 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.WorkersOverview.BuiltModel;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.SessionDescription;
+import io.pipelane.modelstore.ModelVersion;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -31,6 +34,9 @@ final class WorkerBuilds {
   private final BlockingQueue<ChannelEnd> foreground;
   private final BlockingQueue<ChannelEnd> background = new ArrayBlockingQueue<>(1);
   private final Map<Long, CompletableFuture<Message.Built>> built = new ConcurrentHashMap<>();
+
+  /** What each session was built of; some are gone from {@link #built} already. */
+  private final Map<Long, ModelVersion> models = new ConcurrentHashMap<>();
 
   /** By session, and by the inputs' shapes. */
   private final Map<Long, Map<List<PlacedTensor>, Message.WarmUp>> warmedUp =
@@ -59,6 +65,20 @@ final class WorkerBuilds {
         .sum();
   }
 
+  /** What the sessions that are built are of, by name. */
+  List<BuiltModel> models() {
+    Map<ModelVersion, Integer> counts = new TreeMap<>();
+    models.forEach(
+        (number, version) -> {
+          if (isBuilt(number)) {
+            counts.merge(version, 1, Integer::sum);
+          }
+        });
+    return counts.entrySet().stream()
+        .map(each -> new BuiltModel(each.getKey(), each.getValue()))
+        .toList();
+  }
+
   /** Sessions built or being built. */
   int count() {
     return built.size();
@@ -66,7 +86,11 @@ final class WorkerBuilds {
 
   /** Whether a session is built. */
   boolean has(KnownSession session) {
-    CompletableFuture<Message.Built> known = built.get(session.number());
+    return isBuilt(session.number());
+  }
+
+  private boolean isBuilt(long number) {
+    CompletableFuture<Message.Built> known = built.get(number);
     return known != null && known.isDone() && !known.isCompletedExceptionally();
   }
 
@@ -125,6 +149,7 @@ final class WorkerBuilds {
     }
     try {
       Message.Built result = build(session, idle);
+      models.put(session.number(), session.model().version());
       mine.complete(result);
       return result;
     } catch (RuntimeException | Error e) {
@@ -179,6 +204,7 @@ final class WorkerBuilds {
     } catch (RuntimeException e) {
       return; // It was not built.
     }
+    models.remove(number);
     giveUp(new Message.Close(number)); // Which waits for what is warmed up.
     warmedUp.remove(number);
   }

@@ -64,6 +64,7 @@ final class WorkerMember {
         worker.pid(),
         state,
         worker.builds().count(),
+        worker.builds().models(),
         worker.builds().warmedUp(),
         ProcessMemory.privateBytes(worker.pid()),
         "",

@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceExport;
+import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.ProtocolException;
@@ -27,8 +28,11 @@ final class WorkerProcess {
    * under it.
    */
 
-  /** Foreground and background channels to build sessions through. */
-  private static final int CONTROLS = 3;
+  /**
+   * Channels to build sessions through: one in the background, the others for what is needed, of
+   * which those that build ahead leave one.
+   */
+  private static final int CONTROLS = 2 + SessionFactory.MOST_BUILT_AHEAD;
 
   /** Signals that ask the server's process group to end are for the server to act on. */
   private static final String SHELL = "trap '' INT TERM HUP; ulimit -c 0; exec \"$@\"";

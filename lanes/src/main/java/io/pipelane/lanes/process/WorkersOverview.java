@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.modelstore.ModelVersion;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -37,10 +38,18 @@ public record WorkersOverview(
   }
 
   /**
+   * A model that a worker can run at once, and the variants of its structure with it.
+   *
+   * @param sessions built there: one, or one for each lane
+   */
+  public record BuiltModel(ModelVersion version, int sessions) {}
+
+  /**
    * One worker.
    *
    * @param id counted from 1
-   * @param sessions built there
+   * @param sessions built or being built there
+   * @param models those whose sessions are built, by name
    * @param warmedUp shapes that they have run with before anybody asked for it
    * @param memoryBytes memory of the process that no file or other process shares
    * @param device what it runs on
@@ -52,14 +61,18 @@ public record WorkersOverview(
       long pid,
       WorkerState state,
       int sessions,
+      List<BuiltModel> models,
       int warmedUp,
       long memoryBytes,
       String device,
       long deviceBytes) {
+    public Entry {
+      models = List.copyOf(models);
+    }
 
     Entry on(String name, long shareBytes) {
       return new Entry(
-          id, pid, state, sessions, warmedUp, memoryBytes, name, deviceBytes + shareBytes);
+          id, pid, state, sessions, models, warmedUp, memoryBytes, name, deviceBytes + shareBytes);
     }
   }
 }

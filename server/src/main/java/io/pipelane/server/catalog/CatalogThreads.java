@@ -6,6 +6,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
@@ -17,9 +19,13 @@ import java.util.concurrent.TimeUnit;
 final class CatalogThreads {
   private static final Duration RETRY_AFTER_STOP = Duration.ofSeconds(1);
   private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
+  private static final Duration NOTES = Duration.ofMinutes(1);
 
   private final ExecutorService imports;
   private final ExecutorService operations;
+  private final ScheduledExecutorService notes =
+      Executors.newSingleThreadScheduledExecutor(
+          Thread.ofPlatform().name("catalog-notes").daemon().factory());
   private volatile boolean stopping;
 
   /**
@@ -52,6 +58,12 @@ final class CatalogThreads {
     }
   }
 
+  /** Has something short done once a minute until the stop. */
+  void nowAndThen(Runnable work) {
+    ScheduledFuture<?> _ =
+        notes.scheduleWithFixedDelay(work, NOTES.toSeconds(), NOTES.toSeconds(), TimeUnit.SECONDS);
+  }
+
   boolean isStopping() {
     return stopping;
   }
@@ -64,22 +76,24 @@ final class CatalogThreads {
   /** Begins no more work, and interrupts what runs; returns at once. */
   void stop() {
     stopping = true;
+    notes.shutdownNow();
     operations.shutdownNow();
     imports.shutdownNow().forEach(Runnable::run); // They see that it is over, and complete.
   }
 
   /**
-   * Waits until nothing runs any more.
+   * Waits until nothing runs any more, there and in builds that have been stopped.
    *
    * @throws IllegalStateException when that takes too long
    */
-  void await() {
+  void await(SessionBuilds builds) {
     long deadline = System.nanoTime() + LONGEST_STOP.toNanos();
     boolean ended;
     try {
       ended =
           imports.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
-              && operations.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+              && operations.awaitTermination(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+              && builds.await(Duration.ofNanos(deadline - System.nanoTime()));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       ended = false;

@@ -5,7 +5,6 @@ import static java.util.stream.Collectors.joining;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.CarriedModel;
@@ -17,12 +16,7 @@ import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.server.catalog.VersionEntry.Importing;
-import io.pipelane.server.catalog.VersionEntry.Leaving;
-import io.pipelane.server.catalog.VersionEntry.Ready;
-import io.pipelane.server.catalog.VersionEntry.Refused;
-import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.server.device.ServingDevices;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +25,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.ToDoubleFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -49,8 +45,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * load or an unload has been there before it.
    *
    * `carried` is changed under the model's `operation` lock.
+   *
+   * What the scan found goes into service without sessions, so that it can be asked for at once;
+   * they are built ahead, each under its model's `operation` lock, which keeps it registered.
    */
-  private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   private static final String NO_FILES =
@@ -59,34 +57,47 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private final Repository repository;
   private final Optional<RepositoryWriter> writer;
-  private final Importer importer;
+  private final VersionOperations operations;
   private final ServingDevices devices;
   private final CatalogThreads threads;
+  private final Popularity popularity;
+  private final SessionBuilds builds;
   private final Map<String, CarriedModel> carried = new ConcurrentHashMap<>();
   private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
   private volatile boolean scanned;
+  private CompletableFuture<Void> built = CompletableFuture.completedFuture(null);
 
   /**
    * Makes an empty catalogue; {@link #start} fills it.
    *
    * @param writer puts versions into the repository and takes them out; empty where nothing may
    * @param concurrency imports at a time after the scan
+   * @param popularity by which what the scan finds is brought in, and sessions are built
    */
   public RepositoryCatalog(
       Repository repository,
       Optional<RepositoryWriter> writer,
       Importer importer,
       ServingDevices devices,
-      int concurrency) {
+      int concurrency,
+      Popularity popularity) {
+    this.popularity = popularity;
     this.repository = repository;
     this.writer = writer;
-    this.importer = importer;
     this.devices = devices;
     this.threads = new CatalogThreads(concurrency);
+    this.operations = new VersionOperations(importer, devices, threads);
+    this.builds =
+        new SessionBuilds(
+            SessionBuilds.atOnce(),
+            version -> exclusively(version.model(), model -> operations.buildAhead(model, version)),
+            devices::isIdle,
+            System::nanoTime,
+            LockSupport::parkNanos);
   }
 
   /**
-   * Scans the repository, then imports in the background.
+   * Scans the repository, then imports in the background, the most popular models first.
    *
    * @return completes when every version that the scan found is READY or refused, or when the
    *     catalogue is stopped
@@ -103,10 +114,32 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     IgnoredKeys.warn(scan.registered());
     scan.registered().forEach(found -> exclusively(found.version().model(), announce(found)));
     scanned = true;
-    return CompletableFuture.allOf(
-        scan.registered().stream()
-            .map(found -> threads.runImport(() -> bringInFirst(found)))
-            .toArray(CompletableFuture<?>[]::new));
+    threads.nowAndThen(this::keepPopularity);
+    Map<ModelVersion, Double> uses = popularity.all();
+    ToDoubleFunction<Registered> popular =
+        found -> uses.getOrDefault(found.version(), Double.NEGATIVE_INFINITY);
+    List<CompletableFuture<Void>> imports = new ArrayList<>();
+    List<CompletableFuture<Void>> sessions = new ArrayList<>();
+    for (Registered found : Popularity.sorted(scan.registered(), popular)) {
+      CompletableFuture<Void> imported = threads.runImport(() -> bringInFirst(found));
+      imports.add(imported);
+      sessions.add(
+          imported.thenCompose(_ -> builds.add(found.version(), popular.applyAsDouble(found))));
+    }
+    built = allOf(sessions);
+    return allOf(imports);
+  }
+
+  private static CompletableFuture<Void> allOf(List<CompletableFuture<Void>> all) {
+    return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
+  }
+
+  /**
+   * Completes when the sessions of what the start's scan found are built as far as there is room,
+   * or when the catalogue is stopped; after {@link #start}.
+   */
+  public CompletableFuture<Void> built() {
+    return built;
   }
 
   /** Lists a version as being imported, unless a load was faster than the scan. */
@@ -127,7 +160,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         found.version().model(),
         model -> {
           if (model.versions().get(found.version().version()) instanceof Importing) {
-            Optional<StatusException> _ = bringIn(model, found); // The index tells.
+            Optional<StatusException> _ =
+                operations.bringIn(model, found, devices::announce); // The index tells.
           }
         });
   }
@@ -199,7 +233,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private void forget(CatalogModel model, ModelVersion version) {
     if (model.versions().containsKey(version.version())) {
-      takeOut(model, version);
+      operations.takeOut(model, version);
       model.remove(version.version());
     }
   }
@@ -290,7 +324,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     IgnoredKeys.warn(found);
     List<StatusException> refused = new ArrayList<>();
     for (Registered version : found) {
-      bringIn(model, version).ifPresent(refused::add);
+      operations.bringIn(model, version, devices::register).ifPresent(refused::add);
     }
     if (!problems.isEmpty()) {
       return Optional.of(new StatusException(Status.INVALID_ARGUMENT, joined(problems)));
@@ -303,7 +337,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
             .filter(v -> found.stream().noneMatch(r -> r.version().version() == v))
             .toList();
     for (long version : gone) {
-      takeOut(model, new ModelVersion(name, version));
+      operations.takeOut(model, new ModelVersion(name, version));
       model.remove(version);
     }
     if (model.versions().isEmpty()) {
@@ -321,7 +355,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                 name,
                 model -> {
                   for (long version : model.versions().keySet()) {
-                    takeOut(model, new ModelVersion(name, version));
+                    operations.takeOut(model, new ModelVersion(name, version));
                   }
                 }));
   }
@@ -346,97 +380,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     }
   }
 
-  /** Imports a version, or finds that it has been, and puts it in service, unless it is refused. */
-  private Optional<StatusException> bringIn(CatalogModel model, Registered found) {
-    ModelVersion version = found.version();
-    VersionEntry before = model.versions().get(version.version());
-    try {
-      if (threads.isStopping()) {
-        throw CatalogThreads.stopped();
-      }
-      if (!(before instanceof Ready)) {
-        model.put(version.version(), new Importing());
-      }
-      ImportedModel imported =
-          importer
-              .importModel(found.modelFile(), version)
-              .withBuckets(found.options().buckets())
-              .ofTenant(found.options().tenant());
-      found.declared().check(imported.plan().inputs(), imported.plan().outputs());
-      Ready next = new Ready(imported, found.options(), found.declared());
-      if (!(before instanceof Ready current)) {
-        serve(model, next);
-      } else if (current.imported().equals(imported)) {
-        devices.trust(version);
-        devices.agree(imported, found.options());
-        model.put(version.version(), next); // Its options may have changed.
-      } else {
-        replace(model, current, next);
-      }
-      return Optional.empty();
-    } catch (StatusException e) {
-      return refuse(model, version, e);
-    } catch (RuntimeException | Error e) {
-      return refuse(
-          model, version, new StatusException(Status.INTERNAL, "importing it failed: " + e, e));
-    }
-  }
-
-  private void serve(CatalogModel model, Ready next) {
-    ModelVersion version = next.imported().version();
-    devices.register(next.imported(), next.options());
-    if (next.options().warmUp()) {
-      warmUp(version);
-    }
-    model.put(version.version(), next);
-    LOG.log(Level.INFO, "{0} is in service", version);
-  }
-
-  /** Makes a version resident; one that cannot be is not left registered. */
-  private void warmUp(ModelVersion version) {
-    try {
-      devices.warmUp(version);
-    } catch (RuntimeException | Error e) {
-      devices.deregister(version);
-      throw e;
-    }
-  }
-
-  /** Puts a version's new content in service, or else its old content again. */
-  private void replace(CatalogModel model, Ready current, Ready next) {
-    ModelVersion version = next.imported().version();
-    model.put(version.version(), new Importing());
-    devices.deregister(version);
-    try {
-      serve(model, next);
-    } catch (RuntimeException | Error e) {
-      LOG.log(
-          Level.WARNING,
-          "{0}: its new content is refused, so the old goes back in service: {1}",
-          version,
-          e.getMessage());
-      serve(model, current);
-      throw e;
-    }
-  }
-
-  /** A version that is in service stays so when what would replace it is refused. */
-  private static Optional<StatusException> refuse(
-      CatalogModel model, ModelVersion version, StatusException cause) {
-    Level level = cause.status() == Status.CANCELLED ? Level.DEBUG : Level.WARNING;
-    LOG.log(level, "{0} is refused: {1}", version, cause.getMessage());
-    if (!(model.versions().get(version.version()) instanceof Ready)) {
-      model.put(version.version(), new Refused(cause));
-    }
-    return Optional.of(cause);
-  }
-
-  private void takeOut(CatalogModel model, ModelVersion version) {
-    if (model.versions().get(version.version()) instanceof Ready) {
-      model.put(version.version(), new Leaving());
-      devices.deregister(version);
-    }
-    model.put(version.version(), new Unloaded());
+  private void keepPopularity() {
+    popularity.keep(
+        version -> {
+          @Nullable CatalogModel model = models.get(version.model());
+          return model != null && model.versions().containsKey(version.version());
+        });
   }
 
   private CatalogModel known(String name) {
@@ -466,6 +415,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    */
   public void stop() {
     threads.stop();
+    builds.stop();
+    if (scanned) {
+      keepPopularity();
+    }
   }
 
   /**
@@ -476,7 +429,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   @Override
   public void close() {
     stop();
-    threads.await();
+    threads.await(builds);
     carried.values().forEach(CarriedModel::close);
   }
 }

@@ -3,6 +3,8 @@ package io.pipelane.server.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pipelane.config.ByteSize;
 import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -14,6 +16,8 @@ import picocli.CommandLine.Spec;
     name = "workers",
     description = "List a server's worker processes, or replace one without failing a request.")
 final class WorkersCommand implements Subcommand {
+  private static final int MOST_NAMES = 8;
+
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ServerAddress address = new ServerAddress();
 
@@ -42,7 +46,15 @@ final class WorkersCommand implements Subcommand {
   private static void print(JsonNode overview, PrintWriter out) {
     TextTable table =
         new TextTable(
-            "ID", "PID", "STATE", "SESSIONS", "WARMED UP", "MEMORY", "DEVICE", "DEVICE MEMORY");
+            "ID",
+            "PID",
+            "STATE",
+            "SESSIONS",
+            "WARMED UP",
+            "MEMORY",
+            "DEVICE",
+            "DEVICE MEMORY",
+            "MODELS");
     for (JsonNode worker : overview.path("workers")) {
       table.add(
           worker.path("id").asText(),
@@ -52,7 +64,8 @@ final class WorkersCommand implements Subcommand {
           worker.path("warmed_up").asText(),
           new ByteSize(worker.path("memory_bytes").asLong()).toString(),
           worker.path("device").asText(),
-          new ByteSize(worker.path("device_bytes").asLong()).toString());
+          new ByteSize(worker.path("device_bytes").asLong()).toString(),
+          models(worker));
     }
     if (overview.path("workers").isEmpty()) {
       out.println("Models run in the server's own process; see workers.isolation.");
@@ -65,5 +78,24 @@ final class WorkersCommand implements Subcommand {
       out.println("Last loss: " + loss);
       out.println("Last pause: %.1f ms".formatted(overview.path("last_pause_us").asLong() / 1e3));
     }
+  }
+
+  /** What a worker has built, such as {@code a/1, b/2 x4, 13 more}: a line is not to be longer. */
+  private static String models(JsonNode worker) {
+    List<String> names = new ArrayList<>();
+    for (JsonNode model : worker.path("models")) {
+      int sessions = model.path("sessions").asInt();
+      names.add(
+          model.path("name").asText()
+              + "/"
+              + model.path("version").asText()
+              + (sessions > 1 ? " x" + sessions : ""));
+    }
+    int hidden = Math.max(0, names.size() - MOST_NAMES) + worker.path("more_models").asInt();
+    List<String> shown = new ArrayList<>(names.subList(0, Math.min(MOST_NAMES, names.size())));
+    if (hidden > 0) {
+      shown.add(hidden + " more");
+    }
+    return String.join(", ", shown);
   }
 }

@@ -79,8 +79,30 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * @throws StatusException as {@link SwitcherGroup#register}; nothing is left then
    */
   public void register(ImportedModel model, ModelOptions options) {
+    group.register(prepared(model), options);
+  }
+
+  /**
+   * Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does, but without a
+   * session; see {@link SwitcherGroup#announce}.
+   */
+  public void announce(ImportedModel model, ModelOptions options) {
+    group.announce(prepared(model), options);
+  }
+
+  private ImportedModel prepared(ImportedModel model) {
     hostTier.prepare(model.weights(), model.plan().weightBytes());
-    group.register(shareStructures ? model : model.unshared(), options);
+    return shareStructures ? model : model.unshared();
+  }
+
+  /** Builds the session of an announced model; see {@link Switcher#buildAhead}. */
+  public boolean buildAhead(ModelVersion version) {
+    return group.buildAhead(version);
+  }
+
+  /** How often each model is asked for; see {@link SwitcherGroup#uses}. */
+  public Map<ModelVersion, Double> uses() {
+    return group.uses();
   }
 
   /** Has a registered model's requests be treated otherwise from now on. */
@@ -241,6 +263,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
               switcher.states(),
               switcher.kept(),
               switcher.sharing().overview(),
+              switcher.retries(),
               Objects.requireNonNull(members.get(place.name))));
     }
     return states;
@@ -260,7 +283,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   }
 
   /** Whether no device has anything to do. */
-  boolean isIdle() {
+  public boolean isIdle() {
     return places.stream().allMatch(place -> place.switcher.isIdle());
   }
 

@@ -32,6 +32,7 @@ final class DeviceMetrics {
     metrics.addModels();
     metrics.addTransfers();
     metrics.addPreemptions();
+    metrics.addRetries();
     metrics.families.addAll(SharingMetrics.of(devices));
     return metrics.families;
   }
@@ -245,6 +246,25 @@ final class DeviceMetrics {
         "pipelane_preempting_longest_wait_seconds",
         "The longest of these times",
         state -> state.preemptions().longestWaitNanos() / NANOS_A_SECOND);
+  }
+
+  private void addRetries() {
+    Counter retried =
+        new Counter(
+            "pipelane_runs_retried",
+            "Runs that lost their worker process: done once more, lost once more, or too late for"
+                + " that");
+    devices.forEach(
+        (device, state) ->
+            retried
+                .add(state.retries().done(), "device", device, "outcome", "done")
+                .add(state.retries().lost(), "device", device, "outcome", "lost")
+                .add(state.retries().late(), "device", device, "outcome", "late"));
+    families.add(retried);
+    gauge(
+        "pipelane_models_quarantined",
+        "Models that are refused as they have lost two worker processes in a row",
+        state -> state.retries().quarantined());
   }
 
   private void gauge(String name, String help, ToDoubleFunction<DeviceState> value) {

@@ -8,6 +8,7 @@ import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
+import io.pipelane.switcher.worker.RetryOverview;
 
 /**
  * What the metrics say of one device.
@@ -21,6 +22,7 @@ import io.pipelane.switcher.sharing.SharingOverview;
  * @param states what it keeps for sequences
  * @param kept what it keeps between two runs
  * @param sharing how online and offline work share it
+ * @param retries what became of runs that lost their worker process
  * @param member what it is among the others
  */
 public record DeviceState(
@@ -35,4 +37,5 @@ public record DeviceState(
     StatesOverview states,
     KeptOverview kept,
     SharingOverview sharing,
+    RetryOverview retries,
     MemberOverview member) {}

@@ -34,6 +34,9 @@ public final class Answers {
   /** What every model's metadata says that it runs on. */
   public static final String PLATFORM = "onnxruntime_onnx";
 
+  /** Models of a worker that are told by name. */
+  static final int MOST_MODELS = 100;
+
   private Answers() {}
 
   /**
@@ -194,6 +197,7 @@ public final class Answers {
       json.writeNumberField("pid", worker.pid());
       json.writeStringField("state", worker.state().name());
       json.writeNumberField("sessions", worker.sessions());
+      writeModels(json, worker.models());
       json.writeNumberField("warmed_up", worker.warmedUp());
       json.writeNumberField("memory_bytes", worker.memoryBytes());
       json.writeStringField("device", worker.device());
@@ -202,6 +206,22 @@ public final class Answers {
     }
     json.writeEndArray();
     json.writeEndObject();
+  }
+
+  /** As many as people read; of others, how many there are. */
+  private static void writeModels(JsonGenerator json, List<WorkersOverview.BuiltModel> models)
+      throws IOException {
+    json.writeArrayFieldStart("models");
+    for (WorkersOverview.BuiltModel model :
+        models.subList(0, Math.min(MOST_MODELS, models.size()))) {
+      json.writeStartObject();
+      json.writeStringField("name", model.version().model());
+      json.writeStringField("version", Long.toString(model.version().version()));
+      json.writeNumberField("sessions", model.sessions());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeNumberField("more_models", Math.max(0, models.size() - MOST_MODELS));
   }
 
   /** The hosts that share models with this one. */

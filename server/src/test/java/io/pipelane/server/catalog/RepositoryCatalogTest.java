@@ -22,12 +22,17 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -72,6 +77,8 @@ class RepositoryCatalogTest {
                     "4MiB",
                     "repository.upload",
                     upload,
+                    "import.concurrency",
+                    "1",
                     "server.http-port",
                     "0"))));
   }
@@ -297,6 +304,73 @@ class RepositoryCatalogTest {
       }
       assertEquals(2, server.switcher().memory().weights().entries().size());
     }
+  }
+
+  /** Which models go into service, one after another. */
+  private static final class ServiceOrder extends Handler implements AutoCloseable {
+    private final Logger logger = Logger.getLogger(RepositoryCatalog.class.getName());
+    private final List<String> order = new ArrayList<>();
+
+    ServiceOrder() {
+      logger.addHandler(this);
+    }
+
+    @Override
+    public synchronized void publish(LogRecord line) {
+      if (line.getMessage().endsWith("is in service")) {
+        order.add(String.valueOf(line.getParameters()[0]));
+      }
+    }
+
+    synchronized List<String> order() {
+      return List.copyOf(order);
+    }
+
+    @Override
+    public void flush() {
+      // Nothing is kept back.
+    }
+
+    @Override
+    public void close() {
+      logger.removeHandler(this);
+    }
+  }
+
+  private static void ask(PipelaneServer server, String model, int times) {
+    for (int i = 0; i < times; i++) {
+      server.devices().warmUp(new ModelVersion(model, 1));
+    }
+  }
+
+  @Test
+  void restart_beginsWithTheMostPopular_andForgetsWhatHasGone() throws Exception {
+    write("often", 2);
+    write("seldom", 3);
+    write("never", 4);
+    try (PipelaneServer server = start()) {
+      server.built().join();
+      assertEquals(1, server.switcher().memory().sessions().built(), "they are variants");
+      ask(server, "seldom", 1);
+      ask(server, "often", 3);
+    }
+    try (ServiceOrder service = new ServiceOrder();
+        PipelaneServer server = start()) {
+      server.built().join();
+      assertEquals(List.of("often/1", "seldom/1", "never/1", "small/1"), service.order());
+      assertEquals(0, server.switcher().memory().weights().lentBytes());
+      server.switcher().verify();
+    }
+    Files.delete(file("often"));
+    Files.delete(repository.resolve("often/1"));
+    Files.delete(repository.resolve("often"));
+    try (PipelaneServer server = start()) {
+      server.built().join();
+    }
+    Popularity kept =
+        new Popularity(
+            Popularity.file(cache, repository), Duration.ofMinutes(2), Map::of, System::nanoTime);
+    assertEquals(Set.of(new ModelVersion("seldom", 1)), kept.all().keySet());
   }
 
   @Test

@@ -37,6 +37,7 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
+import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -102,6 +103,7 @@ class WebPageInBrowserTest {
         new StatesOverview(0, 0, 0),
         KeptOverview.NONE,
         SharedDevices.overview(DeviceSample.UNKNOWN, Map.of()),
+        RetryOverview.NONE,
         new MemberOverview(
             usable, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }
@@ -112,7 +114,17 @@ class WebPageInBrowserTest {
 
   private static WorkersOverview workers() {
     return new WorkersOverview(
-        List.of(new WorkersOverview.Entry(1, 4711, WorkerState.ACTIVE, 2, 0, MIB, "cpu", 9 * MIB)),
+        List.of(
+            new WorkersOverview.Entry(
+                1,
+                4711,
+                WorkerState.ACTIVE,
+                2,
+                List.of(new WorkersOverview.BuiltModel(new ModelVersion(EVIL, 2), 2)),
+                0,
+                MIB,
+                "cpu",
+                9 * MIB)),
         2,
         1,
         "killed",

@@ -20,6 +20,7 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
+import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -88,6 +89,7 @@ class MetricsTest {
         new StatesOverview(36, 37, 38),
         new KeptOverview(44, 45, 46, Map.of(KeptOverview.Obstacle.WAITING, 47L)),
         SharedDevices.overview(BUSY, Map.of(new ModelVersion("tight", 2), 1.04)),
+        new RetryOverview(51, 52, 53, 54),
         new MemberOverview(
             true, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }
@@ -249,6 +251,10 @@ class MetricsTest {
     assertLine(lines, "pipelane_replicas{device=\"cpu\"} 2.0");
     assertLine(lines, "pipelane_rerouted_requests_total{device=\"cpu\"} 41.0");
     assertLine(lines, "pipelane_workers_lost_total 2.0");
+    assertLine(lines, "pipelane_runs_retried_total{device=\"cpu\",outcome=\"done\"} 51.0");
+    assertLine(lines, "pipelane_runs_retried_total{device=\"cpu\",outcome=\"lost\"} 52.0");
+    assertLine(lines, "pipelane_runs_retried_total{device=\"cpu\",outcome=\"late\"} 53.0");
+    assertLine(lines, "pipelane_models_quarantined{device=\"cpu\"} 54.0");
   }
 
   @Test

@@ -25,6 +25,7 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
+import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -83,6 +84,7 @@ class StateSourceTest {
         new StatesOverview(0, 0, 0),
         KeptOverview.NONE,
         SharedDevices.overview(DeviceSample.UNKNOWN, Map.of()),
+        RetryOverview.NONE,
         new MemberOverview(
             true, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
   }

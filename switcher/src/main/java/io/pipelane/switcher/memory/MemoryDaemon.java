@@ -17,6 +17,7 @@ import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.Unit;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -416,6 +417,29 @@ public final class MemoryDaemon implements AutoCloseable {
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * How often each model was asked for, in a count that fades by the half-life of {@link
+   * ResidencyConfig}: its natural logarithm now, which stays exact however long ago that was.
+   * Models that nobody has asked for are left out.
+   */
+  public Map<ModelVersion, Double> uses() {
+    Map<ModelVersion, Double> uses = new HashMap<>();
+    lock.lock();
+    try {
+      long now = nanoClock.getAsLong();
+      memory.residencies.forEach(
+          (version, residency) -> {
+            double logarithm = residency.holding.usage().logarithmAt(now);
+            if (Double.isFinite(logarithm)) {
+              uses.put(version, logarithm);
+            }
+          });
+    } finally {
+      lock.unlock();
+    }
+    return uses;
   }
 
   /** What this device has of models that span several. */

@@ -12,6 +12,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SpanningModels;
 import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.residency.Usage;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +25,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
@@ -109,6 +111,18 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
    *     devices are lost; nothing is left then
    */
   public void register(ImportedModel model, ModelOptions options) {
+    register(model, options, home -> home.register(model, options));
+  }
+
+  /**
+   * Makes a model answerable as {@link #register} does, but without a session: one is built when it
+   * is needed first, or {@link #buildAhead ahead}.
+   */
+  public void announce(ImportedModel model, ModelOptions options) {
+    register(model, options, home -> home.announce(model, options));
+  }
+
+  private void register(ImportedModel model, ModelOptions options, Consumer<Switcher> atHome) {
     ModelVersion version = model.version();
     if (members.stream().noneMatch(Member::isUsable)) {
       throw new StatusException(Status.DEVICE_FAILURE, "every device is lost; restart the server");
@@ -119,7 +133,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
           Status.DEVICE_FAILURE,
           "model %s is to be on device %s alone, which is lost".formatted(version, place.name));
     }
-    int home = registerAtHome(model, options, place);
+    int home = registerAtHome(model, atHome, place);
     List<Integer> registered = new ArrayList<>(List.of(home));
     try {
       for (Member member : members) {
@@ -149,7 +163,8 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
    *
    * @param place the only one that it may be on; null for any
    */
-  private int registerAtHome(ImportedModel model, ModelOptions options, @Nullable Member place) {
+  private int registerAtHome(
+      ImportedModel model, Consumer<Switcher> atHome, @Nullable Member place) {
     Set<Integer> tooSmall = new HashSet<>();
     IntPredicate mayBeHome =
         device ->
@@ -159,7 +174,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     while (true) {
       int home = homes.place(model.version(), model.plan().weightBytes(), mayBeHome);
       try {
-        members.get(home).switcher.register(model, options);
+        atHome.accept(members.get(home).switcher);
         return home;
       } catch (RuntimeException | Error e) {
         homes.remove(model.version());
@@ -367,6 +382,26 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
                 .map(member -> member.switcher))
         .flatMap(switcher -> switcher.sequence(model, id).stream())
         .findFirst();
+  }
+
+  /** Builds the session of an announced model on its home; see {@link Switcher#buildAhead}. */
+  public boolean buildAhead(ModelVersion version) {
+    return home(version).buildAhead(version);
+  }
+
+  /**
+   * How often each model is asked for, on all devices together: the natural logarithm of a count
+   * that fades; see {@link Switcher#uses}.
+   */
+  public Map<ModelVersion, Double> uses() {
+    Map<ModelVersion, Double> uses = new HashMap<>();
+    members.forEach(
+        member ->
+            member
+                .switcher
+                .uses()
+                .forEach((version, logarithm) -> uses.merge(version, logarithm, Usage::sum)));
+    return uses;
   }
 
   /** Brings a model's weights onto its home; see {@link Switcher#warmUp}. */

@@ -42,6 +42,19 @@ public final class Usage {
     return at(nowNanos) * LN_2 / halfLifeNanos * 1e9;
   }
 
+  /** The logarithm of the sum of two counts that are told by theirs. */
+  public static double sum(double logarithm, double other) {
+    double larger = Math.max(logarithm, other);
+    return larger == Double.NEGATIVE_INFINITY
+        ? larger
+        : larger + Math.log1p(Math.exp(Math.min(logarithm, other) - larger));
+  }
+
+  /** What the logarithm of a count loses meanwhile. */
+  public static double faded(Duration meanwhile, Duration halfLife) {
+    return meanwhile.toNanos() / (double) halfLife.toNanos() * LN_2;
+  }
+
   /**
    * The logarithm of the count, told for one moment for all. Counts of one half-life fade alike, so
    * this orders them at any time, and changes with a use only; less than everything before the

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BooleanSupplier;
@@ -55,6 +56,9 @@ final class Retries {
   private final Map<ModelVersion, String> quarantined = new ConcurrentHashMap<>();
   private final ReentrantReadWriteLock onlineRuns = new ReentrantReadWriteLock();
   private final ReentrantReadWriteLock offlineRuns = new ReentrantReadWriteLock();
+  private final LongAdder done = new LongAdder();
+  private final LongAdder lost = new LongAdder();
+  private final LongAdder tooLate = new LongAdder();
 
   /** Runs of a model in one of the processes, if there are several. */
   private record Kind(ModelVersion model, boolean offline) {}
@@ -91,15 +95,18 @@ final class Retries {
     Kind kind = new Kind(model, isApart);
     int lostForOthers = 0;
     boolean retried = false;
+    boolean isRetry = false;
     while (true) {
       requireTrusted(model); // Others of its runs may have been first.
       @Nullable Blame suspicion = suspects.get(kind);
       try {
         attemptOnce(runs, suspicion != null && suspicion != Blame.NAMED, control, work);
         suspects.remove(kind);
+        count(done, isRetry);
         return;
       } catch (StatusException e) {
         suspects.remove(kind); // It failed, and its process lives.
+        count(done, isRetry);
         throw e;
       } catch (WorkerLostException e) {
         if (deviceIsLost.getAsBoolean()) {
@@ -109,23 +116,37 @@ final class Retries {
                   .formatted(model, e.getMessage()),
               e);
         }
-        judge(kind, suspicion != null, e);
+        judge(kind, suspicion != null, isRetry, e);
         boolean forOthers = e.blame() == Blame.OTHERS && ++lostForOthers < PATIENCE;
         if (retried && !forOthers) {
+          lost.increment();
           throw StatusException.unavailable(
               "the run of %s was interrupted again: %s".formatted(model, e.getMessage()),
               RETRY_AFTER,
               e);
         }
         if (late.getAsBoolean()) {
+          tooLate.increment();
           throw StatusException.unavailable(
               "the run of %s was interrupted, and its deadline has passed".formatted(model),
               RETRY_AFTER,
               e);
         }
         retried |= !forOthers;
+        isRetry = true;
       }
     }
+  }
+
+  private static void count(LongAdder outcome, boolean isRetry) {
+    if (isRetry) {
+      outcome.increment();
+    }
+  }
+
+  /** What became of all that was lost. */
+  RetryOverview overview() {
+    return new RetryOverview(done.sum(), lost.sum(), tooLate.sum(), quarantined.size());
   }
 
   private static void attemptOnce(
@@ -183,7 +204,7 @@ final class Retries {
     }
   }
 
-  private void judge(Kind kind, boolean suspect, WorkerLostException loss) {
+  private void judge(Kind kind, boolean suspect, boolean isRetry, WorkerLostException loss) {
     String reason = String.valueOf(loss.getMessage());
     switch (loss.blame()) {
       case OTHERS -> {}
@@ -191,6 +212,7 @@ final class Retries {
       case NAMED, ALONE -> {
         if (suspect) {
           quarantined.put(kind.model, reason);
+          count(lost, isRetry);
           throw StatusException.unavailable(refusal(kind.model, reason), RETRY_AFTER, loss);
         }
         suspects.put(kind, loss.blame());
@@ -206,14 +228,14 @@ final class Retries {
    */
   void prepare(ModelVersion model, Runnable work) {
     forget(model);
-    int lost = 0;
+    int losses = 0;
     for (int attempts = 1; ; attempts++) {
       try {
         work.run();
         return;
       } catch (WorkerLostException e) {
-        lost += e.blame() == Blame.OTHERS ? 0 : 1;
-        if (lost == 2 || attempts == PATIENCE) {
+        losses += e.blame() == Blame.OTHERS ? 0 : 1;
+        if (losses == 2 || attempts == PATIENCE) {
           throw StatusException.unavailable(
               "model %s cannot be built: %s"
                   .formatted(model, described(String.valueOf(e.getMessage()))),

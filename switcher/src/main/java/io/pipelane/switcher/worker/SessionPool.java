@@ -55,19 +55,50 @@ final class SessionPool {
       Priority priority) {
     @Nullable EphemeralRegion seat = factory.boundToLane() ? Objects.requireNonNull(lane) : null;
     PooledSession session = table.take(new PooledSession.Key(range, seat));
-    if (session.isBuilt()) {
-      return session;
+    if (!session.isBuilt()) {
+      buildOrAbandon(model, session, priority, table::recharge);
     }
+    return session;
+  }
+
+  /**
+   * Builds a session that nobody has asked for, in memory that is free; nothing happens where there
+   * is one, or soon will be.
+   *
+   * @param lane as for {@link #take}
+   * @param priority of what it is for
+   * @throws NoSessionRoomException when others would have to give way
+   * @throws StatusException when ONNX Runtime refuses the model; nothing is left then
+   */
+  void buildAhead(
+      ImportedModel model,
+      StructureRange range,
+      @Nullable EphemeralRegion lane,
+      Priority priority) {
+    @Nullable PooledSession session = table.begin(new PooledSession.Key(range, lane));
+    if (session != null) {
+      buildOrAbandon(model, session, priority, table::rechargeFromFree);
+      table.giveBack(session, false);
+    }
+  }
+
+  private void buildOrAbandon(
+      ImportedModel model, PooledSession session, Priority priority, Charging charging) {
     boolean done = false;
     try {
-      build(model, session, priority);
+      build(model, session, priority, charging);
       done = true;
-      return session;
     } finally {
       if (!done) {
         table.abandon(session);
       }
     }
+  }
+
+  /** Changes what is reserved for a session; false where that cannot be. */
+  @FunctionalInterface
+  private interface Charging {
+    boolean recharge(PooledSession session, long bytes);
   }
 
   /** Ends a run in a session; what the run added to it is charged, or the session has to go. */
@@ -85,9 +116,10 @@ final class SessionPool {
     return table.recharge(session, session.deviceBytes());
   }
 
-  private void build(ImportedModel model, PooledSession session, Priority priority) {
+  private void build(
+      ImportedModel model, PooledSession session, Priority priority, Charging charging) {
     Structure structure = session.key.range().structure();
-    reserve(structure, session);
+    reserve(structure, session, charging);
     String owner = "session of " + structure.hash();
     Account account = persistent.open(owner, session.bytes);
     @Nullable ModelSession made = null;
@@ -103,7 +135,7 @@ final class SessionPool {
               priority);
       long nanos = nanoClock.getAsLong() - begin;
       account.limit(account.usedBytes() + (factory.boundToLane() ? CAPTURE_BYTES : 0));
-      if (!table.recharge(session, account.usedBytes() + made.frameworkBytes())) {
+      if (!charging.recharge(session, account.usedBytes() + made.frameworkBytes())) {
         throw new NoSessionRoomException(owner, table.expectedBytes(structure));
       }
       table.built(session, made, account, nanos);
@@ -123,10 +155,10 @@ final class SessionPool {
   }
 
   /** Uses the room granted to the structure, or finds some. */
-  private void reserve(Structure structure, PooledSession session) {
+  private void reserve(Structure structure, PooledSession session, Charging charging) {
     session.bytes = table.takeGrant(structure);
     long bytes = Math.max(session.bytes, table.expectedBytes(structure));
-    if (!table.recharge(session, bytes)) {
+    if (!charging.recharge(session, bytes)) {
       throw new NoSessionRoomException("session of " + structure.hash(), bytes);
     }
   }

@@ -76,6 +76,18 @@ final class SessionRooms {
     }
   }
 
+  /**
+   * Refuses a structure of which no session can ever be built.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
+   */
+  void requireFits(Structure structure) {
+    long bytes = table.expectedBytes(structure);
+    if (bytes > lanes.capacityBytes()) {
+      throw tooLarge(structure, bytes, 0);
+    }
+  }
+
   private boolean reserve(long bytes) {
     boolean possible = bytes <= lanes.capacityBytes();
     while (possible && !lanes.reservePersistent(bytes)) {

@@ -129,6 +129,16 @@ final class SessionTable {
     }
   }
 
+  /** Begins a session that nobody has asked for; null where there is one, or soon will be. */
+  @Nullable PooledSession begin(PooledSession.Key key) {
+    lock.lock();
+    try {
+      return sessions.containsKey(key) || closing.contains(key) ? null : take(key);
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Whether a session is there and built; at once. */
   boolean isBuilt(PooledSession.Key key) {
     lock.lock();
@@ -223,14 +233,29 @@ final class SessionTable {
   /** The same for what the session may do without. */
   boolean tryRecharge(PooledSession session, long bytes) {
     long more = bytes - session.bytes;
-    if (more > 0) {
-      while (!lanes.tryReservePersistent(more)) {
-        if (lanes.freeBytes() + idleBytes() < more || !evict()) {
-          return false;
-        }
+    while (more > 0 && !lanes.tryReservePersistent(more)) {
+      if (lanes.freeBytes() + idleBytes() < more || !evict()) {
+        return false;
       }
-    } else if (more < 0) {
-      lanes.releasePersistent(-more);
+    }
+    reserved(session, bytes);
+    return true;
+  }
+
+  /** The same where nobody has to give way. */
+  boolean rechargeFromFree(PooledSession session, long bytes) {
+    expect(session.key.range().structure(), bytes);
+    long more = bytes - session.bytes;
+    if (more > 0 && !lanes.tryReservePersistent(more)) {
+      return false;
+    }
+    reserved(session, bytes);
+    return true;
+  }
+
+  private void reserved(PooledSession session, long bytes) {
+    if (bytes < session.bytes) {
+      lanes.releasePersistent(session.bytes - bytes);
     }
     lock.lock();
     try {
@@ -239,7 +264,6 @@ final class SessionTable {
     } finally {
       lock.unlock();
     }
-    return true;
   }
 
   /** Notes that a structure's sessions need so much. */

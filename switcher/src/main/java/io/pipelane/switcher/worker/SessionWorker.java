@@ -38,6 +38,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A worker whose sessions are those of a {@link SessionFactory}, in this process or in others; what
@@ -103,7 +104,7 @@ public final class SessionWorker implements Worker {
     boolean built = false;
     try {
       retries.prepare(model.version(), () -> build(model, range, priority));
-      models.put(model.version(), new Variant(model, range.structure(), priority));
+      models.put(model.version(), new Variant(model, range, priority));
       built = true;
     } finally {
       if (!built) {
@@ -115,13 +116,51 @@ public final class SessionWorker implements Worker {
   @Override
   public void announce(ImportedModel model, StructureRange range, Priority priority) {
     table.join(model, range.structure());
+    boolean fits = false;
+    try {
+      rooms.requireFits(range.structure());
+      fits = true;
+    } finally {
+      if (!fits) {
+        table.leave(range.structure());
+      }
+    }
     retries.forget(model.version());
-    models.put(model.version(), new Variant(model, range.structure(), priority));
+    models.put(model.version(), new Variant(model, range, priority));
+  }
+
+  @Override
+  public boolean buildAhead(ModelVersion version) {
+    Variant variant = known(version);
+    try {
+      retries.attempt(
+          version,
+          variant.priority(),
+          () -> false,
+          RunControl.NONE,
+          () -> buildAhead(variant));
+      return true;
+    } catch (NoSessionRoomException e) {
+      return false;
+    }
+  }
+
+  private void buildAhead(Variant variant) {
+    if (!sessions.boundToLane()) {
+      pool.buildAhead(variant.model(), variant.range(), null, variant.priority());
+    } else if (table.lanesOf(variant.range()).isEmpty()) {
+      @Nullable LaneLease lane = lanes.tryEnter(0);
+      if (lane != null) { // Else all are in use, by those who have something to do.
+        try (lane) {
+          pool.buildAhead(variant.model(), variant.range(), lane.region(), variant.priority());
+        }
+      }
+    }
   }
 
   @Override
   public void makeReady(ModelVersion version, Lease lease) {
-    Variant variant = variant(version);
+    Variant variant = known(version);
     retries.attempt(
         version,
         variant.priority(),
@@ -204,7 +243,7 @@ public final class SessionWorker implements Worker {
       LaneLease lane,
       ResultHandler handler,
       Runnable placed) {
-    ImportedModel model = variant(request.model()).model();
+    ImportedModel model = known(request.model()).model();
     if (sessions.computesOnCaller()) {
       runOnce(model, request, lease, lane, handler, placed); // There is no process to lose.
       return;
@@ -329,6 +368,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public RetryOverview retries() {
+    return retries.overview();
+  }
+
+  @Override
   public void trust(ModelVersion version) {
     retries.forget(version);
   }
@@ -356,7 +400,7 @@ public final class SessionWorker implements Worker {
   }
 
   /** A request that came before a version was deregistered may run while it is registered anew. */
-  private Variant variant(ModelVersion version) {
+  private Variant known(ModelVersion version) {
     Variant variant = models.get(version);
     if (variant == null) {
       throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
@@ -364,8 +408,17 @@ public final class SessionWorker implements Worker {
     return variant;
   }
 
-  /** A model, the structure whose sessions it runs in, and the class of requests that name none. */
-  private record Variant(ImportedModel model, Structure structure, Priority priority) {}
+  /**
+   * A model.
+   *
+   * @param range one of those of its structure, whose sessions it runs in
+   * @param priority the class of requests that name none
+   */
+  private record Variant(ImportedModel model, StructureRange range, Priority priority) {
+    Structure structure() {
+      return range.structure();
+    }
+  }
 
   /** A request as a session sees it. */
   private record RequestInvocation(

@@ -29,10 +29,23 @@ public interface Worker extends AutoCloseable {
   void prepare(ImportedModel model, StructureRange range, Priority priority);
 
   /**
-   * Makes a model known that runs on another device already; its session is built when it is needed
-   * first.
+   * Makes a model known; its session is built when it is needed first, or {@link #buildAhead
+   * ahead}.
+   *
+   * @throws io.pipelane.config.StatusException when its constants can never fit
    */
   void announce(ImportedModel model, StructureRange range, Priority priority);
+
+  /**
+   * Builds a session for a model that none of its structure has, if there is room that nobody has
+   * to leave. Nothing is brought in. The caller sees to it that the model is not discarded
+   * meanwhile.
+   *
+   * @return false when there was no room
+   * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model, or building it
+   *     twice loses its process
+   */
+  boolean buildAhead(ModelVersion version);
 
   /**
    * Builds a session for the model of a lease where there is none. Called outside of lanes.
@@ -108,6 +121,9 @@ public interface Worker extends AutoCloseable {
 
   /** Why a model's requests are refused, if they are; for any thread, and at once. */
   Optional<String> quarantine(ModelVersion version);
+
+  /** What became of runs that lost their process; for any thread, and at once. */
+  RetryOverview retries();
 
   /** Forgets why a model's requests are refused. */
   void trust(ModelVersion version);

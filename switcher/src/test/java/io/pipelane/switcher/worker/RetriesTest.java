@@ -62,6 +62,8 @@ class RetriesTest {
     losing(MODEL, 1);
     assertEquals(4, attempts.get());
     assertTrue(retries.quarantine(MODEL).isEmpty());
+    losing(MODEL, 0);
+    assertEquals(new RetryOverview(2, 0, 0, 0), retries.overview());
   }
 
   /** Another device is asked at once, and the model is not to blame. */
@@ -86,6 +88,7 @@ class RetriesTest {
     assertThrows(StatusException.class, () -> losing(MODEL, 0));
     assertEquals(2, attempts.get(), "a model in quarantine is not tried");
     assertTrue(retries.quarantine(MODEL).orElseThrow().contains("worker 7 ended"));
+    assertEquals(new RetryOverview(0, 1, 0, 1), retries.overview());
     losing(OTHER, 0);
     retries.forget(MODEL);
     losing(MODEL, 0);

@@ -3,12 +3,20 @@
 import { children, element, say } from "./dom.js";
 import { bytes } from "./format.js";
 
+const MOST_NAMES = 8;
 const STATES = { ACTIVE: "good", OFFLINE: "good", STANDBY: "busy" };
 
 function row() {
   return element("tr", {},
     element("td"), element("td", {}, element("span")), element("td"),
-    ...Array.from({ length: 3 }, () => element("td", { className: "number" })));
+    ...Array.from({ length: 3 }, () => element("td", { className: "number" })), element("td"));
+}
+
+function models(worker) {
+  const names = worker.models.map(({ name, version, sessions }) =>
+    `${name}/${version}${sessions > 1 ? ` ×${sessions}` : ""}`);
+  const hidden = Math.max(0, names.length - MOST_NAMES) + worker.more_models;
+  return [...names.slice(0, MOST_NAMES), ...(hidden > 0 ? [`${hidden} more`] : [])].join(", ");
 }
 
 function show(line, worker) {
@@ -21,6 +29,7 @@ function show(line, worker) {
   say(cells[3], String(worker.sessions));
   say(cells[4], bytes(worker.memory_bytes));
   say(cells[5], bytes(worker.device_bytes));
+  say(cells[6], models(worker));
 }
 
 /** Takes charge of the section; answers the function that updates it. */

@@ -10,21 +10,29 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Kernels that one worker of a server is to launch while it computes: each a file in a folder below
+ * Faults that one worker of a server is to have while it computes: each a file in a folder below
  * the server's TMPDIR, one of the few variables that workers have, too. The worker that first
  * deletes it has it.
  */
-public final class KernelFaults implements WorkerSteps {
+public final class FaultsWithinRuns implements WorkerSteps {
+  /*
+   * A segment but a run's first is computed from inside ONNX Runtime's call of a gate, which is a
+   * custom operator of the model's graph, unless a GPU replays a capture. So faults are had from a
+   * run's second segment on.
+   */
   private static final String VARIABLE = "TMPDIR";
-  private static final String FOLDER = "kernel-faults";
+  private static final String FOLDER = "faults-within-runs";
 
   private final Optional<Path> folder =
       Optional.ofNullable(System.getenv(VARIABLE))
           .map(temporary -> Path.of(temporary, FOLDER))
           .filter(Files::isDirectory);
 
+  /** Segments of its run that the calling thread has begun to compute. */
+  private final ThreadLocal<Integer> begun = ThreadLocal.withInitial(() -> 0);
+
   /** In a worker; without the folder nothing is ever done. */
-  public KernelFaults() {}
+  public FaultsWithinRuns() {}
 
   /**
    * Makes the folder, empty; before the server starts.
@@ -33,8 +41,8 @@ public final class KernelFaults implements WorkerSteps {
    */
   static Path prepare(Path temporary) throws IOException {
     Path folder = Files.createDirectories(temporary.resolve(FOLDER));
-    for (FaultyKernel kernel : FaultyKernel.values()) {
-      boolean _ = Files.deleteIfExists(folder.resolve(kernel.name()));
+    for (FaultWithinRun fault : FaultWithinRun.values()) {
+      boolean _ = Files.deleteIfExists(folder.resolve(fault.name()));
     }
     return folder;
   }
@@ -44,23 +52,35 @@ public final class KernelFaults implements WorkerSteps {
     return Map.of(VARIABLE, temporary.toAbsolutePath().toString());
   }
 
-  /** Has the next worker that computes launch a kernel. */
-  static void arm(Path folder, FaultyKernel kernel) throws IOException {
-    Files.createFile(folder.resolve(kernel.name()));
+  /** Has the next worker that computes have a fault. */
+  static void arm(Path folder, FaultWithinRun fault) throws IOException {
+    Files.createFile(folder.resolve(fault.name()));
   }
 
-  /** Whether a kernel has not been launched yet. */
-  static boolean isArmed(Path folder, FaultyKernel kernel) {
-    return Files.exists(folder.resolve(kernel.name()));
+  /** Whether a fault has not been had yet. */
+  static boolean isArmed(Path folder, FaultWithinRun fault) {
+    return Files.exists(folder.resolve(fault.name()));
   }
 
   @Override
   public void reached(Step step, String structure) {
-    if (step == Step.COMPUTING && folder.isPresent()) {
-      for (FaultyKernel kernel : FaultyKernel.values()) {
-        if (takes(folder.get().resolve(kernel.name()))) {
-          kernel.launch();
-        }
+    if (folder.isEmpty()) {
+      return;
+    }
+    if (step == Step.RUNNING) {
+      begun.set(0);
+    } else if (step == Step.COMPUTING) {
+      begun.set(begun.get() + 1);
+      if (begun.get() > 1) {
+        haveFaults(folder.get());
+      }
+    }
+  }
+
+  private static void haveFaults(Path armed) {
+    for (FaultWithinRun fault : FaultWithinRun.values()) {
+      if (takes(armed.resolve(fault.name()))) {
+        fault.have();
       }
     }
   }

@@ -1,0 +1,201 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Models without sessions, in working memory for three of these. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class AnnouncedModelsTest {
+  private static final long MIB = 1 << 20;
+  private static final long WEIGHTS = 256 << 10;
+  private static final long MODEL = 64 << 10;
+  private static final long SESSION = 20 * MIB;
+  private static final long WORKING = 3 * SESSION + 10 * MIB;
+
+  private final Device device =
+      CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+  private final DeviceMemory memory = new DeviceMemory(device.persistent());
+  private final BoundSessions sessions = new BoundSessions(memory, SESSION);
+  private final Switcher switcher =
+      new Switcher(
+          device,
+          memory,
+          sessions,
+          new SwitcherSettings(WEIGHTS, WORKING, 2, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
+          AnnouncedModelsTest::weights);
+
+  private static WeightSource weights(ImportedModel model) {
+    byte[] content = new byte[(int) model.plan().weightBytes()];
+    Arrays.fill(content, Byte.parseByte(model.version().model()));
+    return new BytesSource(content);
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    switcher.verify();
+    switcher.close();
+    assertEquals(0, sessions.open.get());
+    assertEquals(0, device.persistent().usedBytes());
+    device.close();
+  }
+
+  private ModelVersion announced(int number) {
+    return announced(number, "structure of " + number);
+  }
+
+  private ModelVersion announced(int number, String structure) {
+    ImportedModel model = BoundSessions.model(Integer.toString(number), structure, MODEL);
+    switcher.announce(model, ModelOptions.DEFAULT);
+    return model.version();
+  }
+
+  private void infer(ModelVersion model) {
+    float number = Byte.parseByte(model.model());
+    Call call = new Call();
+    switcher.submit(Call.request(model, 1f), call);
+    assertArrayEquals(new float[] {number, number}, call.await());
+  }
+
+  @Test
+  void announcedModel_takesNoMemoryUntilItIsAsked_andIsAnsweredThen() {
+    ModelVersion model = announced(1);
+    assertEquals(0, sessions.built.get());
+    assertEquals(0, switcher.memory().constantBytes());
+    infer(model);
+    assertEquals(1, sessions.built.get());
+  }
+
+  @Test
+  void modelBuiltAhead_isNotBuiltAgain_andNoWeightsCome() {
+    ModelVersion model = announced(1, "shared");
+    ModelVersion variant = announced(2, "shared");
+    assertTrue(switcher.buildAhead(model));
+    assertTrue(switcher.buildAhead(model));
+    assertTrue(switcher.buildAhead(variant));
+    assertEquals(1, sessions.built.get());
+    assertEquals(0, switcher.memory().weights().lentBytes());
+    infer(model);
+    infer(variant);
+    assertEquals(1, sessions.built.get());
+  }
+
+  @Test
+  void buildAhead_goesAsFarAsThereIsRoom_andNobodyGivesWay() {
+    List<ModelVersion> models = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      models.add(announced(i));
+    }
+    List<Boolean> built = models.stream().map(switcher::buildAhead).toList();
+    assertEquals(List.of(true, true, true, false, false), built);
+    assertEquals(0, switcher.memory().sessions().evicted());
+    assertEquals(3, sessions.open.get());
+    infer(models.getLast()); // Which makes room.
+    assertEquals(1, switcher.memory().sessions().evicted());
+  }
+
+  @Test
+  void request_forAModelThatIsNotBuilt_overtakesWhatIsBuiltAhead() throws Exception {
+    ModelVersion ahead = announced(1);
+    ModelVersion asked = announced(2);
+    CountDownLatch building = new CountDownLatch(1);
+    CountDownLatch answered = new CountDownLatch(1);
+    sessions.inBuild =
+        model -> {
+          if (model.version().equals(ahead)) {
+            building.countDown();
+            try {
+              answered.await();
+            } catch (InterruptedException e) {
+              throw new IllegalStateException(e);
+            }
+          }
+        };
+    CompletableFuture<Boolean> built =
+        CompletableFuture.supplyAsync(() -> switcher.buildAhead(ahead));
+    building.await();
+    infer(asked);
+    assertFalse(built.isDone());
+    answered.countDown();
+    assertTrue(built.join());
+    assertEquals(2, sessions.built.get());
+  }
+
+  @Test
+  void request_forWhatIsBuiltAheadJustNow_isAnsweredAndNothingIsBuiltForNothing() throws Exception {
+    ModelVersion model = announced(1);
+    CountDownLatch building = new CountDownLatch(1);
+    CountDownLatch asked = new CountDownLatch(1);
+    sessions.inBuild =
+        any -> {
+          building.countDown();
+          try {
+            asked.await();
+          } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+          }
+        };
+    CompletableFuture<Boolean> built =
+        CompletableFuture.supplyAsync(() -> switcher.buildAhead(model));
+    building.await();
+    Call call = new Call();
+    switcher.submit(Call.request(model, 1f), call);
+    asked.countDown();
+    assertArrayEquals(new float[] {1, 1}, call.await());
+    assertTrue(built.join());
+    assertTrue(sessions.built.get() <= 2, "one for each lane");
+  }
+
+  @Test
+  void buildAhead_ofARefusedModel_saysSoAndLeavesNothing() {
+    ModelVersion model = announced(1);
+    sessions.failures.set(1);
+    StatusException refusal = assertThrows(StatusException.class, () -> switcher.buildAhead(model));
+    assertEquals(Status.INVALID_ARGUMENT, refusal.status());
+    assertEquals(0, switcher.memory().constantBytes());
+    infer(model);
+  }
+
+  @Test
+  void uses_areOfThoseThatWereAsked_theMostPopularIsTheLargest() {
+    ModelVersion often = announced(1);
+    ModelVersion seldom = announced(2);
+    ModelVersion never = announced(3);
+    infer(seldom);
+    infer(often);
+    infer(often);
+    infer(often);
+    Map<ModelVersion, Double> uses = switcher.uses();
+    double unknown = Double.NEGATIVE_INFINITY;
+    assertTrue(
+        uses.getOrDefault(often, unknown) > uses.getOrDefault(seldom, unknown), uses.toString());
+    assertFalse(uses.containsKey(never));
+    switcher.deregister(often);
+    assertFalse(switcher.uses().containsKey(often));
+  }
+}
