@@ -337,6 +337,7 @@ class SectionsTest {
             Optional.empty(),
             Optional.empty(),
             Path.of("/home/someone/.cache/pipelane"),
+            Duration.ZERO,
             false,
             size("4GiB")),
         DEFAULTS.repository());
@@ -349,6 +350,7 @@ class SectionsTest {
             Optional.of(Path.of("models")),
             Optional.of(new ModelName("my model")),
             Path.of("/home/someone/derived"),
+            Duration.ofSeconds(30),
             false,
             size("1MiB")),
         changed(
@@ -356,6 +358,7 @@ class SectionsTest {
                     "repository.path", "models",
                     "repository.model-name", "my model",
                     "repository.cache", "~/derived",
+                    "repository.poll", "30s",
                     "repository.upload-limit", "1MiB"))
             .repository());
   }

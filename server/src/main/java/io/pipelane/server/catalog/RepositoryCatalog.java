@@ -5,7 +5,6 @@ import static java.util.stream.Collectors.joining;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.CarriedModel;
@@ -16,22 +15,22 @@ import io.pipelane.modelstore.repository.RepositoryScan.Problem;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.modelstore.repository.VersionChoice;
+import io.pipelane.modelstore.repository.VersionChoices;
 import io.pipelane.server.catalog.VersionEntry.Importing;
-import io.pipelane.server.catalog.VersionEntry.Leaving;
-import io.pipelane.server.catalog.VersionEntry.Ready;
-import io.pipelane.server.catalog.VersionEntry.Refused;
-import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.server.device.ServingDevices;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +49,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    *
    * `carried` is changed under the model's `operation` lock.
    */
-  private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   private static final String NO_FILES =
@@ -58,10 +56,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           + " or put them into the repository and load the model by name";
 
   private final Repository repository;
+  private final VersionChoices choices;
   private final Optional<RepositoryWriter> writer;
-  private final Importer importer;
   private final ServingDevices devices;
   private final CatalogThreads threads;
+  private final VersionLifecycle versions;
   private final Map<String, CarriedModel> carried = new ConcurrentHashMap<>();
   private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
   private volatile boolean scanned;
@@ -69,20 +68,26 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /**
    * Makes an empty catalogue; {@link #start} fills it.
    *
+   * @param choices what is chosen of versions; the repository scans by it
    * @param writer puts versions into the repository and takes them out; empty where nothing may
+   * @param warmUps has a version run what its options declare before it is READY; throws a
+   *     StatusException where that refuses it
    * @param concurrency imports at a time after the scan
    */
   public RepositoryCatalog(
       Repository repository,
+      VersionChoices choices,
       Optional<RepositoryWriter> writer,
       Importer importer,
       ServingDevices devices,
+      Consumer<ServedModel> warmUps,
       int concurrency) {
     this.repository = repository;
+    this.choices = choices;
     this.writer = writer;
-    this.importer = importer;
     this.devices = devices;
     this.threads = new CatalogThreads(concurrency);
+    this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
   }
 
   /**
@@ -127,7 +132,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         found.version().model(),
         model -> {
           if (model.versions().get(found.version().version()) instanceof Importing) {
-            Optional<StatusException> _ = bringIn(model, found); // The index tells.
+            Optional<StatusException> _ = versions.bringIn(model, found); // The index tells.
           }
         });
   }
@@ -144,7 +149,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public ServedModel resolve(String name, @Nullable String version) {
-    return known(name).resolve(version == null ? null : number(version));
+    return known(name).resolve(version);
   }
 
   private static long number(String version) {
@@ -185,6 +190,13 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
               carried.containsKey(version.model())
                   && model.versions().containsKey(version.version())
                   && !from.has(version);
+          List<String> uses = model.choice().uses(version.version());
+          if (!uses.isEmpty()) {
+            throw new StatusException(
+                Status.INVALID_ARGUMENT,
+                "%s is not deleted: %s; choose another one first"
+                    .formatted(version, String.join(", ", uses)));
+          }
           if (isCarriedAlone) {
             forget(model, version);
           } else {
@@ -199,7 +211,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private void forget(CatalogModel model, ModelVersion version) {
     if (model.versions().containsKey(version.version())) {
-      takeOut(model, version);
+      versions.takeOut(model, version.version());
       model.remove(version.version());
     }
   }
@@ -218,7 +230,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     Optional<TritonConfig> config = options.config().map(json -> TritonConfig.ofJson(json, name));
     if (options.files().isEmpty()) {
       exclusively(
-          name, model -> load(model, name, repository.scan(name, config), null, options.within()));
+          name,
+          model -> {
+            load(model, name, repository.scan(name, config), null, options.within());
+            model.standing(config);
+          });
       return;
     }
     CarriedModel files =
@@ -264,7 +280,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (found.isEmpty() && problems.isEmpty() && model.isEmpty()) {
       throw unknown(name);
     }
-    Optional<StatusException> refused = update(model, name, found, problems);
+    Optional<StatusException> refused = update(model, found, problems);
     keep(name, files);
     if (threads.isStopping()) {
       throw CatalogThreads.stopped();
@@ -273,6 +289,30 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       throw refused.get();
     }
     devices.wish(model.resolve(null).version(), within);
+  }
+
+  @Override
+  public CompletableFuture<Void> reload(String name) {
+    return threads.runImport(() -> exclusively(name, model -> reloadNow(model, name)));
+  }
+
+  private void reloadNow(CatalogModel model, String name) {
+    if (threads.isStopping() || carried.containsKey(name)) {
+      return;
+    }
+    RepositoryScan scan = repository.scan(name, model.standing());
+    boolean isThere = !scan.registered().isEmpty() || !scan.problems().isEmpty();
+    if (isThere && model.isUnloaded()) {
+      return;
+    }
+    List<String> problems = scan.problems().stream().map(Problem::reason).toList();
+    Optional<StatusException> refused = update(model, scan.registered(), problems);
+    if (refused.isPresent()) {
+      throw refused.get();
+    }
+    if (model.versions().isEmpty()) {
+      model.problem(""); // Its folder is gone, so there is nothing to tell of it.
+    }
   }
 
   /** Keeps the files of a model's last load instead of those before them. */
@@ -285,12 +325,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   /** Returns why something is refused; nothing is taken out of service then. */
   private Optional<StatusException> update(
-      CatalogModel model, String name, List<Registered> found, List<String> problems) {
+      CatalogModel model, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
     IgnoredKeys.warn(found);
     List<StatusException> refused = new ArrayList<>();
     for (Registered version : found) {
-      bringIn(model, version).ifPresent(refused::add);
+      versions.bringIn(model, version).ifPresent(refused::add);
     }
     if (!problems.isEmpty()) {
       return Optional.of(new StatusException(Status.INVALID_ARGUMENT, joined(problems)));
@@ -303,13 +343,40 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
             .filter(v -> found.stream().noneMatch(r -> r.version().version() == v))
             .toList();
     for (long version : gone) {
-      takeOut(model, new ModelVersion(name, version));
+      versions.takeOut(model, version);
       model.remove(version);
     }
     if (model.versions().isEmpty()) {
       model.problem("its folder is no longer in the repository");
     }
     return Optional.empty();
+  }
+
+  @Override
+  public VersionChoice choice(String name) {
+    return known(name).choice();
+  }
+
+  @Override
+  public CompletableFuture<Void> choose(String name, UnaryOperator<VersionChoice> change) {
+    CatalogModel _ = known(name);
+    return threads.operate(() -> exclusively(name, model -> chooseNow(model, name, change)));
+  }
+
+  private void chooseNow(CatalogModel model, String name, UnaryOperator<VersionChoice> change) {
+    VersionChoice next = change.apply(model.choice());
+    boolean isElsewhere = carried.containsKey(name);
+    if (model.isUnloaded() || (isElsewhere && !next.served().equals(model.choice().served()))) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "model \"%s\" is not served from the repository; load it from there first"
+              .formatted(name));
+    }
+    List<Registered> found =
+        isElsewhere ? List.of() : repository.scan(name, model.standing(), next).registered();
+    Set<Long> wanted = new TreeSet<>(isElsewhere ? model.versions().keySet() : Set.of());
+    found.forEach(version -> wanted.add(version.version().version()));
+    versions.choose(model, next, found, wanted, () -> choices.put(name, next));
   }
 
   @Override
@@ -321,7 +388,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                 name,
                 model -> {
                   for (long version : model.versions().keySet()) {
-                    takeOut(model, new ModelVersion(name, version));
+                    versions.takeOut(model, version);
                   }
                 }));
   }
@@ -346,99 +413,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     }
   }
 
-  /** Imports a version, or finds that it has been, and puts it in service, unless it is refused. */
-  private Optional<StatusException> bringIn(CatalogModel model, Registered found) {
-    ModelVersion version = found.version();
-    VersionEntry before = model.versions().get(version.version());
-    try {
-      if (threads.isStopping()) {
-        throw CatalogThreads.stopped();
-      }
-      if (!(before instanceof Ready)) {
-        model.put(version.version(), new Importing());
-      }
-      ImportedModel imported =
-          importer
-              .importModel(found.modelFile(), version)
-              .withBuckets(found.options().buckets())
-              .ofTenant(found.options().tenant());
-      found.declared().check(imported.plan().inputs(), imported.plan().outputs());
-      Ready next = new Ready(imported, found.options(), found.declared());
-      if (!(before instanceof Ready current)) {
-        serve(model, next);
-      } else if (current.imported().equals(imported)) {
-        devices.trust(version);
-        devices.agree(imported, found.options());
-        model.put(version.version(), next); // Its options may have changed.
-      } else {
-        replace(model, current, next);
-      }
-      return Optional.empty();
-    } catch (StatusException e) {
-      return refuse(model, version, e);
-    } catch (RuntimeException | Error e) {
-      return refuse(
-          model, version, new StatusException(Status.INTERNAL, "importing it failed: " + e, e));
-    }
-  }
-
-  private void serve(CatalogModel model, Ready next) {
-    ModelVersion version = next.imported().version();
-    devices.register(next.imported(), next.options());
-    if (next.options().warmUp()) {
-      warmUp(version);
-    }
-    model.put(version.version(), next);
-    LOG.log(Level.INFO, "{0} is in service", version);
-  }
-
-  /** Makes a version resident; one that cannot be is not left registered. */
-  private void warmUp(ModelVersion version) {
-    try {
-      devices.warmUp(version);
-    } catch (RuntimeException | Error e) {
-      devices.deregister(version);
-      throw e;
-    }
-  }
-
-  /** Puts a version's new content in service, or else its old content again. */
-  private void replace(CatalogModel model, Ready current, Ready next) {
-    ModelVersion version = next.imported().version();
-    model.put(version.version(), new Importing());
-    devices.deregister(version);
-    try {
-      serve(model, next);
-    } catch (RuntimeException | Error e) {
-      LOG.log(
-          Level.WARNING,
-          "{0}: its new content is refused, so the old goes back in service: {1}",
-          version,
-          e.getMessage());
-      serve(model, current);
-      throw e;
-    }
-  }
-
-  /** A version that is in service stays so when what would replace it is refused. */
-  private static Optional<StatusException> refuse(
-      CatalogModel model, ModelVersion version, StatusException cause) {
-    Level level = cause.status() == Status.CANCELLED ? Level.DEBUG : Level.WARNING;
-    LOG.log(level, "{0} is refused: {1}", version, cause.getMessage());
-    if (!(model.versions().get(version.version()) instanceof Ready)) {
-      model.put(version.version(), new Refused(cause));
-    }
-    return Optional.of(cause);
-  }
-
-  private void takeOut(CatalogModel model, ModelVersion version) {
-    if (model.versions().get(version.version()) instanceof Ready) {
-      model.put(version.version(), new Leaving());
-      devices.deregister(version);
-    }
-    model.put(version.version(), new Unloaded());
-  }
-
   private CatalogModel known(String name) {
     CatalogModel model = models.get(name);
     if (model == null) {
@@ -453,7 +427,9 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private CatalogModel model(String name) {
     return models.computeIfAbsent(
-        name, absent -> new CatalogModel(absent, devices::notes, devices::quarantine));
+        name,
+        absent ->
+            new CatalogModel(absent, choices.of(absent), devices::notes, devices::quarantine));
   }
 
   private static String joined(List<String> reasons) {

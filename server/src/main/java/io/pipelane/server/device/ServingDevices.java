@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +44,9 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   private final SwitcherGroup group;
   private final HostTier hostTier;
   private final boolean shareStructures;
+
+  /** The latest editions of versions whose content was replaced, by what clients call them. */
+  private final Map<ModelVersion, ModelVersion> editions = new ConcurrentHashMap<>();
 
   /**
    * A device and what serves from it.
@@ -81,6 +85,10 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   public void register(ImportedModel model, ModelOptions options) {
     hostTier.prepare(model.weights(), model.plan().weightBytes());
     group.register(shareStructures ? model : model.unshared(), options);
+    ModelVersion version = model.version();
+    if (version.edition() > 0) {
+      editions.put(version.anyEdition(), version);
+    }
   }
 
   /** Has a registered model's requests be treated otherwise from now on. */
@@ -94,7 +102,13 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
+    boolean _ = editions.remove(version.anyEdition(), version);
     group.deregister(version);
+  }
+
+  /** What answers for a version that was named without saying which content of it. */
+  private ModelVersion latest(ModelVersion version) {
+    return version.edition() == 0 ? editions.getOrDefault(version, version) : version;
   }
 
   /** Models that span the devices. */
@@ -113,6 +127,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     group.warmUp(version);
   }
 
+  /** Has a model count as used once, and just now, whatever it has run. */
+  public void forgetUses(ModelVersion version) {
+    group.forgetUses(version);
+  }
+
   /** Says that a model will be asked soon; see {@link Switcher#wish}. */
   public void wish(ModelVersion version, Optional<Duration> within) {
     group.wish(version, within);
@@ -120,7 +139,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   /** Takes a model's weights off every device; see {@link Switcher#evict}. */
   public void evict(ModelVersion version) {
-    group.evict(version);
+    group.evict(latest(version));
   }
 
   /**
@@ -128,7 +147,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * one that is not in service.
    */
   public long stallNanos(ModelVersion version) {
-    return group.stallNanos(version);
+    return group.stallNanos(latest(version));
   }
 
   /** Runs that compute at once, of all devices. */
@@ -148,7 +167,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
-    return group.sequence(model, id);
+    return group.sequence(latest(model), id);
   }
 
   /**
@@ -165,12 +184,12 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   /** The devices that a model has, its home first, by name; none when it is not in service. */
   public List<String> devices(ModelVersion version) {
-    return group.devices(version);
+    return group.devices(latest(version));
   }
 
   /** See {@link SwitcherGroup#devicesThatCanServe}. */
   public List<String> devicesThatCanServe(ModelVersion version) {
-    return group.devicesThatCanServe(version);
+    return group.devicesThatCanServe(latest(version));
   }
 
   /**
