@@ -1,6 +1,7 @@
 package io.pipelane.config;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 
 /** Where models and what is derived from them lie. */
@@ -18,6 +19,14 @@ public record RepositoryConfig(
                 "Folder for what import derives from models; can be deleted while no server runs",
             standard = "${XDG_CACHE_HOME:-~/.cache}/pipelane")
         Path cache,
+    @Key(
+            about =
+                "How often path is looked at for models that have come, changed or gone; what has"
+                    + " changed is followed once it looks the same twice; 0 means never",
+            standard = "0s",
+            min = "0s",
+            max = "24h")
+        Duration poll,
     @Key(
             about = "Whether models may be uploaded over HTTP into repository.path, and deleted",
             standard = "false")

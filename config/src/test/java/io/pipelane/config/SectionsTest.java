@@ -361,6 +361,7 @@ class SectionsTest {
             Optional.empty(),
             Optional.empty(),
             Path.of("/home/someone/.cache/pipelane"),
+            Duration.ZERO,
             false,
             size("4GiB")),
         DEFAULTS.repository());
@@ -373,6 +374,7 @@ class SectionsTest {
             Optional.of(Path.of("models")),
             Optional.of(new ModelName("my model")),
             Path.of("/home/someone/derived"),
+            Duration.ofSeconds(30),
             false,
             size("1MiB")),
         changed(
@@ -380,6 +382,7 @@ class SectionsTest {
                     "repository.path", "models",
                     "repository.model-name", "my model",
                     "repository.cache", "~/derived",
+                    "repository.poll", "30s",
                     "repository.upload-limit", "1MiB"))
             .repository());
   }

@@ -45,8 +45,14 @@ public record ImportedModel(
 
   /** The same with a structure that no other model has. */
   public ImportedModel unshared() {
-    Plan own = plan.withStructure(plan.structureHash() + "." + version);
+    String edition = version.edition() == 0 ? "" : "." + version.edition();
+    Plan own = plan.withStructure(plan.structureHash() + "." + version + edition);
     return new ImportedModel(version, own, gatedModel, weights, buckets, tenant);
+  }
+
+  /** The same content under another identity. */
+  public ImportedModel as(ModelVersion identity) {
+    return new ImportedModel(identity, plan, gatedModel, weights, buckets, tenant);
   }
 
   /** The same with an owner. */

@@ -13,12 +13,14 @@ import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryWriter;
+import io.pipelane.modelstore.repository.VersionChoices;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.TokenSettings;
 import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.catalog.PollThread;
 import io.pipelane.server.catalog.Popularity;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
@@ -50,6 +52,7 @@ import io.pipelane.server.placement.PlacementSettings;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.warmup.WarmUpRuns;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.Switcher;
 import java.io.IOException;
@@ -111,15 +114,18 @@ public final class PipelaneServer implements AutoCloseable {
           Importer.open(
               config.repository().cache(),
               importSettings(config, library, devices.runtimeVersion(), open.target()));
-      Repository repository =
-          new Repository(config.repository().path().orElseThrow(), config.repository().modelName());
+      Path folder = config.repository().path().orElseThrow();
+      VersionChoices choices = VersionChoices.of(folder, config.repository().cache());
+      Repository repository = new Repository(folder, config.repository().modelName(), choices::of);
       catalog =
           opened.add(
               new RepositoryCatalog(
                   repository,
+                  choices,
                   repositoryWriter(config.repository()),
                   importer,
                   devices,
+                  new WarmUpRuns(devices, WarmUpRuns.LONGEST)::run,
                   config.imports().concurrency(),
                   popularity(config)));
       TraceSettings traceSettings = traceSettings(config.tracing());
@@ -185,8 +191,11 @@ public final class PipelaneServer implements AutoCloseable {
                       backend,
                       hosts,
                       open.transferMemory()));
+      Optional<PollThread> poll =
+          PollThread.every(config.repository().poll(), repository::stamps, models::reload);
       models.start();
       imports = catalog.start();
+      poll.map(opened::add).ifPresent(PollThread::start);
       if (open.calibration().isPresent()) {
         IdleCalibration later = open.calibration().get();
         CompletableFuture<Void> _ = catalog.built().whenComplete((_, _) -> later.start());

@@ -320,6 +320,15 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
+   * Has a model count as used once, and just now, whatever it has run.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void forgetUses(ModelVersion version) {
+    daemon.forgetUses(version);
+  }
+
+  /**
    * Has everything on the device that runs of a model need, its session and its weights; blocks
    * until it is there.
    *

@@ -1,10 +1,12 @@
 package io.pipelane.modelstore.repository;
 
 import io.pipelane.config.ByteSize;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * What an owner asks for a model, in {@code pipelane.yaml} beside its versions.
@@ -15,6 +17,7 @@ import java.util.Optional;
  * @param priority the class of requests that name none
  * @param state names of inputs that are, from one request of a sequence to the next, what an output
  *     was, by the outputs' names
+ * @param warmUps requests to run before it is READY; none unless it is to be resident then
  */
 public record ModelOptions(
     List<Integer> buckets,
@@ -23,7 +26,8 @@ public record ModelOptions(
     Priority priority,
     Limits limits,
     BatchingOptions batching,
-    Map<String, String> state) {
+    Map<String, String> state,
+    List<WarmUp> warmUps) {
   public static final ModelOptions DEFAULT =
       new ModelOptions(
           List.of(),
@@ -42,6 +46,25 @@ public record ModelOptions(
   public ModelOptions {
     buckets = List.copyOf(buckets);
     state = Map.copyOf(state);
+    warmUps = List.copyOf(warmUps);
+  }
+
+  /** The options of a model without requests to warm it up. */
+  public ModelOptions(
+      List<Integer> buckets,
+      boolean warmUp,
+      String tenant,
+      Priority priority,
+      Limits limits,
+      BatchingOptions batching,
+      Map<String, String> state) {
+    this(buckets, warmUp, tenant, priority, limits, batching, state, List.of());
+  }
+
+  /** The same with its warm-ups' data files elsewhere. */
+  ModelOptions withFiles(UnaryOperator<Path> place) {
+    List<WarmUp> placed = warmUps.stream().map(request -> request.withFiles(place)).toList();
+    return new ModelOptions(buckets, warmUp, tenant, priority, limits, batching, state, placed);
   }
 
   /** The options of a model that keeps no state. */

@@ -76,12 +76,23 @@ final class ModelOptionsFile {
         Set.of("buckets", "warm-up", "tenant", "priority", "limits", "batching", "state"));
     return new ModelOptions(
         sizes("buckets", root.path("buckets")),
-        yesOrNo("warm-up", root.path("warm-up"), ModelOptions.DEFAULT.warmUp()),
+        warmUp(root.path("warm-up")),
         tenant(root.path("tenant")),
         priority(root.path("priority")),
         limits(root.path("limits")),
         batching(root.path("batching")),
-        state(root.path("state")));
+        state(root.path("state")),
+        WarmUpOptions.of(root.path("warm-up")));
+  }
+
+  /** Requests to run have the weights brought in, too. */
+  private static boolean warmUp(JsonNode node) {
+    if (!node.isMissingNode() && !node.isBoolean() && !node.isArray()) {
+      throw refused(
+          "warm-up is \"%s\"; allowed are true, false and a list of requests"
+              .formatted(node.asText()));
+    }
+    return node.isArray() || node.asBoolean(ModelOptions.DEFAULT.warmUp());
   }
 
   private static Map<String, String> state(JsonNode node) {
@@ -165,7 +176,7 @@ final class ModelOptionsFile {
     };
   }
 
-  private static void checkKeys(JsonNode node, String prefix, Set<String> allowed) {
+  static void checkKeys(JsonNode node, String prefix, Set<String> allowed) {
     if (!node.isObject()) {
       throw refused((prefix.isEmpty() ? "" : prefix + " ") + "must be keys and values");
     }
@@ -221,7 +232,7 @@ final class ModelOptionsFile {
     };
   }
 
-  private static int integer(String key, JsonNode node, int maximum) {
+  static int integer(String key, JsonNode node, int maximum) {
     if (!node.isIntegralNumber() || !node.canConvertToInt()) {
       throw refused("%s is \"%s\"; allowed are 1 to %d".formatted(key, node.asText(), maximum));
     }
@@ -259,7 +270,7 @@ final class ModelOptionsFile {
     };
   }
 
-  private static StatusException refused(String reason) {
+  static StatusException refused(String reason) {
     return new StatusException(Status.INVALID_ARGUMENT, NAME + ": " + reason);
   }
 }

@@ -11,7 +11,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -28,20 +31,24 @@ public final class Repository {
 
   private final Path root;
   private final Optional<ModelName> onlyModel;
+  private final Function<String, VersionChoice> choices;
 
-  /** A folder of models. */
+  /** A folder of models of whose versions nothing is chosen. */
   public Repository(Path root) {
-    this(root, Optional.empty());
+    this(root, Optional.empty(), _ -> VersionChoice.NONE);
   }
 
   /**
    * A folder of models, or of one.
    *
    * @param onlyModel what the model is called whose folder it is; empty for a folder of models
+   * @param choices what is chosen of a model's versions, by its name
    */
-  public Repository(Path root, Optional<ModelName> onlyModel) {
+  public Repository(
+      Path root, Optional<ModelName> onlyModel, Function<String, VersionChoice> choices) {
     this.root = root.toAbsolutePath();
     this.onlyModel = onlyModel;
+    this.choices = choices;
   }
 
   /**
@@ -56,12 +63,14 @@ public final class Repository {
     List<Problem> problems = new ArrayList<>();
     try {
       if (onlyModel.isPresent()) {
-        scan(onlyModel.get().text(), root, Optional.empty(), registered, problems);
+        String only = onlyModel.get().text();
+        scan(only, root, Optional.empty(), choices.apply(only), registered, problems);
         return new RepositoryScan(registered, problems);
       }
       for (Path folder : list(root)) {
         if (Files.isDirectory(folder) && !name(folder).startsWith(".")) {
-          scan(name(folder), folder, Optional.empty(), registered, problems);
+          VersionChoice choice = choices.apply(name(folder));
+          scan(name(folder), folder, Optional.empty(), choice, registered, problems);
         }
       }
     } catch (IOException e) {
@@ -85,6 +94,15 @@ public final class Repository {
    * @throws StatusException as {@link #scan()}, but for what cannot be read of the model
    */
   public RepositoryScan scan(String model, Optional<TritonConfig> config) {
+    return scan(model, config, choices.apply(model));
+  }
+
+  /**
+   * The same.
+   *
+   * @param choice what stands for what has been chosen of the model's versions
+   */
+  public RepositoryScan scan(String model, Optional<TritonConfig> config, VersionChoice choice) {
     requireRoot();
     List<Registered> registered = new ArrayList<>();
     List<Problem> problems = new ArrayList<>();
@@ -92,7 +110,7 @@ public final class Repository {
     boolean isOne = only ? onlyModel.get().text().equals(model) : ModelName.isOne(model);
     Path folder = only || !isOne ? root : root.resolve(model);
     if (isOne && Files.isDirectory(folder)) {
-      scan(model, folder, config, registered, problems);
+      scan(model, folder, config, choice, registered, problems);
     }
     return new RepositoryScan(registered, problems);
   }
@@ -142,10 +160,44 @@ public final class Repository {
     }
   }
 
+  /**
+   * What each model's folder looks like, ensembles' as well, by name: one that looks as before has
+   * not changed. A folder that cannot be read just now has no look.
+   *
+   * @throws StatusException as {@link #scan()}
+   */
+  public Map<String, Optional<String>> stamps() {
+    requireRoot();
+    if (onlyModel.isPresent()) {
+      return Map.of(onlyModel.get().text(), stamp(root));
+    }
+    Map<String, Optional<String>> stamps = new TreeMap<>();
+    try {
+      for (Path folder : list(root)) {
+        if (Files.isDirectory(folder) && !name(folder).startsWith(".")) {
+          stamps.put(name(folder), stamp(folder));
+        }
+      }
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "repository " + root + " cannot be read: " + e, e);
+    }
+    return stamps;
+  }
+
+  private static Optional<String> stamp(Path folder) {
+    try {
+      return Optional.of(FolderStamp.of(folder));
+    } catch (IOException e) { // A file may have gone while it was looked at.
+      return Optional.empty();
+    }
+  }
+
   private void scan(
       String model,
       Path folder,
       Optional<TritonConfig> config,
+      VersionChoice choice,
       List<Registered> registered,
       List<Problem> problems) {
     try {
@@ -162,10 +214,13 @@ public final class Repository {
       }
       TritonConfig declared =
           config.isPresent() ? config.get() : TritonConfigFile.read(tritons, model);
+      Path data = folder.resolve(WarmUp.FOLDER);
+      requireInside(data);
       ModelOptions options =
-          config.isEmpty() && Files.exists(ours)
-              ? ModelOptionsFile.read(ours)
-              : TritonOptions.of(declared);
+          (config.isEmpty() && Files.exists(ours)
+                  ? ModelOptionsFile.read(ours)
+                  : TritonOptions.of(declared))
+              .withFiles(data::resolve);
       List<Long> versions =
           list(folder).stream()
               .filter(path -> VERSION.matcher(name(path)).matches() && Files.isDirectory(path))
@@ -177,7 +232,7 @@ public final class Repository {
         register(new Registered(version, single, options, declared), registered, problems);
         return;
       }
-      List<Long> served = declared.served(versions);
+      List<Long> served = choice.among(versions, declared);
       if (served.isEmpty()) {
         problems.add(
             new Problem(

@@ -45,7 +45,7 @@ final class TritonConfigFile {
           "dynamic_batching.default_queue_policy.max_queue_size",
           "dynamic_batching.default_queue_policy.default_timeout_microseconds",
           "dynamic_batching.default_queue_policy.allow_timeout_override",
-          "model_warmup.name");
+          "model_warmup");
 
   private TritonConfigFile() {}
 

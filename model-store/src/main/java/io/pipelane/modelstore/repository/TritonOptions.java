@@ -8,6 +8,7 @@ import io.pipelane.protocol.grpc.ModelQueuePolicy;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** What a {@code config.pbtxt} amounts to in our options. */
@@ -52,7 +53,9 @@ final class TritonOptions {
             preferred,
             delay(batching.getMaxQueueDelayMicroseconds()),
             batching.getPreserveOrdering(),
-            Optional.of(message.getMaxBatchSize()).filter(rows -> rows > 0)));
+            Optional.of(message.getMaxBatchSize()).filter(rows -> rows > 0)),
+        Map.of(),
+        TritonWarmUps.of(message));
   }
 
   /** Without a queue policy requests are free to name one; a policy that is silent forbids it. */

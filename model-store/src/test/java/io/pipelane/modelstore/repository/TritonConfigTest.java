@@ -89,8 +89,6 @@ class TritonConfigTest {
         List.of(
             "input.format",
             "instance_group",
-            "model_warmup.batch_size",
-            "model_warmup.inputs",
             "optimization",
             "output.label_filename",
             "parameters"),
@@ -123,7 +121,7 @@ class TritonConfigTest {
           entry(POLICY + "max_queue_size", policy("max_queue_size: 3")),
           entry(POLICY + "default_timeout_microseconds", policy("default_timeout_microseconds: 5")),
           entry(POLICY + "allow_timeout_override", policy("allow_timeout_override: true")),
-          entry("model_warmup.name", "model_warmup { name: \"w\" }"));
+          entry("model_warmup", "model_warmup { name: \"w\" }"));
 
   private static String policy(String text) {
     return "dynamic_batching { default_queue_policy { " + text + " } }";
@@ -270,7 +268,8 @@ class TritonConfigTest {
 
   @Test
   void scan_ofASingleModel_findsItsFileOrItsVersions() throws IOException {
-    Repository repository = new Repository(root, Optional.of(new ModelName("only one")));
+    Repository repository =
+        new Repository(root, Optional.of(new ModelName("only one")), _ -> VersionChoice.NONE);
     file("model.onnx", "x");
     assertEquals("only one/1", repository.scan().registered().getFirst().version().toString());
     file("3/model.onnx", "x");

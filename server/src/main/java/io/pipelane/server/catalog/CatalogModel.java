@@ -3,23 +3,24 @@ package io.pipelane.server.catalog;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.TritonConfig;
-import io.pipelane.runtime.TensorSpec;
+import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Ready;
 import io.pipelane.server.catalog.VersionEntry.Refused;
+import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CatalogModel {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(2);
+  private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   /** Held during every operation that changes the model, blocking ones included. */
   final ReentrantLock operation = new ReentrantLock();
@@ -38,35 +40,42 @@ final class CatalogModel {
   private final String name;
   private final Function<ModelVersion, List<String>> runNotes;
   private final Function<ModelVersion, Optional<String>> quarantine;
-  private volatile Snapshot snapshot = Snapshot.of("", new TreeMap<>());
+  private Optional<TritonConfig> standing = Optional.empty(); // guarded by operation
+  private volatile Snapshot snapshot;
 
   /**
    * A model without versions.
    *
    * @param runNotes what there is to know of how a version in service runs at present
+   * @param choice what its owner has chosen of its versions
    * @param quarantine why a version in service is not run at present, if it is not
    */
   CatalogModel(
       String name,
+      VersionChoice choice,
       Function<ModelVersion, List<String>> runNotes,
       Function<ModelVersion, Optional<String>> quarantine) {
     this.name = name;
     this.runNotes = runNotes;
     this.quarantine = quarantine;
+    this.snapshot = Snapshot.of("", new TreeMap<>(), choice);
   }
 
   /**
    * @param problem why the model has no usable version; empty when that is not so
    * @param served the READY versions, as the front end sees them
    * @param newest the highest of them; null when there is none
+   * @param choice what its owner has chosen of its versions
    */
   private record Snapshot(
       String problem,
       NavigableMap<Long, VersionEntry> versions,
       Map<Long, ServedModel> served,
-      @Nullable ServedModel newest) {
+      @Nullable ServedModel newest,
+      VersionChoice choice) {
 
-    static Snapshot of(String problem, NavigableMap<Long, VersionEntry> versions) {
+    static Snapshot of(
+        String problem, NavigableMap<Long, VersionEntry> versions, VersionChoice choice) {
       List<Long> ready =
           versions.entrySet().stream()
               .filter(entry -> entry.getValue() instanceof Ready)
@@ -75,42 +84,37 @@ final class CatalogModel {
       Map<Long, ServedModel> served = new HashMap<>();
       versions.forEach(
           (version, entry) -> {
-            if (entry instanceof Ready(var imported, var options, var _)) {
-              Plan plan = imported.plan();
-              served.put(
-                  version,
-                  new ServedModel(
-                      imported.version(),
-                      ready,
-                      without(options.state().values(), plan.inputs()),
-                      without(options.state().keySet(), plan.outputs()),
-                      options));
+            if (entry instanceof Ready inService) {
+              served.put(version, inService.served(ready));
             }
           });
       ServedModel newest = ready.isEmpty() ? null : served.get(ready.getLast());
-      return new Snapshot(problem, versions, Map.copyOf(served), newest);
+      return new Snapshot(problem, versions, Map.copyOf(served), newest, choice);
     }
-  }
-
-  /** State is no business of those who ask. */
-  private static List<TensorSpec> without(Collection<String> state, List<TensorSpec> specs) {
-    return specs.stream().filter(spec -> !state.contains(spec.name())).toList();
   }
 
   void put(long version, VersionEntry entry) {
     NavigableMap<Long, VersionEntry> versions = new TreeMap<>(snapshot.versions);
     versions.put(version, entry);
-    snapshot = Snapshot.of(snapshot.problem, versions);
+    snapshot = Snapshot.of(snapshot.problem, versions, snapshot.choice);
   }
 
   void remove(long version) {
     NavigableMap<Long, VersionEntry> versions = new TreeMap<>(snapshot.versions);
     versions.remove(version);
-    snapshot = Snapshot.of(snapshot.problem, versions);
+    snapshot = Snapshot.of(snapshot.problem, versions, snapshot.choice);
   }
 
   void problem(String reason) {
-    snapshot = Snapshot.of(reason, snapshot.versions);
+    snapshot = Snapshot.of(reason, snapshot.versions, snapshot.choice);
+  }
+
+  VersionChoice choice() {
+    return snapshot.choice;
+  }
+
+  void choose(VersionChoice choice) {
+    snapshot = Snapshot.of(snapshot.problem, snapshot.versions, choice);
   }
 
   NavigableMap<Long, VersionEntry> versions() {
@@ -122,6 +126,26 @@ final class CatalogModel {
     return snapshot.versions.isEmpty() && snapshot.problem.isEmpty();
   }
 
+  /** What stands for the configuration in its folder, since it came with the last load. */
+  Optional<TritonConfig> standing() {
+    return standing;
+  }
+
+  void standing(Optional<TritonConfig> config) {
+    standing = config;
+  }
+
+  /** The versions that are READY. */
+  Set<Long> ready() {
+    return snapshot.served.keySet();
+  }
+
+  /** Whether somebody has had all of its versions unloaded, and none loaded since. */
+  boolean isUnloaded() {
+    return !snapshot.versions.isEmpty()
+        && snapshot.versions.values().stream().allMatch(entry -> entry instanceof Unloaded);
+  }
+
   String problem() {
     return snapshot.problem;
   }
@@ -130,7 +154,7 @@ final class CatalogModel {
     Snapshot now = snapshot;
     Stream<ModelCatalog.Entry> versions =
         now.versions.entrySet().stream()
-            .map(entry -> indexed(new ModelVersion(name, entry.getKey()), entry.getValue()));
+            .map(entry -> indexed(entry.getKey(), entry.getValue(), now.choice));
     return now.problem.isEmpty()
         ? versions
         : Stream.concat(
@@ -139,30 +163,38 @@ final class CatalogModel {
             versions);
   }
 
-  private ModelCatalog.Entry indexed(ModelVersion version, VersionEntry entry) {
-    List<String> notes = new ArrayList<>(entry.notes());
+  private ModelCatalog.Entry indexed(long version, VersionEntry entry, VersionChoice choice) {
+    List<String> notes = new ArrayList<>(choice.uses(version));
+    notes.addAll(entry.notes());
     Optional<String> refusal = Optional.empty();
-    if (entry instanceof Ready) {
-      notes.addAll(runNotes.apply(version));
-      refusal = quarantine.apply(version);
+    if (entry instanceof Ready ready) {
+      notes.addAll(runNotes.apply(ready.imported().version()));
+      refusal = quarantine.apply(ready.imported().version());
     }
     return new ModelCatalog.Entry(
         name,
-        Long.toString(version.version()),
+        Long.toString(version),
         refusal.isPresent() ? ModelCatalog.State.UNAVAILABLE : entry.state(),
         refusal.orElse(entry.reason()),
         notes);
   }
 
   /** See {@link ModelCatalog#resolve}. */
-  ServedModel resolve(@Nullable Long version) {
+  ServedModel resolve(@Nullable String asked) {
     Snapshot now = snapshot;
-    if (version == null) {
+    String standard = now.choice.standard();
+    if (asked == null && standard.isEmpty()) {
       if (now.newest == null) {
         throw unanswerable(now);
       }
       return trusted(now.newest);
     }
+    return resolve(now, asked == null ? standard : asked);
+  }
+
+  private ServedModel resolve(Snapshot now, String asked) {
+    Long labelled = now.choice.labels().get(asked);
+    long version = labelled == null ? number(now, asked) : labelled;
     ServedModel served = now.served.get(version);
     if (served != null) {
       return trusted(served);
@@ -174,6 +206,21 @@ final class CatalogModel {
           "model \"" + name + "\" has no version " + version + "; it has " + now.versions.keySet());
     }
     throw unanswerable(new ModelVersion(name, version).toString(), entry);
+  }
+
+  private long number(Snapshot now, String version) {
+    if (!VERSION.matcher(version).matches()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "version \"%s\" is neither a positive integer of at most 18 digits nor a label of model"
+                  .formatted(version)
+              + " \"%s\", which has the labels %s".formatted(name, sortedLabels(now)));
+    }
+    return Long.parseLong(version);
+  }
+
+  private static List<String> sortedLabels(Snapshot now) {
+    return now.choice.labels().keySet().stream().sorted().toList();
   }
 
   /** What the owner of a version in service has written for Triton. */

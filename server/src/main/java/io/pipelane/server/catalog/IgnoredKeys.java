@@ -13,7 +13,6 @@ final class IgnoredKeys {
   private static final System.Logger LOG = System.getLogger(IgnoredKeys.class.getName());
 
   private static final String INSTANCES = "instance_group";
-  private static final String WARM_UP = "model_warmup.";
 
   private IgnoredKeys() {}
 
@@ -35,11 +34,6 @@ final class IgnoredKeys {
           "its config.pbtxt asks for %d instances; there is one copy of a model's weights, and it"
                   .formatted(instances(declared))
               + " runs in every lane that is free, device.lanes at a time at most");
-    }
-    if (others.removeIf(path -> path.startsWith(WARM_UP))) {
-      notes.add(
-          "the requests of its config.pbtxt's model_warmup are not run; its weights are brought in"
-              + " before it is READY instead");
     }
     if (!others.isEmpty()) {
       notes.add("of its config.pbtxt, " + others + " have no effect here");

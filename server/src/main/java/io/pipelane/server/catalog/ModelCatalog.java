@@ -6,9 +6,11 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.modelstore.repository.VersionChoice;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** The models a server answers for. Every method returns at once and is safe for any thread. */
@@ -22,12 +24,37 @@ public interface ModelCatalog {
   /**
    * The version that answers for a name.
    *
-   * @param version a positive integer as text; null picks the highest that is READY
+   * @param version a positive integer as text, or a label; null picks what its owner has chosen, or
+   *     else the highest that is READY
    * @throws StatusException {@link Status#NOT_FOUND} for an unknown name or version and for one out
    *     of service (with the reason), {@link Status#UNAVAILABLE} with a time to retry while it is
-   *     being imported, {@link Status#INVALID_ARGUMENT} for a version that is no positive integer
+   *     being imported, {@link Status#INVALID_ARGUMENT} for what is neither a positive integer nor
+   *     a label
    */
   ServedModel resolve(String name, @Nullable String version);
+
+  /**
+   * What is chosen of a model's versions.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} for an unknown name
+   */
+  default VersionChoice choice(String name) {
+    ServedModel _ = resolve(name, null);
+    return VersionChoice.NONE;
+  }
+
+  /**
+   * Chooses otherwise, at one moment: what is to be served comes into service first, and what is
+   * not leaves afterwards. It is kept over restarts.
+   *
+   * @param change makes the next choice of the one before; may throw a StatusException
+   * @return completes when it holds; fails with a {@link StatusException}, and nothing has changed
+   *     then
+   */
+  default CompletableFuture<Void> choose(String name, UnaryOperator<VersionChoice> change) {
+    return CompletableFuture.failedFuture(
+        new StatusException(Status.UNIMPLEMENTED, "versions are not chosen here"));
+  }
 
   /** What the owner of a version has written for Triton. */
   default TritonConfig declared(ModelVersion version) {
@@ -45,6 +72,17 @@ public interface ModelCatalog {
   /** The same with no haste, as the repository says. */
   default CompletableFuture<Void> load(String name) {
     return load(name, LoadOptions.NONE);
+  }
+
+  /**
+   * Has a model be served as its folder says by now, if anybody wants it served: one that was
+   * unloaded stays out, and what came with a load stands until the next one. What is refused
+   * changes nothing, and the index says why.
+   *
+   * @return completes when that is so; fails with a {@link StatusException}
+   */
+  default CompletableFuture<Void> reload(String name) {
+    return load(name);
   }
 
   /**

@@ -15,6 +15,8 @@ import io.pipelane.modelstore.repository.RepositoryScan.Problem;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.modelstore.repository.VersionChoice;
+import io.pipelane.modelstore.repository.VersionChoices;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.device.ServingDevices;
 import java.time.Duration;
@@ -22,12 +24,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
+import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -56,10 +61,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           + " or put them into the repository and load the model by name";
 
   private final Repository repository;
+  private final VersionChoices choices;
   private final Optional<RepositoryWriter> writer;
-  private final VersionOperations operations;
   private final ServingDevices devices;
   private final CatalogThreads threads;
+  private final VersionLifecycle versions;
   private final Popularity popularity;
   private final SessionBuilds builds;
   private final Map<String, CarriedModel> carried = new ConcurrentHashMap<>();
@@ -70,27 +76,33 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /**
    * Makes an empty catalogue; {@link #start} fills it.
    *
+   * @param choices what is chosen of versions; the repository scans by it
    * @param writer puts versions into the repository and takes them out; empty where nothing may
+   * @param warmUps has a version run what its options declare before it is READY; throws a
+   *     StatusException where that refuses it
    * @param concurrency imports at a time after the scan
    * @param popularity by which what the scan finds is brought in, and sessions are built
    */
   public RepositoryCatalog(
       Repository repository,
+      VersionChoices choices,
       Optional<RepositoryWriter> writer,
       Importer importer,
       ServingDevices devices,
+      Consumer<ServedModel> warmUps,
       int concurrency,
       Popularity popularity) {
     this.popularity = popularity;
     this.repository = repository;
+    this.choices = choices;
     this.writer = writer;
     this.devices = devices;
     this.threads = new CatalogThreads(concurrency);
-    this.operations = new VersionOperations(importer, devices, threads);
+    this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
     this.builds =
         new SessionBuilds(
             SessionBuilds.atOnce(),
-            version -> exclusively(version.model(), model -> operations.buildAhead(model, version)),
+            version -> exclusively(version.model(), model -> versions.buildAhead(model, version)),
             devices::isIdle,
             System::nanoTime,
             LockSupport::parkNanos);
@@ -161,7 +173,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model -> {
           if (model.versions().get(found.version().version()) instanceof Importing) {
             Optional<StatusException> _ =
-                operations.bringIn(model, found, devices::announce); // The index tells.
+                versions.bringIn(model, found, devices::announce); // The index tells.
           }
         });
   }
@@ -178,7 +190,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public ServedModel resolve(String name, @Nullable String version) {
-    return known(name).resolve(version == null ? null : number(version));
+    return known(name).resolve(version);
   }
 
   private static long number(String version) {
@@ -219,6 +231,13 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
               carried.containsKey(version.model())
                   && model.versions().containsKey(version.version())
                   && !from.has(version);
+          List<String> uses = model.choice().uses(version.version());
+          if (!uses.isEmpty()) {
+            throw new StatusException(
+                Status.INVALID_ARGUMENT,
+                "%s is not deleted: %s; choose another one first"
+                    .formatted(version, String.join(", ", uses)));
+          }
           if (isCarriedAlone) {
             forget(model, version);
           } else {
@@ -233,7 +252,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private void forget(CatalogModel model, ModelVersion version) {
     if (model.versions().containsKey(version.version())) {
-      operations.takeOut(model, version);
+      versions.takeOut(model, version.version());
       model.remove(version.version());
     }
   }
@@ -252,7 +271,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     Optional<TritonConfig> config = options.config().map(json -> TritonConfig.ofJson(json, name));
     if (options.files().isEmpty()) {
       exclusively(
-          name, model -> load(model, name, repository.scan(name, config), null, options.within()));
+          name,
+          model -> {
+            load(model, name, repository.scan(name, config), null, options.within());
+            model.standing(config);
+          });
       return;
     }
     CarriedModel files =
@@ -298,7 +321,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (found.isEmpty() && problems.isEmpty() && model.isEmpty()) {
       throw unknown(name);
     }
-    Optional<StatusException> refused = update(model, name, found, problems);
+    Optional<StatusException> refused = update(model, found, problems);
     keep(name, files);
     if (threads.isStopping()) {
       throw CatalogThreads.stopped();
@@ -307,6 +330,30 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       throw refused.get();
     }
     devices.wish(model.resolve(null).version(), within);
+  }
+
+  @Override
+  public CompletableFuture<Void> reload(String name) {
+    return threads.runImport(() -> exclusively(name, model -> reloadNow(model, name)));
+  }
+
+  private void reloadNow(CatalogModel model, String name) {
+    if (threads.isStopping() || carried.containsKey(name)) {
+      return;
+    }
+    RepositoryScan scan = repository.scan(name, model.standing());
+    boolean isThere = !scan.registered().isEmpty() || !scan.problems().isEmpty();
+    if (isThere && model.isUnloaded()) {
+      return;
+    }
+    List<String> problems = scan.problems().stream().map(Problem::reason).toList();
+    Optional<StatusException> refused = update(model, scan.registered(), problems);
+    if (refused.isPresent()) {
+      throw refused.get();
+    }
+    if (model.versions().isEmpty()) {
+      model.problem(""); // Its folder is gone, so there is nothing to tell of it.
+    }
   }
 
   /** Keeps the files of a model's last load instead of those before them. */
@@ -319,12 +366,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   /** Returns why something is refused; nothing is taken out of service then. */
   private Optional<StatusException> update(
-      CatalogModel model, String name, List<Registered> found, List<String> problems) {
+      CatalogModel model, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
     IgnoredKeys.warn(found);
     List<StatusException> refused = new ArrayList<>();
     for (Registered version : found) {
-      operations.bringIn(model, version, devices::register).ifPresent(refused::add);
+      versions.bringIn(model, version, devices::register).ifPresent(refused::add);
     }
     if (!problems.isEmpty()) {
       return Optional.of(new StatusException(Status.INVALID_ARGUMENT, joined(problems)));
@@ -337,13 +384,40 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
             .filter(v -> found.stream().noneMatch(r -> r.version().version() == v))
             .toList();
     for (long version : gone) {
-      operations.takeOut(model, new ModelVersion(name, version));
+      versions.takeOut(model, version);
       model.remove(version);
     }
     if (model.versions().isEmpty()) {
       model.problem("its folder is no longer in the repository");
     }
     return Optional.empty();
+  }
+
+  @Override
+  public VersionChoice choice(String name) {
+    return known(name).choice();
+  }
+
+  @Override
+  public CompletableFuture<Void> choose(String name, UnaryOperator<VersionChoice> change) {
+    CatalogModel _ = known(name);
+    return threads.operate(() -> exclusively(name, model -> chooseNow(model, name, change)));
+  }
+
+  private void chooseNow(CatalogModel model, String name, UnaryOperator<VersionChoice> change) {
+    VersionChoice next = change.apply(model.choice());
+    boolean isElsewhere = carried.containsKey(name);
+    if (model.isUnloaded() || (isElsewhere && !next.served().equals(model.choice().served()))) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "model \"%s\" is not served from the repository; load it from there first"
+              .formatted(name));
+    }
+    List<Registered> found =
+        isElsewhere ? List.of() : repository.scan(name, model.standing(), next).registered();
+    Set<Long> wanted = new TreeSet<>(isElsewhere ? model.versions().keySet() : Set.of());
+    found.forEach(version -> wanted.add(version.version().version()));
+    versions.choose(model, next, found, wanted, () -> choices.put(name, next));
   }
 
   @Override
@@ -355,7 +429,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                 name,
                 model -> {
                   for (long version : model.versions().keySet()) {
-                    operations.takeOut(model, new ModelVersion(name, version));
+                    versions.takeOut(model, version);
                   }
                 }));
   }
@@ -402,7 +476,9 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   private CatalogModel model(String name) {
     return models.computeIfAbsent(
-        name, absent -> new CatalogModel(absent, devices::notes, devices::quarantine));
+        name,
+        absent ->
+            new CatalogModel(absent, choices.of(absent), devices::notes, devices::quarantine));
   }
 
   private static String joined(List<String> reasons) {

@@ -2,8 +2,11 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.runtime.TensorSpec;
+import java.util.Collection;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -32,12 +35,53 @@ sealed interface VersionEntry {
     }
   }
 
-  /** It can be answered, resident or not. */
-  record Ready(ImportedModel imported, ModelOptions options, TritonConfig declared)
+  /**
+   * It can be answered, resident or not.
+   *
+   * @param refusal why what its folder holds by now is not what answers; empty when it is
+   */
+  record Ready(ImportedModel imported, ModelOptions options, TritonConfig declared, String refusal)
       implements VersionEntry {
+    Ready(ImportedModel imported, ModelOptions options, TritonConfig declared) {
+      this(imported, options, declared, "");
+    }
+
+    /**
+     * As the front end sees it; state is no business of those who ask.
+     *
+     * @param ready all versions of the model that are READY with it
+     */
+    ServedModel served(List<Long> ready) {
+      Plan plan = imported.plan();
+      return new ServedModel(
+          imported.version(),
+          ready,
+          without(options.state().values(), plan.inputs()),
+          without(options.state().keySet(), plan.outputs()),
+          options);
+    }
+
+    private static List<TensorSpec> without(Collection<String> state, List<TensorSpec> specs) {
+      return specs.stream().filter(spec -> !state.contains(spec.name())).toList();
+    }
+
+    /** The same beside a content that was refused. */
+    Ready refusing(StatusException cause) {
+      return new Ready(
+          imported,
+          options,
+          declared,
+          "what its folder holds by now is refused, the content before answers: "
+              + cause.getMessage());
+    }
+
     @Override
     public List<String> notes() {
-      return Stream.concat(imported.plan().notes().stream(), IgnoredKeys.notes(declared).stream())
+      return Stream.of(
+              Stream.of(refusal).filter(text -> !text.isEmpty()),
+              imported.plan().notes().stream(),
+              IgnoredKeys.notes(declared).stream())
+          .flatMap(notes -> notes)
           .toList();
     }
 

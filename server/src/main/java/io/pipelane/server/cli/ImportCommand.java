@@ -10,6 +10,7 @@ import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
+import io.pipelane.modelstore.repository.VersionChoices;
 import io.pipelane.runtime.NoDeviceMemory;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
@@ -65,7 +66,8 @@ final class ImportCommand implements Subcommand {
             config.repository().cache(),
             PipelaneServer.importSettings(config, library, version, target));
     PrintWriter out = spec.commandLine().getOut();
-    RepositoryScan scan = new Repository(root, config.repository().modelName()).scan();
+    VersionChoices choices = VersionChoices.of(root, config.repository().cache());
+    RepositoryScan scan = new Repository(root, config.repository().modelName(), choices::of).scan();
     int refused = 0;
     for (RepositoryScan.Problem problem : scan.problems()) {
       if (wanted(problem.model())) {

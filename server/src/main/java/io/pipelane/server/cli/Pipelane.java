@@ -32,6 +32,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       UnloadCommand.class,
       UploadCommand.class,
       DeleteCommand.class,
+      VersionsCommand.class,
       KeyCommand.class,
       JobsCommand.class,
       VersionCommand.class

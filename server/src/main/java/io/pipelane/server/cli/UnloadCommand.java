@@ -1,8 +1,10 @@
 package io.pipelane.server.cli;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -15,11 +17,19 @@ final class UnloadCommand implements Subcommand {
   @Parameters(paramLabel = "MODEL")
   private String model = "";
 
+  @Option(
+      names = "--dependents",
+      description = "An ensemble's models, too, that came into service for it alone.")
+  private boolean dependents;
+
   @Override
   public Integer call() {
+    ObjectNode body = ServerClient.JSON.createObjectNode();
+    if (dependents) {
+      body.putObject("parameters").put("unload_dependents", true);
+    }
     try (ServerClient client = address.connect()) {
-      client.post(
-          ServerClient.JSON.createObjectNode(), "v2", "repository", "models", model, "unload");
+      client.post(body, "v2", "repository", "models", model, "unload");
     }
     spec.commandLine().getOut().println("Model " + model + " is out of service.");
     spec.commandLine().getOut().flush();

@@ -23,12 +23,14 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.placement.SwitcherGroup;
 import io.pipelane.switcher.sharing.Attainment;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +45,9 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   private final SwitcherGroup group;
   private final HostTier hostTier;
   private final boolean shareStructures;
+
+  /** The latest editions of versions whose content was replaced, by what clients call them. */
+  private final Map<ModelVersion, ModelVersion> editions = new ConcurrentHashMap<>();
 
   /**
    * A device and what serves from it.
@@ -80,6 +85,10 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    */
   public void register(ImportedModel model, ModelOptions options) {
     group.register(prepared(model), options);
+    ModelVersion version = model.version();
+    if (version.edition() > 0) {
+      editions.put(version.anyEdition(), version);
+    }
   }
 
   /**
@@ -100,9 +109,13 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     return group.buildAhead(version);
   }
 
-  /** How often each model is asked for; see {@link SwitcherGroup#uses}. */
+  /**
+   * How often each model is asked for, under any of its contents; see {@link SwitcherGroup#uses}.
+   */
   public Map<ModelVersion, Double> uses() {
-    return group.uses();
+    Map<ModelVersion, Double> uses = new HashMap<>();
+    group.uses().forEach((version, use) -> uses.merge(version.anyEdition(), use, Math::max));
+    return uses;
   }
 
   /** Has a registered model's requests be treated otherwise from now on. */
@@ -116,7 +129,13 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
+    boolean _ = editions.remove(version.anyEdition(), version);
     group.deregister(version);
+  }
+
+  /** What answers for a version that was named without saying which content of it. */
+  private ModelVersion latest(ModelVersion version) {
+    return version.edition() == 0 ? editions.getOrDefault(version, version) : version;
   }
 
   /** Models that span the devices. */
@@ -135,6 +154,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     group.warmUp(version);
   }
 
+  /** Has a model count as used once, and just now, whatever it has run. */
+  public void forgetUses(ModelVersion version) {
+    group.forgetUses(version);
+  }
+
   /** Says that a model will be asked soon; see {@link Switcher#wish}. */
   public void wish(ModelVersion version, Optional<Duration> within) {
     group.wish(version, within);
@@ -142,7 +166,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   /** Takes a model's weights off every device; see {@link Switcher#evict}. */
   public void evict(ModelVersion version) {
-    group.evict(version);
+    group.evict(latest(version));
   }
 
   /**
@@ -150,7 +174,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * one that is not in service.
    */
   public long stallNanos(ModelVersion version) {
-    return group.stallNanos(version);
+    return group.stallNanos(latest(version));
   }
 
   /** Runs that compute at once, of all devices. */
@@ -170,7 +194,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
-    return group.sequence(model, id);
+    return group.sequence(latest(model), id);
   }
 
   /**
@@ -187,12 +211,12 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   /** The devices that a model has, its home first, by name; none when it is not in service. */
   public List<String> devices(ModelVersion version) {
-    return group.devices(version);
+    return group.devices(latest(version));
   }
 
   /** See {@link SwitcherGroup#devicesThatCanServe}. */
   public List<String> devicesThatCanServe(ModelVersion version) {
-    return group.devicesThatCanServe(version);
+    return group.devicesThatCanServe(latest(version));
   }
 
   /**

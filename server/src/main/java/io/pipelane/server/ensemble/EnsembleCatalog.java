@@ -9,6 +9,7 @@ import io.pipelane.modelstore.repository.Ensemble.Step;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
@@ -25,6 +26,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -46,8 +48,19 @@ public final class EnsembleCatalog implements ModelCatalog {
    * An ensemble, and whether it is in service.
    *
    * @param refusal why its models could not be placed where it wants them
+   * @param news what to tell of a later declaration, which is wrong; empty where there is none
    */
-  private record Entered(Ensemble ensemble, boolean inService, Optional<StatusException> refusal) {}
+  private record Entered(
+      Ensemble ensemble, boolean inService, Optional<StatusException> refusal, String news) {
+    Entered(Ensemble ensemble, boolean inService, Optional<StatusException> refusal) {
+      this(ensemble, inService, refusal, "");
+    }
+
+    Entered refusing(StatusException cause) {
+      String told = "its file by now is refused, what it said before holds: " + cause.getMessage();
+      return new Entered(ensemble, inService, refusal, told);
+    }
+  }
 
   /**
    * Knows no ensembles yet.
@@ -65,11 +78,11 @@ public final class EnsembleCatalog implements ModelCatalog {
 
   /** Puts in service what the repository declares; blocks. */
   public void start() {
-    repository.ensembles().forEach(this::enter);
+    repository.ensembles().forEach(ensemble -> enter(ensemble, true));
   }
 
   /** Beside an unload, whichever comes later counts: nobody else places or forgets meanwhile. */
-  private synchronized void enter(Ensemble ensemble) {
+  private synchronized void enter(Ensemble ensemble, boolean evenUnloaded) {
     String name = ensemble.name();
     Optional<StatusException> refusal = Optional.empty();
     try {
@@ -82,7 +95,17 @@ public final class EnsembleCatalog implements ModelCatalog {
       spanning.forget(name); // What an earlier declaration has said.
       refusal = Optional.of(e);
     }
-    ensembles.put(name, new Entered(ensemble, true, refusal));
+    Entered entered = new Entered(ensemble, true, refusal);
+    Entered now =
+        ensembles.compute(
+            name,
+            (_, before) ->
+                evenUnloaded || before == null || before.inService
+                    ? entered
+                    : new Entered(ensemble, false, Optional.empty()));
+    if (!now.inService) {
+      spanning.forget(name);
+    }
   }
 
   /**
@@ -169,7 +192,9 @@ public final class EnsembleCatalog implements ModelCatalog {
         entered.ensemble.steps().stream()
             .map(EnsembleCatalog::text)
             .collect(Collectors.joining(", "));
-    return new Entry(name, version, State.READY, "", List.of("ensemble of " + chain));
+    List<String> notes =
+        Stream.of("ensemble of " + chain, entered.news).filter(note -> !note.isEmpty()).toList();
+    return new Entry(name, version, State.READY, "", notes);
   }
 
   private static String text(Step step) {
@@ -190,6 +215,20 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   @Override
+  public VersionChoice choice(String name) {
+    return ensembles.containsKey(name) ? VersionChoice.NONE : models.choice(name);
+  }
+
+  @Override
+  public CompletableFuture<Void> choose(String name, UnaryOperator<VersionChoice> change) {
+    return ensembles.containsKey(name)
+        ? CompletableFuture.failedFuture(
+            new StatusException(
+                Status.INVALID_ARGUMENT, "ensemble \"%s\" has version 1 alone".formatted(name)))
+        : models.choose(name, change);
+  }
+
+  @Override
   public TritonConfig declared(ModelVersion version) {
     return ensembles.containsKey(version.model()) ? TritonConfig.NONE : models.declared(version);
   }
@@ -204,9 +243,34 @@ public final class EnsembleCatalog implements ModelCatalog {
                     .load(name, options)
                     .whenCompleteAsync((_, error) -> leave(name, error), loads);
               }
-              enter(declared.get());
+              enter(declared.get(), true);
               return takeOutOfModels(name).thenCompose(_ -> bringBack(declared.get()));
             });
+  }
+
+  @Override
+  public CompletableFuture<Void> reload(String name) {
+    return CompletableFuture.supplyAsync(() -> declared(name), loads)
+        .thenCompose(
+            declared -> {
+              if (declared.isEmpty()) {
+                return models.reload(name).thenRunAsync(() -> end(name), loads);
+              }
+              enter(declared.get(), false);
+              return takeOutOfModels(name);
+            });
+  }
+
+  /** A declaration that has become wrong leaves the one before in force, if there is one. */
+  private Optional<Ensemble> declared(String name) {
+    try {
+      return repository.ensemble(name);
+    } catch (StatusException e) {
+      if (ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(e)) != null) {
+        throw e;
+      }
+      return Optional.empty(); // The scan finds the same, and keeps it.
+    }
   }
 
   /** The load of a model ends its name's ensemble, unless it is refused. */
@@ -219,7 +283,12 @@ public final class EnsembleCatalog implements ModelCatalog {
       takenAlong.remove(name);
     }
     if (cause == null || nothingIsThere) {
-      ensembles.remove(name);
+      end(name);
+    }
+  }
+
+  private void end(String name) {
+    if (ensembles.remove(name) != null) {
       forgetUnlessInService(name);
     }
   }

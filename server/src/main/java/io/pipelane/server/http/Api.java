@@ -8,6 +8,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.repository.IncomingVersion.Form;
+import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
@@ -29,6 +30,7 @@ import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.protocol.StatisticsAnswer;
+import io.pipelane.server.protocol.VersionChoiceForm;
 import io.pipelane.server.state.HostsOverview;
 import io.pipelane.server.state.ServerState;
 import io.pipelane.server.statistics.ModelCounters;
@@ -289,6 +291,11 @@ final class Api {
                     name, model -> caller.check(Demand.of(Role.MANAGE, model)))
                 : catalog.unload(name));
       }
+      case Route.Versions(String name) -> answerVersions(exchange, name);
+      case Route.ChooseVersions(String name) -> {
+        CompletableFuture<Void> chosen = catalog.choose(name, VersionChoiceForm.read(body));
+        answerWhenDone(exchange, chosen, () -> answerVersions(exchange, name));
+      }
       case Route.StoredVersion _, Route.Upload _ ->
           throw new IllegalStateException(route + " is not answered here");
       case Route.Delete(String name, String version) ->
@@ -322,6 +329,13 @@ final class Api {
         .filter(entry -> caller.sees(entry.name()))
         .filter(entry -> !onlyReady || entry.state() == State.READY)
         .toList();
+  }
+
+  private void answerVersions(Exchange exchange, String name) {
+    VersionChoice choice = catalog.choice(name);
+    List<Entry> entries =
+        catalog.index().stream().filter(entry -> entry.name().equals(name)).toList();
+    answer(exchange, target -> VersionChoiceForm.write(target, name, choice, entries));
   }
 
   private static void answer(Exchange exchange, Consumer<ByteBuf> writer) {
@@ -359,22 +373,34 @@ final class Api {
   }
 
   static void answerWhenDone(Exchange exchange, CompletableFuture<Void> done) {
+    answerWhenDone(exchange, done, () -> answer(exchange, _ -> {}));
+  }
+
+  /** The same with an answer; it may throw a StatusException. */
+  private static void answerWhenDone(
+      Exchange exchange, CompletableFuture<Void> done, Runnable answer) {
     CompletableFuture<Void> _ =
         done.whenComplete(
             (_, error) -> {
               try {
-                exchange.loop().execute(() -> answerDone(exchange, error));
+                exchange.loop().execute(() -> answerDone(exchange, error, answer));
               } catch (RejectedExecutionException e) {
                 LOGGER.log(System.Logger.Level.DEBUG, "an answer came after the server closed", e);
               }
             });
   }
 
-  private static void answerDone(Exchange exchange, @Nullable Throwable error) {
+  private static void answerDone(Exchange exchange, @Nullable Throwable error, Runnable answer) {
     Throwable cause =
         error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     switch (cause) {
-      case null -> answer(exchange, _ -> {});
+      case null -> {
+        try {
+          answer.run();
+        } catch (StatusException e) { // It has left since.
+          exchange.answer(e);
+        }
+      }
       case StatusException status -> exchange.answer(status);
       default -> exchange.answer(internal(cause));
     }

@@ -41,6 +41,11 @@ sealed interface Route {
 
   record Delete(String model, String version) implements Route {}
 
+  /** What is chosen of a model's versions. */
+  record Versions(String model) implements Route {}
+
+  record ChooseVersions(String model) implements Route {}
+
   record Workers() implements Route {}
 
   record Recycle(int worker) implements Route {}
@@ -103,6 +108,8 @@ sealed interface Route {
       case Index _, LogSettings _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
       case TraceSettings(String model) ->
           new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model == null ? "" : model);
+      case Versions(String model) -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model);
+      case ChooseVersions(String model) -> Demand.of(Role.MANAGE, model);
       case ChangeTraceSettings(String model) ->
           Demand.of(Role.MANAGE, model == null ? Demand.ALL_MODELS : model);
       case SharedMemoryStatus _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), Demand.ALL_MODELS);
@@ -126,6 +133,7 @@ sealed interface Route {
       case JobList _ when method.equals(HttpMethod.POST) -> new SubmitJob();
       case TraceSettings(String model) when method.equals(HttpMethod.POST) ->
           new ChangeTraceSettings(model);
+      case Versions(String model) when method.equals(HttpMethod.POST) -> new ChooseVersions(model);
       case LogSettings _ when method.equals(HttpMethod.POST) -> new ChangeLogSettings();
       case ShowJob(String id) when method.equals(HttpMethod.DELETE) -> new RemoveJob(id);
       case StoredVersion(String model, String version) when method.equals(HttpMethod.PUT) ->
@@ -157,7 +165,9 @@ sealed interface Route {
           TraceSettings _,
           ChangeTraceSettings _,
           LogSettings _,
-          ChangeLogSettings _ ->
+          ChangeLogSettings _,
+          Versions _,
+          ChooseVersions _ ->
           "GET, HEAD, POST";
       case ShowJob _, RemoveJob _ -> "GET, HEAD, DELETE";
       case StoredVersion _, Upload _, Delete _ -> "PUT, DELETE";
@@ -176,6 +186,7 @@ sealed interface Route {
           SubmitJob _,
           ChangeTraceSettings _,
           ChangeLogSettings _,
+          ChooseVersions _,
           RegisterSharedMemory _,
           UnregisterSharedMemory _ ->
           true;
@@ -186,6 +197,7 @@ sealed interface Route {
           ModelMetadata _,
           ModelReady _,
           ModelConfiguration _,
+          Versions _,
           Workers _,
           OtherHosts _,
           Statistics _,
@@ -355,6 +367,7 @@ sealed interface Route {
     return switch (path.get(2)) {
       case "load" -> new Load(name);
       case "unload" -> new Unload(name);
+      case "versions" -> new Versions(name);
       default -> null;
     };
   }

@@ -194,7 +194,7 @@ public final class Jobs implements AutoCloseable {
   public JobStatus submit(byte[] request, Caller caller) {
     JobRequest wanted = JobRequest.read(request);
     caller.check(wanted.priority());
-    ModelVersion model = catalog.resolve(wanted.model(), wanted.version()).version();
+    ModelVersion model = catalog.resolve(wanted.model(), wanted.version()).version().anyEdition();
     try {
       return submit(wanted, model);
     } catch (IOException e) {

@@ -1,6 +1,7 @@
 package io.pipelane.server.metrics;
 
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.MemoryOverview;
@@ -11,7 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 
 /** What the metrics say of devices: their memory by kind, transfers, queues and workers. */
 final class DeviceMetrics {
@@ -173,7 +176,13 @@ final class DeviceMetrics {
     Gauge leases = new Gauge("pipelane_model_running", "Runs of a model under way");
     devices.forEach(
         (device, state) -> {
-          for (Ledger.Entry entry : state.memory().weights().entries()) {
+          List<Ledger.Entry> entries = state.memory().weights().entries();
+          Set<ModelVersion> known =
+              entries.stream().map(Ledger.Entry::model).collect(Collectors.toSet());
+          for (Ledger.Entry entry : entries) {
+            if (known.contains(entry.model().nextEdition())) {
+              continue; // Its content is replaced; a series stands for one edition.
+            }
             String[] labels = {
               "device", device,
               "model", entry.model().model(),

@@ -1,6 +1,7 @@
 package io.pipelane.server.metrics;
 
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.memory.TransferCounters;
@@ -81,19 +82,14 @@ final class SharingMetrics {
           share.add(state.sharing().share(), "device", device);
           load.add(state.sharing().load(), "device", device);
           entries.add(state.sharing().overlimitEntries(), "device", device);
-          state
-              .sharing()
-              .slowdowns()
-              .forEach(
-                  (model, ratio) ->
-                      slowdown.add(
-                          ratio,
-                          "device",
-                          device,
-                          "model",
-                          model.model(),
-                          "version",
-                          Long.toString(model.version())));
+          Map<ModelVersion, Double> ratios = state.sharing().slowdowns();
+          ratios.forEach(
+              (model, ratio) -> {
+                if (!ratios.containsKey(model.nextEdition())) {
+                  String version = Long.toString(model.version());
+                  slowdown.add(ratio, "device", device, "model", model.model(), "version", version);
+                }
+              });
         });
     families.addAll(List.of(states, share, load, entries, slowdown));
   }

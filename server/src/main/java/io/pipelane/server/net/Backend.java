@@ -69,8 +69,8 @@ public record Backend(
   }
 
   /**
-   * Has the version that answers for a name answer. One that has just left is followed by the one
-   * that answers now, unless it was named.
+   * Has the version that answers for a name answer. One that has just left, or whose content was
+   * just replaced, is followed by what answers now.
    *
    * @param version empty lets the catalogue pick
    * @param answer called again with the next version where one has left
@@ -104,7 +104,7 @@ public record Backend(
   /**
    * The version that answers now for one that has just left, whose account is withdrawn then.
    *
-   * @param version what was asked for; one that was named is not followed
+   * @param version what was asked for; one that was named is followed by its next edition alone
    * @param left what should have answered
    * @param account of the request there
    * @param refusal why it did not
@@ -116,9 +116,8 @@ public record Backend(
       ServedModel left,
       RequestAccount account,
       StatusException refusal) {
-    boolean follows = version.isEmpty() && refusal.status() == Status.NOT_FOUND;
     try {
-      ServedModel next = follows ? resolve(name, "") : left;
+      ServedModel next = refusal.status() == Status.NOT_FOUND ? resolve(name, version) : left;
       if (next.version().equals(left.version())) {
         throw refusal;
       }

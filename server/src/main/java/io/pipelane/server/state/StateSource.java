@@ -70,7 +70,7 @@ public final class StateSource {
         (device, state) -> {
           for (Ledger.Entry entry : state.memory().weights().entries()) {
             weights
-                .computeIfAbsent(entry.model(), _ -> new ArrayList<>())
+                .computeIfAbsent(entry.model().anyEdition(), _ -> new ArrayList<>())
                 .add(new Weights(device, entry));
           }
         });

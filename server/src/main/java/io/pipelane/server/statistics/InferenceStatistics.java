@@ -38,10 +38,14 @@ public final class InferenceStatistics {
     this.tracing = tracing;
   }
 
-  /** The counters of a version; none of the counts is touched by asking. */
+  /**
+   * The counters of a version, of all its editions together; none of the counts is touched by
+   * asking.
+   */
   public ModelCounters of(ModelVersion version) {
-    ModelCounters counters = models.get(version);
-    return counters == null ? models.computeIfAbsent(version, ModelCounters::new) : counters;
+    ModelVersion counted = version.anyEdition();
+    ModelCounters counters = models.get(counted);
+    return counters == null ? models.computeIfAbsent(counted, ModelCounters::new) : counters;
   }
 
   /** Begins the account of one request. */

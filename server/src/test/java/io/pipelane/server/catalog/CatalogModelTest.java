@@ -11,6 +11,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.TritonConfig;
+import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import java.nio.file.Path;
@@ -24,6 +25,7 @@ class CatalogModelTest {
   private final CatalogModel model =
       new CatalogModel(
           "m",
+          VersionChoice.NONE,
           version -> List.of("not captured: an input is read on the host"),
           version -> quarantine);
 
@@ -67,7 +69,7 @@ class CatalogModelTest {
     Entry entry = model.index().findFirst().orElseThrow();
     assertEquals(State.UNAVAILABLE, entry.state());
     assertEquals("it has lost its worker process twice", entry.reason());
-    for (Long version : Arrays.asList(null, 1L)) {
+    for (String version : Arrays.asList(null, "1")) {
       StatusException error = assertThrows(StatusException.class, () -> model.resolve(version));
       assertEquals(Status.UNAVAILABLE, error.status());
       assertTrue(error.toString().contains("twice"), error.toString());

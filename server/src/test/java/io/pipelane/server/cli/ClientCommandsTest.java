@@ -105,6 +105,80 @@ class ClientCommandsTest {
   }
 
   @Test
+  void load_sendsAConfigurationAndVersions(@TempDir Path folder) throws IOException {
+    answers.put("POST /v2/repository/models/encoder/load", "");
+    assertEquals(0, run("load", "encoder").exitCode());
+    assertEquals("{}", bodies.getLast());
+    Path config = Files.writeString(folder.resolve("c.json"), "{\"max_batch_size\": 8}");
+    Outcome outcome =
+        run(
+            "load",
+            "encoder",
+            "--config",
+            config.toString(),
+            "--version",
+            "1",
+            "--version=3",
+            "--within-ms",
+            "250");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    JsonNode parameters = ServerClient.JSON.readTree(bodies.getLast()).path("parameters");
+    assertEquals(250_000, parameters.path("deadline").asLong());
+    assertEquals(
+        "{\"max_batch_size\":8,\"version_policy\":{\"specific\":{\"versions\":[1,3]}}}",
+        parameters.path("config").asText());
+    Files.writeString(config, "[]");
+    Outcome wrong = run("load", "encoder", "--config", config.toString());
+    assertEquals(1, wrong.exitCode());
+    assertTrue(wrong.err().contains("no JSON object"), wrong::err);
+  }
+
+  @Test
+  void unload_takesDependentsAlong() {
+    answers.put("POST /v2/repository/models/chain/unload", "");
+    assertEquals(0, run("unload", "chain").exitCode());
+    assertEquals("{}", bodies.getLast());
+    assertEquals(0, run("unload", "chain", "--dependents").exitCode());
+    assertEquals("{\"parameters\":{\"unload_dependents\":true}}", bodies.getLast());
+  }
+
+  @Test
+  void versions_areShownAndChosen() {
+    String answer =
+        """
+        {"name":"encoder","serve":null,"default":"stable","labels":{"stable":"2","new":"3"},
+         "versions":[{"version":"2","state":"READY","reason":""},
+                     {"version":"3","state":"UNAVAILABLE","reason":"not an ONNX file"}]}
+        """;
+    answers.put("GET /v2/repository/models/encoder/versions", answer);
+    answers.put("POST /v2/repository/models/encoder/versions", answer);
+    Outcome shown = run("versions", "encoder");
+    assertEquals(0, shown.exitCode(), shown::err);
+    List<String> lines = shown.out().lines().toList();
+    assertEquals("Served: as its folder says", lines.getFirst());
+    assertEquals("Default: stable", lines.get(1));
+    assertTrue(lines.get(3).matches("2 +READY +stable *"), shown::out);
+    assertTrue(lines.get(4).matches("3 +UNAVAILABLE +new +not an ONNX file"), shown::out);
+    Outcome chosen =
+        run(
+            "versions",
+            "encoder",
+            "--serve=latest:2",
+            "--default=highest",
+            "--label=stable=3",
+            "--label",
+            "new=4",
+            "--unlabel=old");
+    assertEquals(0, chosen.exitCode(), chosen::err);
+    assertEquals(
+        "{\"serve\":\"latest:2\",\"default\":null,"
+            + "\"labels\":{\"stable\":3,\"new\":4,\"old\":null}}",
+        bodies.getLast());
+    assertEquals(0, run("versions", "encoder", "--serve=repository").exitCode());
+    assertEquals("{\"serve\":null}", bodies.getLast());
+  }
+
+  @Test
   void models_listsStatesAndSignatures() {
     answers.put(
         "POST /v2/repository/index",

@@ -50,6 +50,8 @@ class AccessMatrixTest {
           "POST, /v2/repository/index, manage observe",
           "POST, /v2/repository/models/echo/load, manage",
           "POST, /v2/repository/models/echo/unload, manage",
+          "GET, /v2/repository/models/echo/versions, manage observe",
+          "POST, /v2/repository/models/echo/versions, manage",
           "PUT, /v2/repository/models/echo/versions/3, manage",
           "DELETE, /v2/repository/models/echo/versions/3, manage",
           "GET, /v2/trace/setting, manage observe",

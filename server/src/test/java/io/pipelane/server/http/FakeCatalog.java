@@ -12,6 +12,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Limits;
 import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.RepositoryWriter;
+import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -28,6 +29,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +43,7 @@ public final class FakeCatalog implements ModelCatalog {
   public final Set<String> gone = ConcurrentHashMap.newKeySet();
 
   @Nullable RepositoryWriter writer;
+  private volatile VersionChoice choice = VersionChoice.NONE;
   public volatile boolean ready = true;
   public boolean unloads;
   public List<Entry> entries =
@@ -205,6 +208,18 @@ public final class FakeCatalog implements ModelCatalog {
                 .sorted()
                 .collect(Collectors.joining()));
     return loading;
+  }
+
+  @Override
+  public VersionChoice choice(String name) {
+    ServedModel _ = resolve(name, null);
+    return choice;
+  }
+
+  @Override
+  public CompletableFuture<Void> choose(String name, UnaryOperator<VersionChoice> change) {
+    choice = change.apply(choice);
+    return CompletableFuture.completedFuture(null);
   }
 
   @Override

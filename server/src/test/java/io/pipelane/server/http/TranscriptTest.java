@@ -39,6 +39,7 @@ class TranscriptTest {
           "stats",
           "trace",
           "unload",
+          "versions",
           "workers");
 
   static List<String> names() {

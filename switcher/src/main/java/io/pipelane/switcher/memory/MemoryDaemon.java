@@ -284,6 +284,20 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /**
+   * Has a model count as used online once, and just now, whatever it was used for before.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void forgetUses(ModelVersion version) {
+    lock.lock();
+    try {
+      holdings.usedOnce(known(version).holding, nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private Lease lease(Residency residency) {
     residency.leases++;
     residency.lodged = false;

@@ -409,6 +409,11 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     home(version).warmUp(version);
   }
 
+  /** Has a model count as used once on its home; see {@link Switcher#forgetUses}. */
+  public void forgetUses(ModelVersion version) {
+    home(version).forgetUses(version);
+  }
+
   /** Says that a model will be asked soon; see {@link Switcher#wish}. */
   public void wish(ModelVersion version, Optional<Duration> within) {
     home(version).wish(version, within);

@@ -104,6 +104,13 @@ public final class Holdings {
     rank(holding);
   }
 
+  /** Notes an online use, as if there had been none before. */
+  public void usedOnce(Holding holding, long nowNanos) {
+    holders.remove(holding);
+    holding.usage = new Usage(halfLife, nowNanos);
+    used(holding, nowNanos);
+  }
+
   /** Notes how many leading pages a model holds from now on. */
   public void setPages(Holding holding, int pages) {
     holders.remove(holding);

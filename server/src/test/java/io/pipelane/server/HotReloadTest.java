@@ -1,0 +1,214 @@
+package io.pipelane.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.catalog.LoadOptions;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.server.catalog.RepositoryPoll;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A server that follows its folder of models, which is looked at when the test says so. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class HotReloadTest {
+  @TempDir private Path folder = Path.of("");
+  private OwnedRepository owned;
+
+  HotReloadTest() {}
+
+  @BeforeEach
+  void addModel() throws Exception {
+    owned = new OwnedRepository(folder);
+    owned.model("small", 1, 1);
+  }
+
+  @AfterEach
+  void close() {
+    owned.close();
+  }
+
+  @Test
+  void changedContent_isReplacedWithoutAFailedRequest() throws Exception {
+    owned.text(
+        "chain/pipelane.yaml",
+        """
+        ensemble:
+          steps:
+            - {model: small, version: 1, inputs: {x: x}, outputs: {y: y}}
+        """);
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      Set<String> contents = new HashSet<>();
+      contents.add(owned.answer(server, "small"));
+      List<String> answers =
+          owned.askWhile(
+              server,
+              List.of("small", "small/versions/1", "chain"),
+              () -> {
+                for (int seed = 2; seed < 6; seed++) {
+                  owned.model("small", 1, seed);
+                  OwnedRepository.follow(poll);
+                  assertTrue(contents.add(owned.answer(server, "small")), "it is as before");
+                }
+              });
+      assertTrue(contents.containsAll(answers));
+      assertEquals(List.of(new Entry("small", "1", State.READY, "")), plain(server, "small"));
+      assertEquals(
+          1, server.devices().memory().values().iterator().next().weights().entries().size());
+      int counted =
+          owned.get(server, "models/stats").body().split("\"name\":\"small\"", -1).length - 1;
+      assertEquals(1, counted, "the version's editions count together");
+      assertEquals(
+          200,
+          owned
+              .send(
+                  java.net.http.HttpRequest.newBuilder(
+                      java.net.URI.create(server.url() + "/metrics")))
+              .statusCode());
+      assertTrue(server.devices().devices(new ModelVersion("small", 1)).size() == 1);
+      server.devices().verify();
+    }
+  }
+
+  private static List<Entry> plain(PipelaneServer server, String model) {
+    return OwnedRepository.index(server, model).stream()
+        .map(entry -> new Entry(entry.name(), entry.version(), entry.state(), entry.reason()))
+        .toList();
+  }
+
+  @Test
+  void modelsAndVersions_comeAndGo() throws Exception {
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      owned.model("other", 1, 2);
+      owned.model("small", 2, 3);
+      owned.text(
+          "chain/pipelane.yaml",
+          "ensemble: {steps: [{model: small, inputs: {x: x}, outputs: {y: y}}]}");
+      poll.look().join();
+      assertEquals(404, owned.ask(server, "other").statusCode());
+      poll.look().join();
+      assertEquals(200, owned.ask(server, "other").statusCode());
+      assertEquals(owned.answer(server, "small/versions/2"), owned.answer(server, "chain"));
+      owned.text(
+          "chain/pipelane.yaml",
+          "ensemble: {steps: [{model: small, version: 1, inputs: {x: x}, outputs: {y: y}}]}");
+      owned.remove("other");
+      OwnedRepository.follow(poll);
+      assertEquals(owned.answer(server, "small/versions/1"), owned.answer(server, "chain"));
+      assertEquals(List.of(), plain(server, "other"));
+      owned.text("small/config.pbtxt", "version_policy { specific { versions: 1 } }\n");
+      owned.remove("chain");
+      OwnedRepository.follow(poll);
+      assertEquals(404, owned.ask(server, "small/versions/2").statusCode());
+      assertEquals(404, owned.ask(server, "chain").statusCode());
+      owned.remove("small/2");
+      owned.text("small/pipelane.yaml", "limits: {request-size: 10B}\n");
+      OwnedRepository.follow(poll);
+      assertEquals(413, owned.ask(server, "small").statusCode());
+      owned.remove("small");
+      OwnedRepository.follow(poll);
+      assertEquals(List.of(), server.catalog().index());
+      assertEquals(
+          0, server.devices().memory().values().iterator().next().weights().entries().size());
+      server.devices().verify();
+    }
+  }
+
+  @Test
+  void whatIsRefused_leavesTheOldInServiceAndTheIndexSaysWhy() throws Exception {
+    owned.text(
+        "chain/pipelane.yaml",
+        "ensemble: {steps: [{model: small, inputs: {x: x}, outputs: {y: y}}]}");
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      String before = owned.answer(server, "small");
+      Files.writeString(owned.path("small/1/model.onnx"), "no model");
+      owned.text("chain/pipelane.yaml", "ensemble: {steps: 3}");
+      OwnedRepository.follow(poll);
+      assertEquals(before, owned.answer(server, "small"));
+      assertEquals(before, owned.answer(server, "chain"));
+      Entry entry = OwnedRepository.index(server, "small").getFirst();
+      assertEquals(State.READY, entry.state());
+      assertTrue(entry.notes().getFirst().contains("is refused"), entry.toString());
+      Entry chain = OwnedRepository.index(server, "chain").getFirst();
+      assertTrue(chain.notes().getLast().contains("is refused"), chain.toString());
+      owned.model("small", 1, 2);
+      owned.text(
+          "chain/pipelane.yaml",
+          "ensemble: {steps: [{model: small, inputs: {x: x}, outputs: {y: z}}]}");
+      OwnedRepository.follow(poll);
+      assertNotEquals(before, owned.answer(server, "small"));
+      assertTrue(owned.ask(server, "chain").body().contains("\"z\""));
+      assertTrue(
+          OwnedRepository.index(server, "small").getFirst().notes().stream()
+              .noneMatch(note -> note.contains("refused")));
+      server.devices().verify();
+    }
+  }
+
+  @Test
+  void whatAnOwnerHasSaid_stands() throws Exception {
+    owned.text(
+        "chain/pipelane.yaml",
+        "ensemble: {steps: [{model: small, inputs: {x: x}, outputs: {y: y}}]}");
+    owned.model("kept", 1, 4);
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      server.catalog().unload("small").join();
+      server.catalog().unload("chain").join();
+      server
+          .catalog()
+          .load(
+              "kept",
+              new LoadOptions(Optional.empty(), Optional.of("{\"max_batch_size\": 8}"), Map.of()))
+          .join();
+      owned.model("small", 1, 2);
+      owned.model("small", 2, 3);
+      owned.model("kept", 1, 5);
+      owned.text(
+          "chain/pipelane.yaml",
+          "ensemble: {steps: [{model: small, inputs: {x: x}, outputs: {y: z}}]}");
+      OwnedRepository.follow(poll);
+      assertEquals(404, owned.ask(server, "small").statusCode());
+      assertEquals(404, owned.ask(server, "chain").statusCode());
+      assertTrue(owned.get(server, "models/kept/config").body().contains("\"max_batch_size\":8"));
+      server.catalog().load("small").join();
+      server.catalog().load("chain").join();
+      assertEquals(owned.answer(server, "small/versions/2"), owned.answer(server, "small"));
+      assertTrue(owned.ask(server, "chain").body().contains("\"z\""));
+      server.catalog().unload("small").join();
+      owned.remove("small");
+      OwnedRepository.follow(poll);
+      assertEquals(List.of(), plain(server, "small"));
+    } catch (StatusException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void interval_hasTheServerLook() throws Exception {
+    try (PipelaneServer server = owned.start(Map.of("repository.poll", "20ms"))) {
+      owned.model("late", 1, 2);
+      boolean came = false;
+      while (!came) { // The test's own limit ends it.
+        came = owned.ask(server, "late").statusCode() == 200;
+      }
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package io.pipelane.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.RepositoryPoll;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** A folder of models in the hands of a test, and what clients of its server see. */
+final class OwnedRepository implements AutoCloseable {
+  static final int WIDTH = 32;
+
+  private static final String REQUEST =
+      "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":[%s]}]}"
+          .formatted(
+              WIDTH,
+              IntStream.range(0, WIDTH)
+                  .mapToObj(i -> Double.toString(Math.sin(i)))
+                  .collect(Collectors.joining(",")));
+
+  private final Path models;
+  private final Path cache;
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  OwnedRepository(Path folder) throws IOException {
+    models = Files.createDirectories(folder.resolve("models"));
+    cache = folder.resolve("cache");
+  }
+
+  Path path(String inside) {
+    return models.resolve(inside);
+  }
+
+  Path cache() {
+    return cache;
+  }
+
+  /** Writes a version whose weights follow from a seed. */
+  void model(String model, long version, long seed) throws IOException {
+    TestModels.write(
+        TestModels.chain(2, WIDTH, seed), path("%s/%d/model.onnx".formatted(model, version)));
+  }
+
+  void text(String inside, String text) throws IOException {
+    Files.createDirectories(path(inside).getParent());
+    Files.writeString(path(inside), text);
+  }
+
+  void remove(String inside) throws IOException {
+    try (var files = Files.walk(path(inside))) {
+      for (Path file : files.sorted((a, b) -> b.compareTo(a)).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+
+  PipelaneServer start() {
+    return start(Map.of());
+  }
+
+  PipelaneServer start(Map<String, String> more) {
+    Map<String, String> settings =
+        new HashMap<>(
+            Map.of(
+                "repository.path",
+                models.toString(),
+                "repository.cache",
+                cache.toString(),
+                "device.memory",
+                "8MiB",
+                "server.http-port",
+                "0"));
+    settings.putAll(more);
+    PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(TestDevices.settings(settings)));
+    server.imports().join();
+    return server;
+  }
+
+  /** Looks at the folder when the test says so, for a server that has just been started. */
+  RepositoryPoll poll(PipelaneServer server) {
+    return new RepositoryPoll(new Repository(models)::stamps, server.catalog()::reload);
+  }
+
+  /** Looks twice, so that a change is followed. */
+  static void follow(RepositoryPoll poll) {
+    poll.look().join();
+    poll.look().join();
+  }
+
+  /**
+   * Asks what a path below {@code /v2/models} names, such as {@code small} or {@code
+   * small/versions/1}.
+   */
+  HttpResponse<String> ask(PipelaneServer server, String model) throws Exception {
+    return post(server, "models/" + model + "/infer", REQUEST);
+  }
+
+  HttpResponse<String> post(PipelaneServer server, String path, String body) throws Exception {
+    return send(
+        HttpRequest.newBuilder(URI.create(server.url() + "/v2/" + path))
+            .POST(BodyPublishers.ofString(body)));
+  }
+
+  HttpResponse<String> get(PipelaneServer server, String path) throws Exception {
+    return send(HttpRequest.newBuilder(URI.create(server.url() + "/v2/" + path)));
+  }
+
+  HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
+    return http.send(request.build(), BodyHandlers.ofString());
+  }
+
+  /** The data of a model's answer, which tells which content gave it. */
+  String answer(PipelaneServer server, String model) throws Exception {
+    HttpResponse<String> response = ask(server, model);
+    assertEquals(200, response.statusCode(), response.body());
+    return data(response.body());
+  }
+
+  static String data(String body) {
+    return body.substring(body.indexOf("\"data\":"));
+  }
+
+  static List<Entry> index(PipelaneServer server, String model) {
+    return server.catalog().index().stream().filter(entry -> entry.name().equals(model)).toList();
+  }
+
+  /** What is done to a model while clients ask. */
+  interface Change {
+    void make() throws Exception;
+  }
+
+  /**
+   * Has clients ask while a change is made; every request must be answered.
+   *
+   * @return all answers
+   */
+  List<String> askWhile(PipelaneServer server, List<String> models, Change change)
+      throws Exception {
+    AtomicBoolean over = new AtomicBoolean();
+    List<String> answers = new ArrayList<>();
+    try (ExecutorService threads = Executors.newFixedThreadPool(models.size())) {
+      List<Future<?>> clients = new ArrayList<>();
+      for (String model : models) {
+        clients.add(
+            threads.submit(
+                () -> {
+                  while (!over.get()) {
+                    String answer = answer(server, model);
+                    synchronized (answers) {
+                      answers.add(answer);
+                    }
+                  }
+                  return null;
+                }));
+      }
+      CompletableFuture<Void> changed =
+          CompletableFuture.runAsync(
+              () -> {
+                try {
+                  change.make();
+                } catch (Exception | Error e) {
+                  throw new IllegalStateException(e);
+                } finally {
+                  over.set(true);
+                }
+              });
+      for (Future<?> client : clients) {
+        client.get();
+      }
+      changed.join();
+    }
+    return answers;
+  }
+
+  @Override
+  public void close() {
+    http.close();
+  }
+}

@@ -1,0 +1,224 @@
+package io.pipelane.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.VersionChoices;
+import io.pipelane.server.catalog.RepositoryPoll;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Which versions answer, as their owner chooses while clients ask. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class VersionChoiceTest {
+  private static final String VERSIONS = "repository/models/small/versions";
+
+  @TempDir private Path folder = Path.of("");
+  private OwnedRepository owned;
+
+  VersionChoiceTest() {}
+
+  @BeforeEach
+  void addModel() throws Exception {
+    owned = new OwnedRepository(folder);
+    for (int version = 1; version <= 3; version++) {
+      owned.model("small", version, version);
+    }
+  }
+
+  @AfterEach
+  void close() {
+    owned.close();
+  }
+
+  private String choose(PipelaneServer server, String json) throws Exception {
+    HttpResponse<String> response = owned.post(server, VERSIONS, json);
+    assertEquals(200, response.statusCode(), response.body());
+    return response.body();
+  }
+
+  private String refusal(PipelaneServer server, String json) throws Exception {
+    String before = owned.get(server, VERSIONS).body();
+    HttpResponse<String> response = owned.post(server, VERSIONS, json);
+    assertEquals(400, response.statusCode(), response.body());
+    assertEquals(before, owned.get(server, VERSIONS).body(), "nothing has changed");
+    return response.body();
+  }
+
+  @Test
+  void rollsForwardAndBack_whileClientsAsk_everyRequestIsAnswered() throws Exception {
+    try (PipelaneServer server = owned.start()) {
+      choose(server, "{\"labels\":{\"stable\":1,\"canary\":2}}");
+      Set<String> contents = new HashSet<>();
+      for (int version = 1; version <= 3; version++) {
+        contents.add(owned.answer(server, "small/versions/" + version));
+      }
+      assertEquals(3, contents.size());
+      List<String> answers =
+          owned.askWhile(
+              server,
+              List.of("small", "small/versions/stable", "small/versions/canary"),
+              () -> {
+                for (int round = 0; round < 3; round++) {
+                  choose(server, "{\"default\":\"stable\"}");
+                  choose(server, "{\"labels\":{\"stable\":2,\"canary\":3}}");
+                  choose(server, "{\"serve\":\"2,3\"}");
+                  choose(server, "{\"default\":null}");
+                  choose(server, "{\"serve\":\"latest:3\"}");
+                  choose(server, "{\"labels\":{\"stable\":1,\"canary\":1},\"default\":1}");
+                  choose(server, "{\"serve\":\"1\"}");
+                  choose(
+                      server,
+                      "{\"serve\":null,\"labels\":{\"stable\":3,\"canary\":2},\"default\":null}");
+                }
+              });
+      assertTrue(contents.containsAll(answers));
+      assertEquals(owned.answer(server, "small/versions/3"), owned.answer(server, "small"));
+      server.devices().verify();
+    }
+  }
+
+  @Test
+  void labels_areTakenWhereVersionsAre() throws Exception {
+    try (PipelaneServer server = owned.start(Map.of("server.grpc-port", "0"))) {
+      choose(server, "{\"labels\":{\"stable\":\"1\"},\"default\":\"stable\"}");
+      assertEquals(owned.answer(server, "small/versions/1"), owned.answer(server, "small"));
+      assertTrue(
+          owned.ask(server, "small/versions/stable").body().contains("\"model_version\":\"1\""));
+      assertEquals(200, owned.get(server, "models/small/versions/stable").statusCode());
+      assertEquals(200, owned.get(server, "models/small/versions/stable/ready").statusCode());
+      assertEquals(200, owned.get(server, "models/small/versions/stable/config").statusCode());
+      assertTrue(
+          owned
+              .get(server, "models/small/versions/stable/stats")
+              .body()
+              .contains("\"version\":\"1\""));
+      HttpResponse<String> unknown = owned.ask(server, "small/versions/canary");
+      assertEquals(400, unknown.statusCode());
+      assertTrue(unknown.body().contains("labels [stable]"), unknown.body());
+      String notes = OwnedRepository.index(server, "small").getFirst().notes().toString();
+      assertTrue(notes.contains("label \\\"stable\\\"") || notes.contains("label \"stable\""));
+      assertTrue(notes.contains("answers requests that name no version"), notes);
+    }
+  }
+
+  @Test
+  void choice_isKeptOverARestart_andTheRepositoryIsOnlyRead() throws Exception {
+    String chosen;
+    Files.setPosixFilePermissions(
+        owned.path("small"), PosixFilePermissions.fromString("r-xr-xr-x"));
+    try {
+      try (PipelaneServer server = owned.start()) {
+        chosen =
+            choose(
+                server,
+                "{\"serve\":\"1,2\",\"labels\":{\"stable\":1,\"canary\":2},\"default\":\"stable\"}");
+      }
+      try (PipelaneServer server = owned.start()) {
+        assertEquals(chosen, owned.get(server, VERSIONS).body());
+        assertEquals(owned.answer(server, "small/versions/1"), owned.answer(server, "small"));
+        assertEquals(404, owned.ask(server, "small/versions/3").statusCode());
+        server.catalog().load("small").join();
+        assertEquals(404, owned.ask(server, "small/versions/3").statusCode());
+        choose(server, "{\"serve\":null,\"labels\":null,\"default\":null}");
+        assertEquals(owned.answer(server, "small/versions/3"), owned.answer(server, "small"));
+      }
+    } finally {
+      Files.setPosixFilePermissions(
+          owned.path("small"), PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+    try (Stream<Path> kept = Files.walk(owned.cache().resolve("choices"))) {
+      assertEquals(0, kept.filter(Files::isRegularFile).count(), "nothing chosen, nothing kept");
+    }
+  }
+
+  @Test
+  void whatCannotBeServed_isNotChosen() throws Exception {
+    try (PipelaneServer server = owned.start(Map.of("repository.upload", "true"))) {
+      assertTrue(refusal(server, "{\"serve\":\"7\"}").contains("none of its versions"));
+      choose(server, "{\"serve\":\"2\",\"labels\":{\"stable\":1}}");
+      assertEquals(200, owned.ask(server, "small/versions/1").statusCode(), "it has a label");
+      assertEquals(404, owned.ask(server, "small/versions/3").statusCode());
+      assertTrue(refusal(server, "{\"labels\":{\"canary\":7}}").contains("7"));
+      assertTrue(refusal(server, "{\"labels\":{\"1st\":1}}").contains("no name of a label"));
+      assertTrue(refusal(server, "{\"labels\":{\"canary\":\"stable\"}}").contains("labels.canary"));
+      assertTrue(refusal(server, "{\"default\":\"canary\"}").contains("neither a label"));
+      assertTrue(refusal(server, "{\"serve\":\"newest\"}").contains("latest:2"));
+      assertTrue(refusal(server, "{\"served\":1}").contains("serve, default and labels"));
+      assertEquals(404, owned.post(server, "repository/models/none/versions", "{}").statusCode());
+      assertEquals(404, owned.get(server, "repository/models/none/versions").statusCode());
+      StatusException kept =
+          (StatusException) assertThrowsCause(() -> server.catalog().delete("small", "1").join());
+      assertEquals(Status.INVALID_ARGUMENT, kept.status());
+      assertEquals(200, owned.ask(server, "small/versions/1").statusCode());
+      choose(server, "{\"serve\":\"1\"}");
+      Files.writeString(owned.path("small/3/model.onnx"), "no model");
+      String before = owned.answer(server, "small");
+      assertEquals(400, owned.post(server, VERSIONS, "{\"serve\":\"all\"}").statusCode());
+      assertEquals(before, owned.answer(server, "small"));
+      assertEquals(1, server.switcher().memory().weights().entries().size());
+      assertEquals(1, OwnedRepository.index(server, "small").size());
+      server.catalog().unload("small").join();
+      assertEquals(400, owned.post(server, VERSIONS, "{\"serve\":\"2\"}").statusCode());
+      server.devices().verify();
+    }
+  }
+
+  private static Throwable assertThrowsCause(Runnable action) {
+    try {
+      action.run();
+    } catch (CompletionException e) {
+      return Objects.requireNonNull(e.getCause());
+    }
+    throw new AssertionError("nothing was thrown");
+  }
+
+  @Test
+  void folderThatIsFollowed_servesWhatIsChosen() throws Exception {
+    try (PipelaneServer server = owned.start()) {
+      choose(server, "{\"serve\":\"latest:2\",\"labels\":{\"stable\":2},\"default\":\"stable\"}");
+      String stable = owned.answer(server, "small");
+      RepositoryPoll poll = owned.poll(server);
+      owned.model("small", 4, 9);
+      OwnedRepository.follow(poll);
+      assertEquals(200, owned.ask(server, "small/versions/4").statusCode());
+      assertEquals(200, owned.ask(server, "small/versions/3").statusCode());
+      assertEquals(404, owned.ask(server, "small/versions/1").statusCode());
+      assertEquals(stable, owned.answer(server, "small"));
+      assertNotEquals(stable, owned.answer(server, "small/versions/4"));
+    }
+  }
+
+  @Test
+  void choicesThatCannotBeRead_areNone() throws Exception {
+    VersionChoices choices = VersionChoices.of(folder, owned.cache());
+    assertTrue(choices.of("small").isNone());
+    assertTrue(choices.of("../small").isNone());
+    choices.put("small", choices.of("small").with("stable", 1));
+    assertEquals(
+        Map.of("stable", 1L), VersionChoices.of(folder, owned.cache()).of("small").labels());
+    try (Stream<Path> files = Files.walk(owned.cache())) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        Files.writeString(file, "{\"labels\":3}");
+      }
+    }
+    assertTrue(VersionChoices.of(folder, owned.cache()).of("small").isNone());
+  }
+}
