@@ -56,6 +56,7 @@ class StateSourceTest {
             500,
             30,
             20,
+            2,
             new SessionOverview(List.of(), 7, 1),
             5),
         new TransferCounters(
@@ -74,6 +75,7 @@ class StateSourceTest {
             42,
             43,
             new TransferCounters.Offline(1, 2, 3)),
+        4,
         new QueueOverview(9, 0, 0, 0, 0, 0, 0),
         0,
         0.25,
