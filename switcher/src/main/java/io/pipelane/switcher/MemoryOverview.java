@@ -10,6 +10,7 @@ import io.pipelane.switcher.worker.SessionOverview;
  * @param workingBytes what lanes and session constants may take together
  * @param constantBytes what sessions keep, memory of libraries that is theirs included
  * @param laneBytes what the lanes' regions may touch at present
+ * @param openLanes lanes that a run is in
  * @param sessions by structure; their bytes are those that sessions keep
  * @param frameworkBytes what belongs to no session: memory of libraries that all share, what
  *     allocating leaves unused, and what ONNX Runtime took on threads that work for no model
@@ -19,6 +20,7 @@ public record MemoryOverview(
     long workingBytes,
     long constantBytes,
     long laneBytes,
+    int openLanes,
     SessionOverview sessions,
     long frameworkBytes) {
 

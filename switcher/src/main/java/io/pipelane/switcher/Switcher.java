@@ -496,6 +496,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
         working.capacityBytes(),
         overview.bytes(),
         working.laneBytes(),
+        working.lanes().openLanes(),
         overview,
         memory.frameworkBytes() + shared);
   }

@@ -336,6 +336,16 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
+  /** Lanes that a run is in at present. */
+  public int openLanes() {
+    lock.lock();
+    try {
+      return open.size();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Memory of the lanes' regions, open or parked: what they may touch at present. */
   public long laneBytes() {
     lock.lock();

@@ -278,6 +278,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
           new DeviceState(
               switcher.memory(),
               switcher.transfers(),
+              switcher.lanes(),
               switcher.queue(),
               switcher.paddedRows(),
               switcher.estimateError(),

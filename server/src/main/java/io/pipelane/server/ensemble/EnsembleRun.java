@@ -53,6 +53,7 @@ final class EnsembleRun implements InferenceService.Ticket {
   private final TransferBuffers transfers;
   private final StepTensors tensors;
   private InferenceTimings total = new InferenceTimings(0, 0, 0);
+  private final List<InferenceTimings.Step> traced = new ArrayList<>(0);
   private int position;
   private int submissions;
   private boolean mayKeep;
@@ -204,7 +205,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     position++;
     if (position == members.size()) {
       tensors.forget();
-      handler.completed(total);
+      handler.completed(traced.isEmpty() ? total : total.of(traced));
     } else {
       next();
     }
@@ -270,6 +271,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     private final int position;
     private final Member member;
     private final RequestAccount account;
+    private final long beganNanos = System.nanoTime();
 
     StepEnd(int position, Member member) {
       this.position = position;
@@ -312,6 +314,11 @@ final class EnsembleRun implements InferenceService.Ticket {
     public void completed(InferenceTimings timings) {
       account.ran(timings);
       account.answered();
+      if (statistics.traces()) {
+        traced.add(
+            new InferenceTimings.Step(
+                member.model().version(), beganNanos, System.nanoTime(), timings));
+      }
       stepEnded(timings);
     }
 

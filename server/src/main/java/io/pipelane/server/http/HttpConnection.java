@@ -11,6 +11,7 @@ import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
@@ -364,7 +365,11 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    if (!(cause instanceof IOException || cause instanceof CodecException)) {
+    boolean isTheClients =
+        cause instanceof IOException
+            || cause instanceof CodecException
+            || cause instanceof Http2Exception;
+    if (!isTheClients) {
       LOGGER.log(System.Logger.Level.WARNING, "closing a connection after a fault", cause);
     }
     context.close();

@@ -93,6 +93,8 @@ final class DeviceMetrics {
   }
 
   private void addQueue() {
+    gauge("pipelane_lanes", "Runs that a device computes at once", DeviceState::lanes);
+    gauge("pipelane_open_lanes", "Lanes that a run is in", s -> s.memory().openLanes());
     gauge(
         "pipelane_queue_requests",
         "Requests that wait for a lane",

@@ -2,6 +2,7 @@ package io.pipelane.server.observability;
 
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceTimings;
+import java.util.Arrays;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Enabled;
@@ -45,6 +46,14 @@ public final class InferenceEvent extends Event {
   @Timespan(Timespan.NANOSECONDS)
   private long execute;
 
+  @Label("Segments")
+  @Description("How many the run has told the times of; 0 where it has not")
+  private int segments;
+
+  @Label("Longest Segment")
+  @Timespan(Timespan.NANOSECONDS)
+  private long longestSegment;
+
   @Label("Batch")
   private int batch;
 
@@ -79,6 +88,11 @@ public final class InferenceEvent extends Event {
       stall = timings.stallNanos();
       execute = timings.executeNanos();
       batch = timings.batch();
+      long[] computed = timings.segmentNanos();
+      if (computed != null) {
+        segments = computed.length;
+        longestSegment = Arrays.stream(computed).max().orElse(0);
+      }
     }
     commit();
   }

@@ -1,5 +1,7 @@
 package io.pipelane.server.observability;
 
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.StatusCode;
@@ -8,12 +10,15 @@ import io.opentelemetry.context.Context;
 import io.opentelemetry.context.Scope;
 import io.pipelane.config.Status;
 import io.pipelane.switcher.InferenceTimings;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The spans of one request that is traced: the request, and in it decoding, queue, run with its
- * stall, and encoding. Used by one thread after another.
+ * stall and segments, and encoding; of an ensemble its steps, each with what is in it. Used by one
+ * thread after another.
  */
 public final class RequestTrace {
   /*
@@ -21,6 +26,12 @@ public final class RequestTrace {
    * inside are made when it ends, of the times that the account has; so there is nothing to do, and
    * nothing to keep, meanwhile.
    */
+  static final AttributeKey<String> MODEL = AttributeKey.stringKey("pipelane.model");
+  static final AttributeKey<Long> VERSION = AttributeKey.longKey("pipelane.version");
+  private static final AttributeKey<Long> FIRST = AttributeKey.longKey("pipelane.segment.first");
+  private static final AttributeKey<Long> LAST = AttributeKey.longKey("pipelane.segment.last");
+  private static final int MOST_SEGMENTS = 16;
+
   private final Tracer tracer;
   private final Span span;
   private final long epochOffsetNanos;
@@ -48,24 +59,64 @@ public final class RequestTrace {
       long beganNanos, long decodedNanos, InferenceTimings timings, long endedNanos) {
     span.setAttribute("pipelane.batch", timings.batch());
     Context request = Context.root().with(span);
-    long runBegan = decodedNanos + timings.queueNanos();
-    long runEnded = runBegan + timings.executeNanos();
     step(request, "decode", beganNanos, decodedNanos);
-    step(request, "queue", decodedNanos, runBegan);
-    Context run = step(request, "execute", runBegan, runEnded);
-    if (timings.stallNanos() > 0) {
-      // A run may stall several times; this is all of them together.
-      step(run, "stall", runBegan, runBegan + timings.stallNanos());
-    }
-    step(request, "encode", Math.min(runEnded, endedNanos), endedNanos);
+    long ranNanos = run(request, decodedNanos, timings);
+    step(request, "encode", Math.min(ranNanos, endedNanos), endedNanos);
     span.end(epochOffsetNanos + endedNanos, TimeUnit.NANOSECONDS);
   }
 
+  /** The spans of a run, or of those that a request was made of; says when the last one ended. */
+  private long run(Context parent, long submittedNanos, InferenceTimings timings) {
+    if (!timings.steps().isEmpty()) {
+      for (InferenceTimings.Step step : timings.steps()) {
+        Attributes model =
+            Attributes.of(MODEL, step.model().model(), VERSION, step.model().version());
+        Context inside = step(parent, "step", step.beganNanos(), step.endedNanos(), model);
+        long _ = run(inside, step.beganNanos(), step.timings());
+      }
+      return timings.steps().getLast().endedNanos();
+    }
+    long runBegan = submittedNanos + timings.queueNanos();
+    long runEnded = runBegan + timings.executeNanos();
+    step(parent, "queue", submittedNanos, runBegan);
+    Context run = step(parent, "execute", runBegan, runEnded);
+    long computeBegan = runBegan + timings.stallNanos();
+    if (timings.stallNanos() > 0) {
+      // A run may stall several times; this is all of them together.
+      step(run, "stall", runBegan, computeBegan);
+    }
+    segments(run, computeBegan, runEnded, timings.segmentNanos());
+    return runEnded;
+  }
+
+  /** How long segments computed, neighbours together where there are many. */
+  private void segments(Context run, long beganNanos, long endedNanos, long @Nullable [] nanos) {
+    if (nanos == null) {
+      return;
+    }
+    int spans = Math.min(MOST_SEGMENTS, nanos.length);
+    long began = beganNanos;
+    for (int i = 0; i < spans; i++) {
+      int first = i * nanos.length / spans;
+      int beyond = (i + 1) * nanos.length / spans;
+      long ended = Math.min(endedNanos, began + Arrays.stream(nanos, first, beyond).sum());
+      Attributes which = Attributes.of(FIRST, (long) first, LAST, beyond - 1L);
+      Context _ = step(run, "segment", began, ended, which);
+      began = ended;
+    }
+  }
+
   private Context step(Context parent, String name, long beganNanos, long endedNanos) {
+    return step(parent, name, beganNanos, endedNanos, Attributes.empty());
+  }
+
+  private Context step(
+      Context parent, String name, long beganNanos, long endedNanos, Attributes attributes) {
     Span step =
         tracer
             .spanBuilder(name)
             .setParent(parent)
+            .setAllAttributes(attributes)
             .setStartTimestamp(epochOffsetNanos + beganNanos, TimeUnit.NANOSECONDS)
             .startSpan();
     step.end(epochOffsetNanos + endedNanos, TimeUnit.NANOSECONDS);

@@ -80,8 +80,8 @@ public final class RequestTracing implements AutoCloseable {
             .spanBuilder("infer")
             .setSpanKind(SpanKind.SERVER)
             .setParent(parent)
-            .setAttribute("pipelane.model", version.model())
-            .setAttribute("pipelane.version", version.version())
+            .setAttribute(RequestTrace.MODEL, version.model())
+            .setAttribute(RequestTrace.VERSION, version.version())
             .startSpan();
     return span.isRecording() ? new RequestTrace(tracer, span) : null;
   }

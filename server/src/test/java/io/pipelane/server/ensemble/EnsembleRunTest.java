@@ -24,6 +24,7 @@ import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.observability.Tracings;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceRequest;
@@ -41,6 +42,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +64,7 @@ class EnsembleRunTest {
 
   @TempDir private Path folder = Path.of("");
   private final TransferMemory memory = new TransferMemory(Arena.ofAuto().allocate(1 << 20));
-  private final InferenceStatistics statistics = new InferenceStatistics();
+  private InferenceStatistics statistics = new InferenceStatistics();
   private final FakeCatalog models = FakeCatalog.usual();
   private final List<ModelVersion> held = new ArrayList<>();
   private EnsembleCatalog catalog =
@@ -193,6 +195,25 @@ class EnsembleRunTest {
     assertEquals(new InferenceTimings(3, 6, 9), caller.timings);
     assertEquals(0, memory.lentBytes());
     assertEquals(3, echoed().success().count());
+  }
+
+  @Test
+  void submit_whereRequestsAreTraced_tellsOfItsSteps() throws IOException {
+    declare(CHAIN);
+    Caller caller = new Caller();
+    try (Tracings traces = new Tracings(1)) {
+      statistics = new InferenceStatistics(traces.tracing);
+      submit(EchoService.inline(), caller, "out", "beside");
+    }
+    List<InferenceTimings.Step> steps = Objects.requireNonNull(caller.timings).steps();
+    assertEquals(3, steps.size());
+    long ended = Long.MIN_VALUE;
+    for (InferenceTimings.Step step : steps) {
+      assertEquals("echo", step.model().model());
+      assertEquals(new InferenceTimings(1, 2, 3), step.timings());
+      assertTrue(ended == Long.MIN_VALUE || step.beganNanos() - ended >= 0, "one after another");
+      ended = step.endedNanos();
+    }
   }
 
   @Test

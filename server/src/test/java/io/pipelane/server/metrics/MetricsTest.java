@@ -63,7 +63,7 @@ class MetricsTest {
             40,
             List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, List.of(20L, 20L, 20L, 15L))));
     return new DeviceState(
-        new MemoryOverview(ledger, 500, 30, 20, new SessionOverview(List.of(), 7, 1), 5),
+        new MemoryOverview(ledger, 500, 30, 20, 2, new SessionOverview(List.of(), 7, 1), 5),
         new TransferCounters(
             11,
             12,
@@ -80,6 +80,7 @@ class MetricsTest {
             42,
             43,
             new TransferCounters.Offline(1, 2, 3)),
+        4,
         new QueueOverview(9, 90, 2, 3, 4, 10, 1),
         6,
         0.25,
@@ -135,6 +136,37 @@ class MetricsTest {
           name + " is not exported");
     }
     assertTrue(found > 50, "the dashboard asks for " + found);
+  }
+
+  @Test
+  void dashboard_showsWhatOnlyThisServerHas() throws IOException {
+    String dashboard = Files.readString(Path.of("../docs/grafana.json"));
+    for (String name :
+        List.of(
+            "stall_duration_seconds_bucket",
+            "switches_total",
+            "bytes_moved_total",
+            "model_resident_bytes",
+            "pages_evicted_total",
+            "lanes",
+            "open_lanes",
+            "device_memory_bytes",
+            "device_memory_limit_bytes",
+            "queue_requests",
+            "queue_bytes",
+            "estimate_error",
+            "slo_attainment",
+            "workers_started_total",
+            "workers_lost_total")) {
+      assertTrue(Pattern.compile("\\bpipelane_" + name + "\\b").matcher(dashboard).find(), name);
+    }
+  }
+
+  @Test
+  void lanes_areTold() throws IOException {
+    List<String> lines = scrape();
+    assertLine(lines, "pipelane_lanes{device=\"cpu\"} 4.0");
+    assertLine(lines, "pipelane_open_lanes{device=\"cpu\"} 2.0");
   }
 
   @Test

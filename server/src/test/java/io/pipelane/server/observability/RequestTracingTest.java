@@ -19,6 +19,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
@@ -72,6 +74,68 @@ class RequestTracingTest {
       assertEquals(2_000_000, nanos(stall));
       assertEquals(traces.span("queue").getEndEpochNanos(), run.getStartEpochNanos());
       assertEquals(6, traces.spans());
+    }
+  }
+
+  private static InferenceTimings timings(int segments) {
+    long[] nanos = new long[segments];
+    Arrays.fill(nanos, 1_000);
+    return new InferenceTimings(1_000, 2_000, 2_000 + 1_000L * segments, nanos);
+  }
+
+  @Test
+  void run_thatTellsOfItsSegments_hasSpansOfThem_inABoundedNumber() {
+    for (int segments : new int[] {1, 16, 100}) {
+      try (Tracings traces = new Tracings(1)) {
+        RequestAccount account = new InferenceStatistics(traces.tracing).begin(MODEL, _ -> null);
+        account.decoded(OptionalLong.empty());
+        account.ran(timings(segments));
+        account.answered();
+        SpanData run = traces.span("execute");
+        List<SpanData> spans = traces.all("segment");
+        assertEquals(Math.min(16, segments), spans.size());
+        long next = traces.span("stall").getEndEpochNanos();
+        for (SpanData span : spans) {
+          assertEquals(run.getSpanId(), span.getParentSpanId());
+          assertEquals(next, span.getStartEpochNanos());
+          next = span.getEndEpochNanos();
+        }
+        assertEquals(run.getEndEpochNanos(), next);
+        assertEquals(
+            "{pipelane.segment.first=%d, pipelane.segment.last=%d}"
+                .formatted((spans.size() - 1) * segments / spans.size(), segments - 1),
+            attributes(spans.getLast()));
+      }
+    }
+  }
+
+  @Test
+  void request_thatWasSeveralSteps_hasThemAsChildren_withWhatIsInThem() {
+    try (Tracings traces = new Tracings(1)) {
+      RequestAccount account = new InferenceStatistics(traces.tracing).begin(MODEL, _ -> null);
+      account.decoded(OptionalLong.empty());
+      long begin = System.nanoTime();
+      List<InferenceTimings.Step> steps =
+          List.of(
+              new InferenceTimings.Step(
+                  new ModelVersion("find", 1), begin, begin + 9_000, timings(2)),
+              new InferenceTimings.Step(
+                  new ModelVersion("read", 2), begin + 9_000, begin + 20_000, timings(0)));
+      account.ran(new InferenceTimings(2_000, 4_000, 8_000).of(steps));
+      account.answered();
+      List<SpanData> spans = traces.all("step");
+      String request = traces.span("infer").getSpanId();
+      assertEquals(
+          List.of(request, request), spans.stream().map(SpanData::getParentSpanId).toList());
+      assertEquals("{pipelane.model=find, pipelane.version=1}", attributes(spans.getFirst()));
+      assertEquals("{pipelane.model=read, pipelane.version=2}", attributes(spans.getLast()));
+      assertEquals(
+          spans.stream().map(SpanData::getSpanId).toList(),
+          traces.all("execute").stream().map(SpanData::getParentSpanId).toList());
+      assertEquals(
+          List.of(traces.all("execute").getFirst().getSpanId()),
+          traces.all("segment").stream().map(SpanData::getParentSpanId).distinct().toList());
+      assertEquals(11_000, nanos(spans.getLast()));
     }
   }
 

@@ -5,6 +5,8 @@ import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
 import io.pipelane.config.Ratio;
 import io.pipelane.server.observability.TraceSetting.Level;
+import java.util.Comparator;
+import java.util.List;
 
 /** Tracing whose spans stay in memory. */
 public final class Tracings implements AutoCloseable {
@@ -26,6 +28,14 @@ public final class Tracings implements AutoCloseable {
               throw new AssertionError("there are several spans " + name);
             })
         .orElseThrow(() -> new AssertionError("there is no span " + name));
+  }
+
+  /** All spans of a name, in the order of their beginnings. */
+  public List<SpanData> all(String name) {
+    return exporter.getFinishedSpanItems().stream()
+        .filter(span -> span.getName().equals(name))
+        .sorted(Comparator.comparingLong(SpanData::getStartEpochNanos))
+        .toList();
   }
 
   public int spans() {

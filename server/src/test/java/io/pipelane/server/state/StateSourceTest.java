@@ -57,6 +57,7 @@ class StateSourceTest {
             500,
             30,
             20,
+            2,
             new SessionOverview(List.of(), 7, 1),
             5),
         new TransferCounters(
@@ -75,6 +76,7 @@ class StateSourceTest {
             42,
             43,
             new TransferCounters.Offline(1, 2, 3)),
+        4,
         new QueueOverview(9, 0, 0, 0, 0, 0, 0),
         0,
         0.25,

@@ -8,7 +8,6 @@ import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -125,9 +124,9 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     segmentNanos = nanos;
   }
 
-  /** How long the run's segments computed, if its session has told. */
-  public Optional<long[]> segmentNanos() {
-    return Optional.ofNullable(segmentNanos);
+  /** How long each of the run's segments computed, null unless its session has told; only read. */
+  public long @Nullable [] segmentNanos() {
+    return segmentNanos;
   }
 
   private void await(DeviceEvent event) {

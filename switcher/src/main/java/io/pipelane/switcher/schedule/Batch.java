@@ -184,9 +184,7 @@ final class Batch implements ResultHandler {
                 e));
         return;
       }
-      handler.completed(
-          new InferenceTimings(
-              waited, timings.stallNanos(), timings.executeNanos(), members.size(), answered++));
+      handler.completed(timings.of(waited, members.size(), answered++));
     } catch (RuntimeException | Error e) { // The handler is the caller's, others wait behind it.
       LOG.log(Level.ERROR, "answering a request for " + member.request().model() + " failed", e);
     }

@@ -245,7 +245,8 @@ public final class LaneThreads {
       return new InferenceTimings(
           begin - queued.submittedNanos() + waited,
           lease.stallNanos(),
-          nanoClock.getAsLong() - begin - waited);
+          nanoClock.getAsLong() - begin - waited,
+          lease.segmentNanos());
     }
   }
 

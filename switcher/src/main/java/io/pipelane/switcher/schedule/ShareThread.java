@@ -286,7 +286,8 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     return new InferenceTimings(
         begin - queued.submittedNanos() + stood,
         lease.stallNanos(),
-        nanoClock.getAsLong() - begin - stood);
+        nanoClock.getAsLong() - begin - stood,
+        lease.segmentNanos());
   }
 
   private long stoodNanos() {

@@ -136,7 +136,7 @@ public final class ShortRuns {
         gate.onlineRan(request.model(), past, nanos, mark);
       }
       count.increment();
-      answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos));
+      answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos, lease.segmentNanos()));
     } catch (NoSessionRoomException | OutOfDeviceMemoryException e) {
       gate.online().end();
       return false;

@@ -323,15 +323,11 @@ public final class SessionWorker implements Worker {
 
   /** What runs of these shapes take is known of the structure from now on. */
   private void note(Invocation invocation, Lease lease) {
-    lease
-        .segmentNanos()
-        .ifPresent(
-            nanos -> {
-              String structure = lease.range().structure().hash();
-              if (profiles.isDue(structure, nanoClock.getAsLong())) {
-                profiles.observed(structure, shapes(invocation.inputs()), nanos);
-              }
-            });
+    long[] nanos = lease.segmentNanos();
+    String structure = lease.range().structure().hash();
+    if (nanos != null && profiles.isDue(structure, nanoClock.getAsLong())) {
+      profiles.observed(structure, shapes(invocation.inputs()), nanos);
+    }
   }
 
   private static String shapes(List<InputTensor> inputs) {
