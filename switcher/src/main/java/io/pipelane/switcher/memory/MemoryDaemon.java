@@ -474,6 +474,10 @@ public final class MemoryDaemon implements AutoCloseable {
       if (unit != null && residency.hasFailed()) {
         unit.broken();
       }
+      if (residency.leaves) { // Its last run has ended while it was on its way.
+        memory.settle(residency);
+        memory.takeIfLeftBehind(residency);
+      }
     } finally {
       lock.unlock();
     }
