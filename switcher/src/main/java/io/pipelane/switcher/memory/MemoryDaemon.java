@@ -405,6 +405,21 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /** How much each model is asked for of which something is missing here, if it is at all. */
+  public List<Demand> demands() {
+    lock.lock();
+    try {
+      long now = nanoClock.getAsLong();
+      return memory.residencies.values().stream()
+          .filter(residency -> !residency.retired && residency.missingSlots() > 0)
+          .map(each -> new Demand(each.model, each.holding.usage().perSecond(now)))
+          .filter(demand -> demand.perSecond() > 0)
+          .toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** What this device has of models that span several. */
   public UnitParts parts() {
     return parts;
