@@ -16,6 +16,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.kept.KeptTensors;
+import io.pipelane.switcher.memory.Demand;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.PeerMemory;
@@ -504,6 +505,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** What this device has to do with other devices' memory. */
   public PeerMemory peers() {
     return daemon.peers();
+  }
+
+  /** How much each model is asked for of which something is missing here, if it is at all. */
+  public List<Demand> demands() {
+    return daemon.demands();
   }
 
   public TransferCounters transfers() {

@@ -10,6 +10,8 @@ enum Lever {
   GROUPS("a copy for each segment", "switching.grouping", "segment"),
   PIPELINE("one copy for all, then compute", "switching.grouping", "whole"),
   PARTIAL_RESIDENCY("whole models, lru", "residency.policy", "lru"),
+  PARTIAL_RESIDENCY_LFU("whole models, lfu", "residency.policy", "lfu"),
+  PARTIAL_RESIDENCY_SIZE("whole models, greedy-dual-size", "residency.policy", "greedy-dual-size"),
   RESIDENCY("nothing stays", "residency.policy", "nothing-stays"),
   IDLE_PREFETCH("no idle prefetch", "residency.idle-prefetch", "false"),
   PREFETCH("no prefetch at all", "residency.prefetch", "false"),

@@ -51,8 +51,9 @@ final class LeversColumns {
               + " those made ahead as well. Latency: from the time at which a request was meant to"
               + " leave to its answer.",
           "Groups: optimal by measured times; on the CPU equal bytes are as good as a copy for each"
-              + " segment. Whole models give way in the order of last use; nothing stays is"
-              + " PipeSwitch's way. Shared structures are there for their sessions' memory, not for"
+              + " segment. Whole models give way in the order of last use (lru), by how often they were"
+              + " asked (lfu), or by that, their size and what bringing them in costs"
+              + " (greedy-dual-size); nothing stays is PipeSwitch's way. Shared structures are there for their sessions' memory, not for"
               + " stalls: variants take turns in one range of addresses.");
 
   private LeversColumns() {}

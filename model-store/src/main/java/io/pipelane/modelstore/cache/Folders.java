@@ -5,6 +5,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.stream.Stream;
@@ -28,6 +29,19 @@ final class Folders {
       }
     }
     Files.deleteIfExists(folder);
+  }
+
+  /**
+   * Puts a link to another file in the place of one that holds the same bytes.
+   *
+   * @throws UnsupportedOperationException where there are no links
+   */
+  static void linkIfEqual(Path file, Path other) throws IOException {
+    if (!Files.isSameFile(file, other) && Files.mismatch(file, other) < 0) {
+      Path link = file.resolveSibling(file.getFileName() + ".link");
+      Files.createLink(link, other);
+      Files.move(link, file, StandardCopyOption.ATOMIC_MOVE);
+    }
   }
 
   /** Brings a folder's files and the folder itself to disk. */

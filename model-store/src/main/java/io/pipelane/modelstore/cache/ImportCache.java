@@ -1,6 +1,7 @@
 package io.pipelane.modelstore.cache;
 
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -27,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class ImportCache implements AutoCloseable {
   /*
    * entries/<key>/   what is published; a manifest names each file's size and CRC-32C
+   *                  (a file may be a link to another entry's of the same content; none is written
+   *                  to once it is there)
    * work/<key>.<n>/  under construction; renamed to entries/<key> once everything is on disk
    * locks/<key>      held by the process that builds the key
    * opened           locked by every process that has the cache open; its time is that of the
@@ -38,7 +41,12 @@ public final class ImportCache implements AutoCloseable {
    * entries that had gone unused for so long when its predecessor came, and did not use either.
    * Lock order: the flight of a key (inside the process), then its file lock (across processes).
    */
+  private static final System.Logger LOG = System.getLogger(ImportCache.class.getName());
   private static final String OPENED = "opened";
+
+  /** Smaller files are not worth looking for. */
+  private static final long LEAST_SHARED_BYTES = 64 << 10;
+
   private static final Duration UNUSED_LIMIT = Duration.ofDays(90);
 
   private final Path entries;
@@ -70,6 +78,7 @@ public final class ImportCache implements AutoCloseable {
   public enum Step {
     BUILD,
     WRITE_MANIFEST,
+    SHARE_FILES,
     FLUSH_FILES,
     REMOVE_DAMAGED,
     RENAME,
@@ -187,6 +196,8 @@ public final class ImportCache implements AutoCloseable {
       builder.build(draft);
       hook.before(Step.WRITE_MANIFEST);
       Manifest.write(draft);
+      hook.before(Step.SHARE_FILES);
+      shareFiles(draft);
       hook.before(Step.FLUSH_FILES);
       Folders.flushFiles(draft);
       hook.before(Step.REMOVE_DAMAGED);
@@ -204,6 +215,22 @@ public final class ImportCache implements AutoCloseable {
     } finally {
       if (failedCleanly) {
         Folders.delete(draft);
+      }
+    }
+  }
+
+  /**
+   * Makes large files of a folder links to those of other entries that hold the same, so that they
+   * are on disk, and in memory, once. Where that cannot be done they stay as they are.
+   */
+  private void shareFiles(Path draft) throws IOException {
+    for (Path entry : Folders.list(entries)) {
+      for (String name : Manifest.inCommon(draft, entry, LEAST_SHARED_BYTES)) {
+        try {
+          Folders.linkIfEqual(draft.resolve(name), entry.resolve(name));
+        } catch (IOException | UnsupportedOperationException e) {
+          LOG.log(Level.DEBUG, "{0} is not shared with {1}: {2}", name, entry, e);
+        }
       }
     }
   }

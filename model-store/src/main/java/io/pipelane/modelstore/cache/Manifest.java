@@ -8,6 +8,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.zip.CRC32C;
@@ -31,14 +32,35 @@ final class Manifest {
     JSON.writeValue(folder.resolve(NAME).toFile(), entries);
   }
 
+  /**
+   * Files of a name that have the same size, of so many bytes at least, and checksum in two
+   * folders; none where a manifest cannot be read.
+   */
+  static List<String> inCommon(Path folder, Path other, long leastBytes) {
+    try {
+      Map<String, Entry> theirs = read(other);
+      return read(folder).entrySet().stream()
+          .filter(entry -> entry.getValue().byteSize() >= leastBytes)
+          .filter(entry -> entry.getValue().equals(theirs.get(entry.getKey())))
+          .map(Map.Entry::getKey)
+          .toList();
+    } catch (IOException | RuntimeException e) {
+      return List.of();
+    }
+  }
+
+  private static Map<String, Entry> read(Path folder) throws IOException {
+    Path manifest = folder.resolve(NAME);
+    if (!Files.isRegularFile(manifest) || Files.size(manifest) > MAXIMUM_BYTES) {
+      return Map.of();
+    }
+    return JSON.readValue(manifest.toFile(), new TypeReference<Map<String, Entry>>() {});
+  }
+
   /** Whether the folder holds every file of its manifest in its size, and checksum if asked. */
   static boolean matches(Path folder, boolean withChecksums) {
     try {
-      Path manifest = folder.resolve(NAME);
-      if (!Files.isRegularFile(manifest) || Files.size(manifest) > MAXIMUM_BYTES) {
-        return false;
-      }
-      Map<String, Entry> entries = JSON.readValue(manifest.toFile(), new TypeReference<>() {});
+      Map<String, Entry> entries = read(folder);
       for (Map.Entry<String, Entry> entry : entries.entrySet()) {
         Path file = folder.resolve(entry.getKey());
         Entry expected = entry.getValue();

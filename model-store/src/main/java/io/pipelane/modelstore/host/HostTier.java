@@ -8,6 +8,7 @@ import io.pipelane.modelstore.WeightSource;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -20,6 +21,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +37,9 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * What is read in place in filled memory must stay while its model is registered, so the cache is
    * given what that leaves of the bound. On the processor it is the page cache's: the system may
    * drop it, so it is in no bound.
+   *
+   * Entries are by content, not by path: the cache of imports has one file for weights that several
+   * versions have alike, which is here once then.
    *
    * Mapping a file takes no time, so whoever wants it does it. Filling memory does, and whoever
    * wants it may hold locks: it never waits for a lease. The loader's thread fills memory, and the
@@ -52,16 +57,25 @@ public final class HostTier implements HostWeights, AutoCloseable {
    */
   private static final System.Logger LOG = System.getLogger(HostTier.class.getName());
   private static final int WEIGHT_UNIT = 4 << 10; // Memory comes in whole pages of the system.
+  private static final int REMEMBERED_FILES = 100_000;
+  private static final long STRETCH_BYTES = 4L << 20;
 
   private final long capacityBytes;
   private final HostMemory hostMemory;
   private final @Nullable ExecutorService loader;
-  private final Cache<Path, SharedWeights> held;
+  private final Cache<FileContent, SharedWeights> held;
+
+  /** What was found at paths; the file may have been deleted that an entry was read from. */
+  private final Cache<Path, FileContent> contents =
+      Caffeine.newBuilder().maximumSize(REMEMBERED_FILES).build();
+
   private final HeldTables tables;
-  private final Map<Path, Filling> loading = new ConcurrentHashMap<>();
+  private final Map<FileContent, Filling> loading = new ConcurrentHashMap<>();
   private final LongAdder hits = new LongAdder();
   private final LongAdder misses = new LongAdder();
   private final LongAdder direct = new LongAdder();
+  private final LongAdder filesAhead = new LongAdder();
+  private final LongAdder bytesAhead = new LongAdder();
   private final AtomicLong heldBytes = new AtomicLong();
   private long largestBytes; // Of the files that were to fill memory; the loader's.
   private volatile boolean closed;
@@ -75,11 +89,26 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * @param heldBytes what the tier holds
    * @param inPlaceBytes what it holds beside that because it is read in place; not what is mapped
    * @param spareBytes memory beside both that is kept for what comes
+   * @param filesAhead files of which some was read before anybody asked
+   * @param bytesAhead what was read of them
    */
   public record Statistics(
-      long hits, long misses, long direct, long heldBytes, long inPlaceBytes, long spareBytes) {
+      long hits,
+      long misses,
+      long direct,
+      long heldBytes,
+      long inPlaceBytes,
+      long spareBytes,
+      long filesAhead,
+      long bytesAhead) {
     /** Of a tier that nobody has used. */
     public static final Statistics NONE = new Statistics(0, 0, 0, 0, 0, 0);
+
+    /** Of a tier that has read nothing ahead. */
+    public Statistics(
+        long hits, long misses, long direct, long heldBytes, long inPlaceBytes, long spareBytes) {
+      this(hits, misses, direct, heldBytes, inPlaceBytes, spareBytes, 0, 0);
+    }
   }
 
   private HostTier(ByteSize capacity, HostMemory hostMemory, @Nullable ExecutorService loader) {
@@ -89,8 +118,8 @@ public final class HostTier implements HostWeights, AutoCloseable {
     this.held =
         Caffeine.newBuilder()
             .maximumWeight(capacityBytes / WEIGHT_UNIT)
-            .weigher((Path file, SharedWeights weights) -> weigh(weights))
-            .evictionListener((file, weights, cause) -> dropped(weights))
+            .weigher((FileContent content, SharedWeights weights) -> weigh(weights))
+            .evictionListener((content, weights, cause) -> dropped(weights))
             .executor(Runnable::run)
             .build();
     this.tables = new HeldTables(capacityBytes, hostMemory, this::leaveRoom);
@@ -151,10 +180,72 @@ public final class HostTier implements HostWeights, AutoCloseable {
     }
   }
 
-  private void await(Path weights, ExecutorService loader) {
-    Filling next = next(weights);
+  /**
+   * Reads weights from disk before anybody asks, into room that is free: nobody's are given up.
+   * Blocks until they are there, or it does not go on. Where files are mapped it is the page cache
+   * that they are read into.
+   *
+   * @param goesOn asked before each 4 MiB of a file that is mapped, and before one fills memory
+   * @return what was read; 0 for what is in memory, and what there is no room for
+   * @throws UncheckedIOException when the file cannot be read
+   */
+  public long readAhead(Path weights, long byteSize, BooleanSupplier goesOn) {
+    FileContent content = content(weights);
+    boolean isHeld = held.asMap().containsKey(content);
+    boolean hasRoom = isHeld || heldBytes.get() + byteSize <= roomBytes();
+    long read = 0;
+    if (loader == null && hasRoom && !closed) {
+      read = touched(held.get(content, absent -> mapped(weights)), goesOn);
+    } else if (loader != null && hasRoom && !isHeld && loading.isEmpty() && goesOn.getAsBoolean()) {
+      await(weights, loader);
+      read = held.asMap().containsKey(content) ? byteSize : 0;
+    }
+    if (read > 0) {
+      filesAhead.increment();
+      bytesAhead.add(read);
+    }
+    return read;
+  }
+
+  /** Has the page cache hold a mapped file. */
+  private static long touched(SharedWeights mapped, BooleanSupplier goesOn) {
+    if (!mapped.retain()) {
+      return 0;
+    }
     try {
-      loader.submit(() -> fill(weights)).get();
+      long read = 0;
+      MemorySegment content = mapped.memory();
+      for (long at = 0; at < content.byteSize() && goesOn.getAsBoolean(); at += STRETCH_BYTES) {
+        MemorySegment stretch =
+            content.asSlice(at, Math.min(STRETCH_BYTES, content.byteSize() - at));
+        if (!stretch.isLoaded()) {
+          stretch.load();
+          read += stretch.byteSize();
+        }
+      }
+      return read;
+    } finally {
+      mapped.release();
+    }
+  }
+
+  private FileContent content(Path file) {
+    return contents.get(
+        file,
+        absent -> {
+          try {
+            return FileContent.of(absent);
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        });
+  }
+
+  private void await(Path weights, ExecutorService loader) {
+    FileContent content = content(weights);
+    Filling next = next(content);
+    try {
+      loader.submit(() -> fill(content, weights)).get();
     } catch (ExecutionException e) {
       switch (e.getCause()) {
         case RuntimeException cause -> throw cause;
@@ -164,7 +255,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (RejectedExecutionException e) { // The tier has been closed.
-      loading.remove(weights, next);
+      loading.remove(content, next);
       next.end();
     }
   }
@@ -203,14 +294,15 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * @throws UncheckedIOException when the file cannot be opened
    */
   public WeightSource open(Path weights, long byteSize) {
+    FileContent content = content(weights);
     if (byteSize <= roomBytes()) {
-      Optional<WeightSource> present = held(weights);
+      Optional<WeightSource> present = held(content);
       if (present.isPresent()) {
         hits.increment();
         return present.get();
       }
       if (loader == null) {
-        SharedWeights mapped = held.get(weights, this::mapped);
+        SharedWeights mapped = held.get(content, absent -> mapped(weights));
         if (mapped.retain()) {
           misses.increment();
           return new SharedSource(mapped);
@@ -219,40 +311,43 @@ public final class HostTier implements HostWeights, AutoCloseable {
     }
     direct.increment();
     Optional<Filling> filling =
-        byteSize <= roomBytes() && loader != null ? filling(weights, loader) : Optional.empty();
+        byteSize <= roomBytes() && loader != null
+            ? filling(content, weights, loader)
+            : Optional.empty();
     WeightSource file = FileSource.open(weights);
     return filling.isPresent()
-        ? new FollowingSource(filling.get(), file, () -> held(weights))
+        ? new FollowingSource(filling.get(), file, () -> held(content))
         : file;
   }
 
-  private Optional<WeightSource> held(Path weights) {
-    SharedWeights present = held.getIfPresent(weights);
+  private Optional<WeightSource> held(FileContent content) {
+    SharedWeights present = held.getIfPresent(content);
     return present != null && present.retain()
         ? Optional.of(new SharedSource(present))
         : Optional.empty();
   }
 
   /** What a file is being loaded into; has it loaded if it is not, unless the tier is closed. */
-  private synchronized Optional<Filling> filling(Path weights, ExecutorService loader) {
-    Filling present = loading.get(weights);
+  private synchronized Optional<Filling> filling(
+      FileContent content, Path weights, ExecutorService loader) {
+    Filling present = loading.get(content);
     if (present != null) {
       return Optional.of(present);
     }
-    Filling next = next(weights);
+    Filling next = next(content);
     try {
-      loader.execute(() -> fillQuietly(weights));
+      loader.execute(() -> fillQuietly(content, weights));
       return Optional.of(next);
     } catch (RejectedExecutionException e) {
-      loading.remove(weights, next);
+      loading.remove(content, next);
       return Optional.empty();
     }
   }
 
   /** Enters a file among those that the loader has to load, last. */
-  private synchronized Filling next(Path weights) {
+  private synchronized Filling next(FileContent content) {
     boolean soon = loading.isEmpty();
-    return loading.computeIfAbsent(weights, absent -> new Filling(soon));
+    return loading.computeIfAbsent(content, absent -> new Filling(soon));
   }
 
   private SharedWeights mapped(Path file) {
@@ -268,33 +363,34 @@ public final class HostTier implements HostWeights, AutoCloseable {
     }
   }
 
-  private void fillQuietly(Path weights) {
+  private void fillQuietly(FileContent content, Path weights) {
     try {
-      fill(weights);
+      fill(content, weights);
     } catch (RuntimeException e) {
       LOG.log(Level.WARNING, "{0} stays on disk: {1}", weights, e);
     }
   }
 
   /** Fills memory with a file, unless it is there; blocks. */
-  private void fill(Path file) {
-    Filling filling = loading.computeIfAbsent(file, absent -> new Filling());
+  private void fill(FileContent content, Path file) {
+    Filling filling = loading.computeIfAbsent(content, absent -> new Filling());
     try {
       if (!closed) {
-        enter(file, new SharedWeights(Files.size(file)), filling);
+        enter(content, file, new SharedWeights(Files.size(file)), filling);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } finally {
-      loading.remove(file, filling);
+      loading.remove(content, filling);
       filling.end();
     }
     prepareNext();
   }
 
-  private void enter(Path file, SharedWeights room, Filling filling) throws IOException {
+  private void enter(FileContent content, Path file, SharedWeights room, Filling filling)
+      throws IOException {
     heldBytes.addAndGet(room.byteSize());
-    if (held.asMap().putIfAbsent(file, room) != null) {
+    if (held.asMap().putIfAbsent(content, room) != null) {
       heldBytes.addAndGet(-room.byteSize());
       return;
     }
@@ -307,7 +403,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
         isLoaded = true;
       }
     } finally {
-      if (!isLoaded && held.asMap().remove(file, room)) {
+      if (!isLoaded && held.asMap().remove(content, room)) {
         dropped(room);
       }
       filling.end();
@@ -343,7 +439,9 @@ public final class HostTier implements HostWeights, AutoCloseable {
         direct.sum(),
         heldBytes.get(),
         tables.heldBytes(),
-        hostMemory.spareBytes());
+        hostMemory.spareBytes(),
+        filesAhead.sum(),
+        bytesAhead.sum());
   }
 
   /** Lets go of everything; what is leased goes with its leases. */

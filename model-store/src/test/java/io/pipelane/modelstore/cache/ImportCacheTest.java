@@ -2,6 +2,7 @@ package io.pipelane.modelstore.cache;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,12 +12,14 @@ import io.pipelane.modelstore.cache.ImportCache.StepHook;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -99,6 +102,36 @@ class ImportCacheTest {
     assertThrows(IOException.class, () -> cache.obtain("key", failing));
     assertEquals(List.of(), Folders.list(root.resolve("work")));
     assertWhole(cache.obtain("key", BUILDER));
+  }
+
+  private static FolderBuilder large(int size, int lastByte) {
+    byte[] bytes = new byte[size];
+    bytes[size - 1] = (byte) lastByte;
+    return folder -> {
+      BUILDER.build(folder);
+      Files.write(folder.resolve("weights.bin"), bytes);
+    };
+  }
+
+  private static Object weights(Path folder) throws IOException {
+    return Objects.requireNonNull(
+        Files.readAttributes(folder.resolve("weights.bin"), BasicFileAttributes.class).fileKey());
+  }
+
+  @Test
+  void obtain_largeFileThatAnotherKeyHasToo_isOnDiskOnce() throws IOException {
+    ImportCache cache = ImportCache.open(root);
+    Path one = cache.obtain("one", large(100_000, 1));
+    Path same = cache.obtain("same", large(100_000, 1));
+    Path other = cache.obtain("other", large(100_000, 2));
+    assertEquals(weights(one), weights(same));
+    assertNotEquals(weights(one), weights(other));
+    assertFalse(Files.isSameFile(one.resolve("a"), same.resolve("a")), "small ones are not shared");
+    Folders.delete(one);
+    ImportCache next = ImportCache.open(root);
+    assertTrue(next.find("same").isPresent(), "each has it for itself");
+    next.obtain("one", large(100_000, 1));
+    assertEquals(weights(same), weights(one));
   }
 
   @Test

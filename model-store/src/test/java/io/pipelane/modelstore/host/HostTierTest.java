@@ -70,6 +70,32 @@ class HostTierTest {
   }
 
   @Test
+  void open_twoLinksToOneFile_areThereOnce() throws IOException {
+    Path link = folder.resolve("the same content");
+    Files.createLink(link, write(1));
+    try (HostTier tier = tier(2 * FILE_BYTES);
+        WeightSource first = open(tier, 1);
+        WeightSource second = tier.open(link, FILE_BYTES)) {
+      assertContent(first, 1);
+      assertContent(second, 1);
+      assertEquals(new Statistics(1, 1, 0, FILE_BYTES, 0, 0), tier.statistics());
+    }
+    assertEquals(0, loaded.get());
+  }
+
+  @Test
+  void open_ofAFileThatIsGone_findsWhatIsInMemory() throws IOException {
+    try (HostTier tier = tier(2 * FILE_BYTES)) {
+      open(tier, 1).close();
+      Path file = write(1);
+      Files.delete(file);
+      try (WeightSource source = tier.open(file, FILE_BYTES)) {
+        assertContent(source, 1);
+      }
+    }
+  }
+
+  @Test
   void close_memoryThatCannotBeGivenBack_doesNotThrow() throws IOException {
     HostMemory failing =
         file ->
@@ -282,6 +308,36 @@ class HostTierTest {
         assertTrue(source.memory().isPresent());
       }
       assertEquals(new Statistics(1, 0, 0, 2 * FILE_BYTES, 0, 0), tier.statistics());
+    }
+    assertEquals(0, loaded.get());
+  }
+
+  @Test
+  void readAhead_withRoom_fillsItAndGivesUpNothing() throws IOException {
+    try (HostTier tier = HostTier.filling(new ByteSize(2 * FILE_BYTES), counting)) {
+      assertEquals(0, tier.readAhead(write(1), FILE_BYTES, () -> false), "it is not to go on");
+      assertEquals(FILE_BYTES, tier.readAhead(write(1), FILE_BYTES, () -> true));
+      assertEquals(0, tier.readAhead(write(1), FILE_BYTES, () -> true), "it is there");
+      assertEquals(FILE_BYTES, tier.readAhead(write(2), FILE_BYTES, () -> true));
+      assertEquals(0, tier.readAhead(write(3), FILE_BYTES, () -> true), "there is no room");
+      try (WeightSource source = open(tier, 1)) {
+        assertContent(source, 1);
+      }
+      assertEquals(
+          new Statistics(1, 0, 0, 2 * FILE_BYTES, 0, 0, 2, 2 * FILE_BYTES), tier.statistics());
+    }
+    assertEquals(0, loaded.get());
+  }
+
+  @Test
+  void readAhead_ofMappedFiles_mapsWhatThereIsRoomForAndCountsWhatWasRead() throws IOException {
+    try (HostTier tier = tier(FILE_BYTES)) {
+      long read = tier.readAhead(write(1), FILE_BYTES, () -> true);
+      assertTrue(read == 0 || read == FILE_BYTES, "the page cache may have it: " + read);
+      assertEquals(0, tier.readAhead(write(1), FILE_BYTES, () -> true), "it has it now");
+      assertEquals(0, tier.readAhead(write(2), FILE_BYTES, () -> true), "there is no room");
+      assertEquals(FILE_BYTES, tier.statistics().heldBytes());
+      assertEquals(read, tier.statistics().bytesAhead());
     }
     assertEquals(0, loaded.get());
   }

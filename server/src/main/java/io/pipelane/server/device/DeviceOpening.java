@@ -157,6 +157,11 @@ public final class DeviceOpening {
         opened.add(
             new ServingDevices(
                 places, hostTier, config.placement(), config.switching().shareStructures()));
+    if (config.residency().idlePrefetch()) {
+      opened.add(
+          new IdleReading(serving::demands, hostTier::readAhead, serving::isIdle, System::nanoTime)
+              .start());
+    }
     Optional<IdleCalibration> calibration =
         choice instanceof DeviceChoice.Processor(List<String> names, _) && measured.isEmpty()
             ? Optional.of(opened.add(calibrationOf(names, serving, becomeKnown)))

@@ -18,6 +18,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SpanningModels;
 import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.memory.Demand;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.placement.SwitcherGroup;
@@ -305,6 +306,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
                     Objects.requireNonNull(members.get(place.name)),
                     place.switcher.sharing().overview()))
         .toList();
+  }
+
+  /** How much models are asked for of which a device lacks something, by device. */
+  List<Demand> demands() {
+    return places.stream().flatMap(place -> place.switcher.demands().stream()).toList();
   }
 
   /** Whether no device has anything to do. */

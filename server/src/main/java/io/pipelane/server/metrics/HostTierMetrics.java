@@ -18,6 +18,12 @@ final class HostTierMetrics {
         new Counter("pipelane_host_tier_leases", "Transfers of weights, by where these were")
             .add(tier.hits(), "found", "memory")
             .add(tier.misses(), "found", "mapped")
-            .add(tier.direct(), "found", "disk"));
+            .add(tier.direct(), "found", "disk"),
+        new Counter(
+                "pipelane_host_tier_files_ahead",
+                "Weights files of which some was read from disk before anybody asked")
+            .add(tier.filesAhead()),
+        new Counter("pipelane_host_tier_bytes_ahead", "What was read of them")
+            .add(tier.bytesAhead()));
   }
 }

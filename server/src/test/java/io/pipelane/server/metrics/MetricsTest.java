@@ -100,7 +100,7 @@ class MetricsTest {
     new Metrics(
             statistics,
             () -> Map.of("cpu", device()),
-            () -> new HostTier.Statistics(11, 12, 13, 14, 15, 16),
+            () -> new HostTier.Statistics(11, 12, 13, 14, 15, 16, 17, 18),
             () -> new WorkersOverview(List.of(), 4, 2, "", 0),
             () -> new JobCounts(Map.of("done", 2), 30, 1),
             () ->

@@ -456,6 +456,21 @@ public final class MemoryDaemon implements AutoCloseable {
     return uses;
   }
 
+  /** How much each model is asked for of which something is missing here, if it is at all. */
+  public List<Demand> demands() {
+    lock.lock();
+    try {
+      long now = nanoClock.getAsLong();
+      return memory.residencies.values().stream()
+          .filter(residency -> !residency.retired && residency.missingSlots() > 0)
+          .map(each -> new Demand(each.model, each.holding.usage().perSecond(now)))
+          .filter(demand -> demand.perSecond() > 0)
+          .toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** What this device has of models that span several. */
   public UnitParts parts() {
     return parts;
@@ -524,6 +539,10 @@ public final class MemoryDaemon implements AutoCloseable {
       @Nullable Unit unit = residency.holding.unit();
       if (unit != null && residency.hasFailed()) {
         unit.broken();
+      }
+      if (residency.leaves) { // Its last run has ended while it was on its way.
+        memory.settle(residency);
+        memory.takeIfLeftBehind(residency);
       }
     } finally {
       lock.unlock();

@@ -222,6 +222,7 @@ public final class PeerMemory {
     lock.lock();
     try {
       residency.readers--;
+      memory.takeIfLeftBehind(residency);
     } finally {
       lock.unlock();
     }

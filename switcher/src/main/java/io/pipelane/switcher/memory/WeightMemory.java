@@ -184,9 +184,12 @@ final class WeightMemory {
     return freeBytes() - before;
   }
 
-  /** Takes all of a model that is to go, or whose unit has gone, unless something runs on it. */
+  /**
+   * Takes all of a model that is to go, or whose unit has gone, unless something runs on it; what
+   * reads or writes it is waited for, and this asked again.
+   */
   void takeIfLeftBehind(Residency residency) {
-    if (residency.leases == 0) {
+    if (residency.leases == 0 && residency.readers == 0 && !residency.isArriving()) {
       if (residency.isLeftBehind()) {
         takePages(residency, residency.pages.size());
       }
