@@ -84,6 +84,7 @@ public final class OfflineGate {
     this.online = online;
     this.nanoClock = nanoClock;
     this.slowdowns = new Slowdowns(nanoClock.getAsLong());
+    trial.keepTo(slowdowns::strictest);
     online.onIdle(this::tell);
     online.onBusy(this::tellClosed);
   }

@@ -29,6 +29,8 @@ public record ShareOverview(
     TRYING,
     /** It pays. */
     KEPT,
+    /** Online work has too much to do for it to be open, or to be tried; gates alone protect. */
+    LOADED,
     /** It does not pay, for now. */
     DROPPED;
 

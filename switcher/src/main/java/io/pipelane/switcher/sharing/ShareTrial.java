@@ -5,6 +5,8 @@ import java.lang.System.Logger.Level;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
 
 /**
  * Whether it pays to let offline work run on some of the multiprocessors while online work runs
@@ -16,11 +18,18 @@ public final class ShareTrial {
    * Two stretches of WINDOW, one without and one with the share, with enough online work in each;
    * longer ones where few offline runs end, up to LONGEST: they may be long, and without the share
    * there may be none, as gates let none through. What was under way when the share opened is not
-   * counted (SETTLING: its sessions are built then). The share pays where offline work does at least LEAST_GAIN more, by
-   * what its runs usually take, and online runs take at most MOST_SLOWDOWN times as long, by kinds
-   * that ran in both. Then it stays, and each further stretch is compared with that without it; after
-   * KEPT both are measured anew, as load changes. Where it does not pay that is tried again after a
-   * pause, which doubles each time.
+   * counted (SETTLING: its sessions are built then). The share pays where offline work does at least
+   * LEAST_GAIN more, by what its runs usually take, and online requests take at most as many times as
+   * long as the strictest owner of a model allows, or MOST_SLOWDOWN where none says. That follows
+   * from how much longer online runs take, by kinds that ran in both stretches, and from the online
+   * load, at which requests wait for each other (OnlineLoad). Then the share stays, and each further
+   * stretch is compared with that without it; after KEPT both are measured anew. Where it does not
+   * pay that is tried again after a pause, which doubles each time.
+   *
+   * How much longer runs take is the pair's and stays, the load changes: a share that is kept closes
+   * as soon as the load makes too much of it, and opens again, without a new trial, when it no longer
+   * does, by a margin. Nor does a trial begin at a load at which what is known, or else a little
+   * (SUSPECTED), would be too much; one that shows too much ends as soon as enough has run.
    */
   private static final System.Logger LOG = System.getLogger(ShareTrial.class.getName());
   private static final long SECOND = 1_000_000_000;
@@ -36,6 +45,12 @@ public final class ShareTrial {
   private static final int MOST_KINDS = 256;
   private static final double MOST_SLOWDOWN = 1.05;
   private static final double LEAST_GAIN = 1.02;
+
+  /** What runs are taken to be slowed down by before that has been measured. */
+  private static final double SUSPECTED = 1.02;
+
+  /** Of the slowdown that is allowed, what may be expected where the share is to open. */
+  private static final double MARGIN = 0.8;
 
   /** What is being measured or waited for. */
   enum Phase {
@@ -90,6 +105,7 @@ public final class ShareTrial {
 
   private final Multiprocessors rule;
   private volatile boolean open;
+  private volatile DoubleSupplier mostSlowdown = () -> MOST_SLOWDOWN;
 
   // Guarded by this.
   private Phase phase = Phase.WITHOUT;
@@ -99,18 +115,35 @@ public final class ShareTrial {
   private long keptSinceNanos;
   private long pauseNanos = SHORTEST_PAUSE_NANOS;
   private boolean looked;
+  private double runsSlower = SUSPECTED;
+  private final OnlineLoad load;
   private OptionalDouble offlineWithout = OptionalDouble.empty();
   private OptionalDouble offlineWith = OptionalDouble.empty();
   private OptionalDouble onlineSlowdown = OptionalDouble.empty();
 
-  private ShareTrial(Multiprocessors rule) {
+  private ShareTrial(Multiprocessors rule, int lanes) {
     this.rule = rule;
+    this.load = new OnlineLoad(lanes);
     this.open = rule == Multiprocessors.ALWAYS;
   }
 
-  /** A trial that has measured nothing. */
+  /**
+   * A trial that has measured nothing.
+   *
+   * @param lanes online runs that compute at once
+   */
+  static ShareTrial of(Multiprocessors rule, int lanes) {
+    return new ShareTrial(rule, lanes);
+  }
+
+  /** The same where one run computes at a time. */
   static ShareTrial of(Multiprocessors rule) {
-    return new ShareTrial(rule);
+    return of(rule, 1);
+  }
+
+  /** Has it keep to what the owners of models allow, if any says. */
+  void keepTo(Supplier<OptionalDouble> strictest) {
+    mostSlowdown = () -> strictest.get().orElse(MOST_SLOWDOWN);
   }
 
   /** Whether there is a share at all, open or not. */
@@ -130,6 +163,7 @@ public final class ShareTrial {
     }
     synchronized (this) {
       now.online++;
+      load.ran(nanos);
       if (now.kinds.size() < MOST_KINDS || now.kinds.containsKey(kind)) {
         Kind same = now.kinds.computeIfAbsent(kind, _ -> new Kind());
         same.runs++;
@@ -164,6 +198,7 @@ public final class ShareTrial {
         looked = true;
         beganNanos = nowNanos;
       }
+      load.look(nowNanos, open ? Math.max(1, runsSlower) : 1);
       step(nowNanos);
     }
     return open != before;
@@ -175,6 +210,8 @@ public final class ShareTrial {
     switch (phase) {
       case WITHOUT -> {
         if (passed >= WINDOW_NANOS && !now.hasOnlineWork()) {
+          begin(Phase.WITHOUT, nowNanos);
+        } else if (passed >= WINDOW_NANOS && now.isEnough() && !fits(runsSlower)) {
           begin(Phase.WITHOUT, nowNanos);
         } else if (passed >= WINDOW_NANOS && now.isEnough()) {
           without = now;
@@ -188,10 +225,12 @@ public final class ShareTrial {
         }
       }
       case WITH -> {
-        if (passed >= WINDOW_NANOS && !now.hasOnlineWork()) {
+        if (now.online >= ENOUGH_ONLINE && slows()) {
+          slowed("on trial", nowNanos);
+        } else if (passed >= WINDOW_NANOS && !now.hasOnlineWork()) {
           measureAnew(nowNanos);
-        } else if (passed >= WINDOW_NANOS && (now.isEnough() || slows())) {
-          if (now.offline == 0 && !slows()) {
+        } else if (passed >= WINDOW_NANOS && now.isEnough()) {
+          if (now.offline == 0) {
             measureAnew(nowNanos);
           } else if (pays("on trial")) {
             keptSinceNanos = nowNanos;
@@ -203,13 +242,16 @@ public final class ShareTrial {
         }
       }
       case KEPT -> {
-        if (passed >= WINDOW_NANOS) {
-          if (now.hasOnlineWork() && now.isEnough()) {
+        if (open != fits(runsSlower)) {
+          open = !open;
+          begin(Phase.KEPT, nowNanos);
+        } else if (passed >= WINDOW_NANOS) {
+          boolean tells = open && now.hasOnlineWork();
+          if (tells && now.isEnough()) {
             compared();
           }
-          if (now.hasOnlineWork() && slows()) {
-            boolean _ = pays("in use");
-            pause(nowNanos);
+          if (tells && slows()) {
+            slowed("in use", nowNanos);
           } else if (nowNanos - keptSinceNanos >= KEPT_NANOS) {
             measureAnew(nowNanos);
           } else {
@@ -227,7 +269,24 @@ public final class ShareTrial {
   }
 
   private boolean slows() {
-    return now.slowdown(without) > MOST_SLOWDOWN;
+    return load.requestsSlower(now.slowdown(without)) > mostSlowdown.getAsDouble();
+  }
+
+  /** Whether online work bears the share at its load; for a closed one by a margin. */
+  private boolean fits(double slower) {
+    double most = mostSlowdown.getAsDouble() - 1;
+    return load.requestsSlower(slower) - 1 <= (open ? most : MARGIN * most);
+  }
+
+  /** Online work has not borne it: at this load, which it may at a lower one, or at any. */
+  private void slowed(String which, long nowNanos) {
+    boolean _ = pays(which);
+    if (runsSlower - 1 <= MARGIN * (mostSlowdown.getAsDouble() - 1)) {
+      measureAnew(nowNanos);
+    } else {
+      runsSlower = SUSPECTED; // The next trial, after a pause, is to show anew.
+      pause(nowNanos);
+    }
   }
 
   /** Keeps what a stretch with the share and that without it have come to. */
@@ -235,6 +294,7 @@ public final class ShareTrial {
     offlineWithout = OptionalDouble.of(without.offlineRate());
     offlineWith = OptionalDouble.of(now.offlineRate());
     onlineSlowdown = OptionalDouble.of(now.slowdown(without));
+    runsSlower = Math.max(1, now.slowdown(without));
   }
 
   /** The gain is infinite where no offline run has ended without the share. */
@@ -242,13 +302,14 @@ public final class ShareTrial {
     compared();
     double slowdown = now.slowdown(without);
     double gain = now.offlineRate() > 0 ? now.offlineRate() / without.offlineRate() : 0;
-    boolean pays = slowdown <= MOST_SLOWDOWN && gain >= LEAST_GAIN;
+    boolean pays = !slows() && gain >= LEAST_GAIN;
     LOG.log(
         Level.INFO,
         "offline work on some multiprocessors beside online work, {0}: online runs take {1} times as"
-            + " long, offline work does {2} times as much: {3}",
+            + " long at a load of {2}, offline work does {3} times as much: {4}",
         which,
         slowdown,
+        load.load(),
         gain,
         pays ? "kept" : "off");
     return pays;
@@ -281,13 +342,19 @@ public final class ShareTrial {
       case ALWAYS -> ShareOverview.State.ALWAYS;
       case MEASURED ->
           switch (phase) {
-            case WITHOUT ->
-                offlineWith.isPresent() ? ShareOverview.State.TRYING : ShareOverview.State.UNTRIED;
+            case WITHOUT -> waiting();
             case SETTLING, WITH -> ShareOverview.State.TRYING;
-            case KEPT -> ShareOverview.State.KEPT;
+            case KEPT -> open ? ShareOverview.State.KEPT : ShareOverview.State.LOADED;
             case PAUSE -> ShareOverview.State.DROPPED;
           };
     };
+  }
+
+  private ShareOverview.State waiting() {
+    if (!fits(runsSlower)) {
+      return ShareOverview.State.LOADED;
+    }
+    return offlineWith.isPresent() ? ShareOverview.State.TRYING : ShareOverview.State.UNTRIED;
   }
 
   synchronized Phase phase() {

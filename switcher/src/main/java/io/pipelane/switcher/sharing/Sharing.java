@@ -66,7 +66,7 @@ public final class Sharing implements AutoCloseable {
             leastShare,
             lanes,
             new OnlineWork(),
-            ShareTrial.of(multiprocessors),
+            ShareTrial.of(multiprocessors, lanes),
             nanoClock);
     this.states = new SysMonitor(thresholds(config), config.overlimitPeriod(), this::entered);
     this.evictions = new EvictionWatch(gate, nanoClock);

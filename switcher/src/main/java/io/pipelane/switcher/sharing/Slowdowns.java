@@ -4,6 +4,7 @@ import io.pipelane.modelstore.ModelVersion;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -89,6 +90,11 @@ public final class Slowdowns {
       steeredNanos = nowNanos;
     }
     return share();
+  }
+
+  /** The least that an owner allows; empty where none says. */
+  OptionalDouble strictest() {
+    return models.values().stream().mapToDouble(Slowdown::most).min();
   }
 
   /** Between 0, which stops offline work, and 1; no pauses longer than the least share's. */
