@@ -134,11 +134,7 @@ public final class SessionWorker implements Worker {
     Variant variant = known(version);
     try {
       retries.attempt(
-          version,
-          variant.priority(),
-          () -> false,
-          RunControl.NONE,
-          () -> buildAhead(variant));
+          version, variant.priority(), () -> false, RunControl.NONE, () -> buildAhead(variant));
       return true;
     } catch (NoSessionRoomException e) {
       return false;
