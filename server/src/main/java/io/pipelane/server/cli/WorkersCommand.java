@@ -81,7 +81,7 @@ final class WorkersCommand implements Subcommand {
   }
 
   /** What a worker has built, such as {@code a/1, b/2 x4, 13 more}: a line is not to be longer. */
-  private static String models(JsonNode worker) {
+  static String models(JsonNode worker) {
     List<String> names = new ArrayList<>();
     for (JsonNode model : worker.path("models")) {
       int sessions = model.path("sessions").asInt();
