@@ -148,7 +148,7 @@ final class Api {
               head.contentLength(),
               uploads);
       exchange.setUpload(run);
-      uploads.note(route.model(), route.version(), run);
+      uploads.note(route.model(), route.version(), run.progress());
       return true;
     } catch (StatusException e) {
       exchange.answer(Response.error(e, exchange.allocator()).closing());

@@ -15,6 +15,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
 /** A version of a model on its way from a request's body to the repository. */
@@ -38,13 +39,13 @@ final class UploadRun {
   private boolean closed;
   private boolean abandoned;
 
-  /** Written by the upload's own thread. */
-  private volatile UploadProgress progress;
+  /** Written by the upload's own thread; outlives the run. */
+  private final AtomicReference<UploadProgress> progress;
 
   private UploadRun(Exchange exchange, Optional<byte[]> digest, long announced) {
     this.exchange = exchange;
     this.digest = digest;
-    this.progress = UploadProgress.begun(announced);
+    this.progress = new AtomicReference<>(UploadProgress.begun(announced));
   }
 
   /**
@@ -81,17 +82,9 @@ final class UploadRun {
     return run;
   }
 
-  /** How far it has come. */
-  UploadProgress progress() {
+  /** How far it has come; the same object at all times. */
+  AtomicReference<UploadProgress> progress() {
     return progress;
-  }
-
-  /** Whether it gets no further. */
-  boolean hasEnded() {
-    return switch (progress.phase()) {
-      case RECEIVING, STORING -> false;
-      case STORED, FAILED -> true;
-    };
   }
 
   /** Adds a piece; the caller keeps its reference. */
@@ -134,11 +127,11 @@ final class UploadRun {
         write(piece, version);
       }
       if (isAbandoned()) {
-        progress = progress.failed("the client has gone");
+        progress.set(progress.get().failed("the client has gone"));
       } else {
-        progress = progress.storing();
+        progress.set(progress.get().storing());
         Stored stored = version.finish(digest);
-        progress = progress.stored(stored);
+        progress.set(progress.get().stored(stored));
         answer(
             Response.of(
                 HttpResponseStatus.CREATED,
@@ -155,7 +148,7 @@ final class UploadRun {
   }
 
   private void fail(StatusException error) {
-    progress = progress.failed(String.valueOf(error.getMessage()));
+    progress.set(progress.get().failed(String.valueOf(error.getMessage())));
     answer(Response.error(error, exchange.allocator()).closing());
   }
 
@@ -164,7 +157,7 @@ final class UploadRun {
       for (ByteBuffer part : piece.nioBuffers()) {
         version.write(part);
       }
-      progress = progress.written(piece.readableBytes());
+      progress.set(progress.get().written(piece.readableBytes()));
     } finally {
       taken(piece.readableBytes());
       piece.release();
@@ -197,6 +190,9 @@ final class UploadRun {
 
   private synchronized void close() {
     closed = true;
+    if (!progress.get().hasEnded()) {
+      progress.set(progress.get().failed("a fault of the server"));
+    }
     behind = 0;
     pieces.forEach(ByteBuf::release);
     pieces.clear();

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** The uploads that are under way, and those that have ended lately. Safe for any thread. */
 final class Uploads {
@@ -17,7 +18,8 @@ final class Uploads {
   private static final int MOST_REMEMBERED = 256;
 
   private final Semaphore running = new Semaphore(MAXIMUM_RUNNING);
-  private final Map<String, UploadRun> latest = new LinkedHashMap<>(); // guarded by this
+  private final Map<String, AtomicReference<UploadProgress>> latest =
+      new LinkedHashMap<>(); // guarded by this
 
   /** Whether one more may begin; {@link #ended} follows then. */
   boolean tryBegin() {
@@ -29,14 +31,14 @@ final class Uploads {
   }
 
   /** Notes the upload of a version, in place of the one before, unless that is under way. */
-  synchronized void note(String model, String version, UploadRun run) {
+  synchronized void note(String model, String version, AtomicReference<UploadProgress> progress) {
     String key = key(model, version);
-    UploadRun before = latest.get(key);
-    if (before != null && !before.hasEnded()) {
+    AtomicReference<UploadProgress> before = latest.get(key);
+    if (before != null && !before.get().hasEnded()) {
       return; // Whichever of the two is stored first, the other one is refused.
     }
     latest.remove(key);
-    latest.put(key, run);
+    latest.put(key, progress);
     if (latest.size() > MOST_REMEMBERED) {
       String oldest = latest.keySet().iterator().next();
       latest.remove(oldest);
@@ -45,7 +47,7 @@ final class Uploads {
 
   /** How far the last upload of a version has come. */
   synchronized Optional<UploadProgress> progress(String model, String version) {
-    return Optional.ofNullable(latest.get(key(model, version))).map(UploadRun::progress);
+    return Optional.ofNullable(latest.get(key(model, version))).map(AtomicReference::get);
   }
 
   private static String key(String model, String version) {

@@ -30,6 +30,14 @@ public record UploadProgress(
     return new UploadProgress(Phase.RECEIVING, 0, announced, Optional.empty(), "");
   }
 
+  /** Whether it gets no further. */
+  public boolean hasEnded() {
+    return switch (phase) {
+      case RECEIVING, STORING -> false;
+      case STORED, FAILED -> true;
+    };
+  }
+
   /** The same with more bytes written. */
   public UploadProgress written(long more) {
     return new UploadProgress(phase, bytes + more, announced, stored, failure);
