@@ -16,7 +16,8 @@ public record RepositoryConfig(
         Optional<ModelName> modelName,
     @Key(
             about =
-                "Folder for what import derives from models; can be deleted while no server runs",
+                "Folder for what import derives from models, and for what is chosen of their versions;"
+                    + " can be deleted while no server runs",
             standard = "${XDG_CACHE_HOME:-~/.cache}/pipelane")
         Path cache,
     @Key(

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Which versions answer, as their owner chooses while clients ask. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class VersionChoiceTest {
   private static final String VERSIONS = "repository/models/small/versions";
 

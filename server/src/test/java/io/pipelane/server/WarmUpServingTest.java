@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Requests that owners declare, run before a version is READY. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WarmUpServingTest {
   private static final String RANDOM =
       "warm-up: [{name: ready, count: 3, inputs: {x: {shape: [1, 32], data: random}}}]";

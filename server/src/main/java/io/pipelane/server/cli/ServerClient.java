@@ -26,6 +26,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.function.LongConsumer;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
@@ -93,14 +94,19 @@ final class ServerClient implements AutoCloseable {
   /**
    * Puts a file where a path says, with its digest; otherwise like {@link #get}.
    *
+   * @param sent told, on another thread, how many of its bytes have been sent
    * @throws IOException when the file cannot be read
    */
-  JsonNode put(Path file, String contentType, String... path) throws IOException {
+  JsonNode put(Path file, String contentType, LongConsumer sent, String... path)
+      throws IOException {
+    HttpRequest.BodyPublisher body =
+        BodyPublishers.fromPublisher(
+            BodyPublishers.ofInputStream(() -> CountedStream.open(file, sent)), Files.size(file));
     return send(
         HttpRequest.newBuilder(resolve(path))
             .header("Content-Type", contentType)
             .header("Content-Digest", "sha-256=:" + sha256(file) + ":")
-            .PUT(BodyPublishers.ofFile(file)),
+            .PUT(body),
         UPLOAD_TIMEOUT);
   }
 

@@ -59,6 +59,8 @@ final class UploadCommand implements Subcommand {
                   new ByteSize(stored.path("bytes").asLong()),
                   stored.path("sha256").asText()));
       if (load) {
+        out.println("It is being imported.");
+        out.flush();
         client.post(
             ServerClient.JSON.createObjectNode(), "v2", "repository", "models", model, "load");
         out.println("It is in service.");
@@ -73,8 +75,42 @@ final class UploadCommand implements Subcommand {
 
   private JsonNode send(ServerClient client, Path file) throws IOException {
     String type = file.getFileName().toString().endsWith(".zip") ? ZIP : BYTES;
+    PrintWriter err = spec.commandLine().getErr();
+    SentShare share = new SentShare(Files.size(file), err);
     return client.put(
-        file, type, "v2", "repository", "models", model, "versions", Long.toString(version));
+        file,
+        type,
+        share::sent,
+        "v2",
+        "repository",
+        "models",
+        model,
+        "versions",
+        Long.toString(version));
+  }
+
+  /** Tells each tenth of a large file that has been sent; used by one thread. */
+  private static final class SentShare {
+    private static final long LEAST_BYTES = 16 << 20;
+    private static final int PARTS = 10;
+
+    private final long whole;
+    private final PrintWriter out;
+    private long told;
+
+    SentShare(long whole, PrintWriter out) {
+      this.whole = whole;
+      this.out = out;
+    }
+
+    void sent(long bytes) {
+      long part = whole < LEAST_BYTES ? 0 : bytes * PARTS / whole;
+      if (part > told) {
+        told = part;
+        out.println("Sent %s of %s".formatted(new ByteSize(bytes), new ByteSize(whole)));
+        out.flush();
+      }
+    }
   }
 
   private JsonNode sendFolder(ServerClient client) throws IOException {

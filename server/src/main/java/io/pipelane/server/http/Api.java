@@ -30,6 +30,7 @@ import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.protocol.StatisticsAnswer;
+import io.pipelane.server.protocol.UploadProgress;
 import io.pipelane.server.protocol.VersionChoiceForm;
 import io.pipelane.server.state.HostsOverview;
 import io.pipelane.server.state.ServerState;
@@ -42,7 +43,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -56,7 +56,7 @@ final class Api {
   private final InferenceService service;
   private final ServerActivity activity;
   private final Executor codecs;
-  private final Semaphore uploads = new Semaphore(UploadRun.MAXIMUM_RUNNING);
+  private final Uploads uploads = new Uploads();
   private final MessageInferences messages;
   private final StateEvents events;
   private final SettingsApi settings;
@@ -140,12 +140,15 @@ final class Api {
       }
       Form form = head.isZip() ? Form.ZIP : Form.MODEL;
       Optional<byte[]> digest = DigestField.sha256(head.headers().get(DigestField.NAME));
-      exchange.setUpload(
+      UploadRun run =
           UploadRun.start(
               exchange,
               () -> catalog.receive(route.model(), route.version(), form),
               digest,
-              uploads));
+              head.contentLength(),
+              uploads);
+      exchange.setUpload(run);
+      uploads.note(route.model(), route.version(), run.progress());
       return true;
     } catch (StatusException e) {
       exchange.answer(Response.error(e, exchange.allocator()).closing());
@@ -296,8 +299,9 @@ final class Api {
         CompletableFuture<Void> chosen = catalog.choose(name, VersionChoiceForm.read(body));
         answerWhenDone(exchange, chosen, () -> answerVersions(exchange, name));
       }
-      case Route.StoredVersion _, Route.Upload _ ->
-          throw new IllegalStateException(route + " is not answered here");
+      case Route.StoredVersion(String name, String version) ->
+          answerProgress(exchange, name, version);
+      case Route.Upload _ -> throw new IllegalStateException(route + " is not answered here");
       case Route.Delete(String name, String version) ->
           answerWhenDone(exchange, catalog.delete(name, version));
       case Route.TraceSettings _,
@@ -329,6 +333,19 @@ final class Api {
         .filter(entry -> caller.sees(entry.name()))
         .filter(entry -> !onlyReady || entry.state() == State.READY)
         .toList();
+  }
+
+  /** What has become of an upload, and of the version in service. */
+  private void answerProgress(Exchange exchange, String name, String version) {
+    Optional<UploadProgress> upload = uploads.progress(name, version);
+    Optional<Entry> entry =
+        catalog.index().stream()
+            .filter(each -> each.name().equals(name) && each.version().equals(version))
+            .findFirst();
+    if (upload.isEmpty() && entry.isEmpty()) {
+      throw Uploads.unknown(name, version);
+    }
+    answer(exchange, target -> Answers.upload(target, name, version, upload, entry));
   }
 
   private void answerVersions(Exchange exchange, String name) {

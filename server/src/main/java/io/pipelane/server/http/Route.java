@@ -34,7 +34,7 @@ sealed interface Route {
 
   record Unload(String model) implements Route {}
 
-  /** A version in the repository; called with what makes it one of the next two. */
+  /** A version in the repository, or on its way there. */
   record StoredVersion(String model, String version) implements Route {}
 
   record Upload(String model, String version) implements Route {}
@@ -120,7 +120,8 @@ sealed interface Route {
           Demand.of(Role.MANAGE, Demand.ALL_MODELS);
       case Load(String model) -> Demand.of(Role.MANAGE, model);
       case Unload(String model) -> Demand.of(Role.MANAGE, model);
-      case StoredVersion(String model, String _) -> Demand.of(Role.MANAGE, model);
+      case StoredVersion(String model, String _) ->
+          new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model);
       case Upload(String model, String _) -> Demand.of(Role.MANAGE, model);
       case Delete(String model, String _) -> Demand.of(Role.MANAGE, model);
       case Recycle _ -> Demand.of(Role.MANAGE, Demand.ALL_MODELS);
@@ -147,7 +148,6 @@ sealed interface Route {
   /** Whether the route is called with a method. */
   default boolean allows(HttpMethod method) {
     return switch (this) {
-      case StoredVersion _ -> false;
       case Upload _ -> method.equals(HttpMethod.PUT);
       case Delete _, RemoveJob _ -> method.equals(HttpMethod.DELETE);
       default ->
@@ -170,7 +170,7 @@ sealed interface Route {
           ChooseVersions _ ->
           "GET, HEAD, POST";
       case ShowJob _, RemoveJob _ -> "GET, HEAD, DELETE";
-      case StoredVersion _, Upload _, Delete _ -> "PUT, DELETE";
+      case StoredVersion _, Upload _, Delete _ -> "GET, HEAD, PUT, DELETE";
       default -> isPost() ? "POST" : "GET, HEAD";
     };
   }

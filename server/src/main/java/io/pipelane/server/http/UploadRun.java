@@ -7,6 +7,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.IncomingVersion.Stored;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.UploadProgress;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -14,7 +15,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
 /** A version of a model on its way from a request's body to the repository. */
@@ -24,9 +25,6 @@ final class UploadRun {
    * takes them and waits for the disk. The monitor guards `pieces`, `behind`, `ended` and `closed`.
    * A piece is released by whoever takes it out, or by `add` once the thread has closed.
    */
-
-  /** Uploads at a time. */
-  static final int MAXIMUM_RUNNING = 4;
 
   /** Bytes that may wait for the disk before the connection is read no further. */
   private static final long MOST_BEHIND = 4 << 20;
@@ -41,9 +39,13 @@ final class UploadRun {
   private boolean closed;
   private boolean abandoned;
 
-  private UploadRun(Exchange exchange, Optional<byte[]> digest) {
+  /** Written by the upload's own thread; outlives the run. */
+  private final AtomicReference<UploadProgress> progress;
+
+  private UploadRun(Exchange exchange, Optional<byte[]> digest, long announced) {
     this.exchange = exchange;
     this.digest = digest;
+    this.progress = new AtomicReference<>(UploadProgress.begun(announced));
   }
 
   /**
@@ -51,18 +53,20 @@ final class UploadRun {
    *
    * @param opening makes the version; called on the upload's own thread
    * @param digest the body's SHA-256 as the client knows it
+   * @param announced the body's length; -1 where the client does not say
    * @throws StatusException when too many uploads are under way
    */
   static UploadRun start(
       Exchange exchange,
       Supplier<IncomingVersion> opening,
       Optional<byte[]> digest,
-      Semaphore running) {
-    if (!running.tryAcquire()) {
+      long announced,
+      Uploads all) {
+    if (!all.tryBegin()) {
       throw StatusException.unavailable(
-          MAXIMUM_RUNNING + " uploads are under way, as many as there may be", RETRY_AFTER);
+          Uploads.MAXIMUM_RUNNING + " uploads are under way, as many as there may be", RETRY_AFTER);
     }
-    UploadRun run = new UploadRun(exchange, digest);
+    UploadRun run = new UploadRun(exchange, digest, announced);
     Thread.ofPlatform()
         .name("upload")
         .daemon()
@@ -72,10 +76,15 @@ final class UploadRun {
                 run.store(opening);
               } finally {
                 run.close();
-                running.release();
+                all.ended();
               }
             });
     return run;
+  }
+
+  /** How far it has come; the same object at all times. */
+  AtomicReference<UploadProgress> progress() {
+    return progress;
   }
 
   /** Adds a piece; the caller keeps its reference. */
@@ -117,8 +126,12 @@ final class UploadRun {
       for (ByteBuf piece = take(); piece.isReadable(); piece = take()) {
         write(piece, version);
       }
-      if (!isAbandoned()) {
+      if (isAbandoned()) {
+        progress.set(progress.get().failed("the client has gone"));
+      } else {
+        progress.set(progress.get().storing());
         Stored stored = version.finish(digest);
+        progress.set(progress.get().stored(stored));
         answer(
             Response.of(
                 HttpResponseStatus.CREATED,
@@ -126,14 +139,17 @@ final class UploadRun {
                 target -> Answers.stored(target, stored)));
       }
     } catch (StatusException e) {
-      answer(Response.error(e, exchange.allocator()).closing());
+      fail(e);
     } catch (IOException e) {
-      StatusException error =
-          StatusException.unavailable("the upload cannot be stored: " + e, RETRY_AFTER);
-      answer(Response.error(error, exchange.allocator()).closing());
+      fail(StatusException.unavailable("the upload cannot be stored: " + e, RETRY_AFTER));
     } catch (InterruptedException | RuntimeException | OutOfMemoryError e) {
-      answer(Response.error(Api.internal(e), exchange.allocator()).closing());
+      fail(Api.internal(e));
     }
+  }
+
+  private void fail(StatusException error) {
+    progress.set(progress.get().failed(String.valueOf(error.getMessage())));
+    answer(Response.error(error, exchange.allocator()).closing());
   }
 
   private void write(ByteBuf piece, IncomingVersion version) throws IOException {
@@ -141,6 +157,7 @@ final class UploadRun {
       for (ByteBuffer part : piece.nioBuffers()) {
         version.write(part);
       }
+      progress.set(progress.get().written(piece.readableBytes()));
     } finally {
       taken(piece.readableBytes());
       piece.release();
@@ -173,6 +190,9 @@ final class UploadRun {
 
   private synchronized void close() {
     closed = true;
+    if (!progress.get().hasEnded()) {
+      progress.set(progress.get().failed("a fault of the server"));
+    }
     behind = 0;
     pieces.forEach(ByteBuf::release);
     pieces.clear();

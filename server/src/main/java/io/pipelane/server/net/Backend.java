@@ -118,7 +118,9 @@ public record Backend(
       StatusException refusal) {
     try {
       ServedModel next = refusal.status() == Status.NOT_FOUND ? resolve(name, version) : left;
-      if (next.version().equals(left.version())) {
+      boolean isNamed = version.equals(Long.toString(left.version().version()));
+      boolean isAnother = next.version().version() != left.version().version();
+      if (next.version().equals(left.version()) || (isNamed && isAnother)) {
         throw refusal;
       }
       account.withdrawn();

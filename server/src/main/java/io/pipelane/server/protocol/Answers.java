@@ -14,6 +14,7 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.state.HostsOverview;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Writes every answer that is not an inference's; each method appends one JSON text. */
@@ -177,6 +178,44 @@ public final class Answers {
           json.writeStringField("sha256", stored.sha256());
           json.writeEndObject();
         });
+  }
+
+  /** How far the last upload of a version has come, and what has become of the version since. */
+  public static void upload(
+      ByteBuf target,
+      String model,
+      String version,
+      Optional<UploadProgress> upload,
+      Optional<Entry> entry) {
+    Json.write(
+        target,
+        json -> {
+          json.writeStartObject();
+          json.writeStringField("name", model);
+          json.writeStringField("version", version);
+          if (upload.isPresent()) {
+            writeProgress(json, upload.get());
+          }
+          if (entry.isPresent()) {
+            json.writeStringField("state", entry.get().state().name());
+            json.writeStringField("reason", entry.get().reason());
+          }
+          json.writeEndObject();
+        });
+  }
+
+  private static void writeProgress(JsonGenerator json, UploadProgress upload) throws IOException {
+    json.writeStringField("phase", upload.phase().name());
+    json.writeNumberField("bytes", upload.bytes());
+    if (upload.announced() >= 0) {
+      json.writeNumberField("of", upload.announced());
+    }
+    if (upload.stored().isPresent()) {
+      json.writeStringField("sha256", upload.stored().get().sha256());
+    }
+    if (!upload.failure().isEmpty()) {
+      json.writeStringField("error", upload.failure());
+    }
   }
 
   /** The worker processes. */

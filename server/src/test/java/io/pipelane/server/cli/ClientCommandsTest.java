@@ -134,6 +134,24 @@ class ClientCommandsTest {
   }
 
   @Test
+  void upload_tellsHowMuchIsSent(@TempDir Path folder) throws IOException {
+    answers.put(
+        "PUT /v2/repository/models/encoder/versions/3",
+        "{\"name\":\"encoder\",\"version\":\"3\",\"bytes\":33554432,\"sha256\":\"ab\"}");
+    answers.put("POST /v2/repository/models/encoder/load", "");
+    Path file = Files.write(folder.resolve("model.onnx"), new byte[32 << 20]);
+    Outcome outcome = run("upload", "encoder", "3", file.toString(), "--load");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    List<String> sent = outcome.err().lines().filter(line -> line.startsWith("Sent ")).toList();
+    assertEquals(10, sent.size(), outcome::err);
+    assertEquals("Sent 32MiB of 32MiB", sent.getLast());
+    assertEquals(
+        List.of(
+            "Stored encoder/3: 32MiB, SHA-256 ab", "It is being imported.", "It is in service."),
+        outcome.out().lines().toList());
+  }
+
+  @Test
   void unload_takesDependentsAlong() {
     answers.put("POST /v2/repository/models/chain/unload", "");
     assertEquals(0, run("unload", "chain").exitCode());

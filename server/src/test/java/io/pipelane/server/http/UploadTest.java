@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.repository.RepositoryWriter;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Transport;
 import java.io.IOException;
@@ -133,6 +135,40 @@ class UploadTest {
     assertTrue(refused.body().contains("repository.upload"), refused.body());
   }
 
+  private HttpResponse<String> progress(String version) throws Exception {
+    URI uri = URI.create(server.url() + "/v2/repository/models/m/versions/" + version);
+    return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+  }
+
+  private void awaitProgress(String version, String part) throws Exception {
+    while (!progress(version).body().contains(part)) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void progress_isToldUntilItIsStored() throws Exception {
+    assertEquals(404, progress("1").statusCode());
+    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      String head = "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nContent-Length: 9\r\n\r\n";
+      socket.getOutputStream().write((head + "some").getBytes(StandardCharsets.US_ASCII));
+      awaitProgress("1", "\"phase\":\"RECEIVING\",\"bytes\":4,\"of\":9");
+      socket.getOutputStream().write(" more".getBytes(StandardCharsets.US_ASCII));
+      awaitProgress("1", "\"phase\":\"STORED\",\"bytes\":9,\"of\":9,\"sha256\"");
+    }
+    assertEquals(400, put("m/versions/1", new byte[5]).statusCode());
+    awaitProgress("1", "is there already");
+    catalog.entries = List.of(new Entry("m", "1", State.LOADING, "it is being imported"));
+    String told = progress("1").body();
+    assertTrue(told.endsWith("\"state\":\"LOADING\",\"reason\":\"it is being imported\"}"), told);
+    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      String head = "PUT /v2/repository/models/m/versions/2 HTTP/1.1\r\nContent-Length: 9\r\n\r\n";
+      socket.getOutputStream().write((head + "some").getBytes(StandardCharsets.US_ASCII));
+      awaitProgress("2", "RECEIVING");
+    }
+    awaitProgress("2", "the client has gone");
+  }
+
   @Test
   void clientThatGoesAway_leavesNothing() throws Exception {
     try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
@@ -154,9 +190,10 @@ class UploadTest {
     HttpResponse<String> reply =
         client.send(
             HttpRequest.newBuilder(URI.create(server.url() + "/v2/repository/models/m/versions/1"))
+                .POST(BodyPublishers.noBody())
                 .build(),
             BodyHandlers.ofString());
     assertEquals(405, reply.statusCode());
-    assertEquals("PUT, DELETE", reply.headers().firstValue("Allow").orElse(""));
+    assertEquals("GET, HEAD, PUT, DELETE", reply.headers().firstValue("Allow").orElse(""));
   }
 }
