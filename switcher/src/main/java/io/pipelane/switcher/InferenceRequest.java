@@ -25,6 +25,7 @@ import java.util.OptionalLong;
  *     know the model, and the one that is predicted to be first where none is named; but none where
  *     inputs lie on it
  * @param keeper who takes outputs over that stay on the device
+ * @param job what it is an item of, for policies that go by jobs; none for a request by itself
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -35,10 +36,35 @@ public record InferenceRequest(
     Optional<SequenceStep> sequence,
     Optional<StateNumber> stateNumber,
     Optional<String> device,
-    Optional<Keeper> keeper) {
+    Optional<Keeper> keeper,
+    Optional<JobWork> job) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
+  }
+
+  /** A request of no job. */
+  public InferenceRequest(
+      ModelVersion model,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      OptionalLong deadlineNanos,
+      Priority priority,
+      Optional<SequenceStep> sequence,
+      Optional<StateNumber> stateNumber,
+      Optional<String> device,
+      Optional<Keeper> keeper) {
+    this(
+        model,
+        inputs,
+        outputs,
+        deadlineNanos,
+        priority,
+        sequence,
+        stateNumber,
+        device,
+        keeper,
+        Optional.empty());
   }
 
   /** A request as a caller makes it, for whichever device is best. */
@@ -93,13 +119,28 @@ public record InferenceRequest(
   /** The same in a class. */
   public InferenceRequest inClass(Priority other) {
     return new InferenceRequest(
-        model, inputs, outputs, deadlineNanos, other, sequence, stateNumber, device, keeper);
+        model, inputs, outputs, deadlineNanos, other, sequence, stateNumber, device, keeper, job);
   }
 
   /** The same as a step of something else. */
   public InferenceRequest asStep(Optional<SequenceStep> step) {
     return new InferenceRequest(
-        model, inputs, outputs, deadlineNanos, priority, step, stateNumber, device, keeper);
+        model, inputs, outputs, deadlineNanos, priority, step, stateNumber, device, keeper, job);
+  }
+
+  /** The same as an item of a job. */
+  public InferenceRequest of(JobWork work) {
+    return new InferenceRequest(
+        model,
+        inputs,
+        outputs,
+        deadlineNanos,
+        priority,
+        sequence,
+        stateNumber,
+        device,
+        keeper,
+        Optional.of(work));
   }
 
   /** Whether its deadline has passed. */

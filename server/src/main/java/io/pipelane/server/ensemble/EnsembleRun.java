@@ -159,7 +159,8 @@ final class EnsembleRun implements InferenceService.Ticket {
         request.sequence().map(step -> ChainState.partOf(step, member.model().version())),
         request.stateNumber(),
         tensors.deviceOf(member).or(request::device),
-        mayKeep ? Optional.of(keeper) : Optional.empty());
+        mayKeep ? Optional.of(keeper) : Optional.empty(),
+        request.job());
   }
 
   private boolean isNeeded(@Nullable String tensor) {

@@ -1,6 +1,7 @@
 package io.pipelane.server.jobs;
 
 import io.pipelane.server.placement.PlacedJob;
+import io.pipelane.switcher.JobWork;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -15,16 +16,23 @@ final class Job {
   private final ReentrantLock lock = new ReentrantLock();
   private final CompletableFuture<Void> stop = new CompletableFuture<>();
   private final JobSpec spec;
+  private final JobWork work;
   private JobState state;
   private Progress progress;
   private String reason = "";
   private boolean cancelled;
   private Optional<PlacedJob> place = Optional.empty();
 
-  Job(JobSpec spec, JobState state, Progress progress) {
+  Job(JobSpec spec, JobState state, Progress progress, JobWork work) {
     this.spec = spec;
     this.state = state;
     this.progress = progress;
+    this.work = work;
+  }
+
+  /** What policies know of it. */
+  JobWork work() {
+    return work;
   }
 
   JobSpec spec() {

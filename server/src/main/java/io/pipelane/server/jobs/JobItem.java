@@ -14,6 +14,7 @@ import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.JobWork;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
 import java.io.ByteArrayOutputStream;
@@ -68,6 +69,7 @@ final class JobItem {
   /**
    * Asks for the inference; what is wrong is told by {@link #await}.
    *
+   * @param work what the item is a part of, told what it took
    * @param step of which sequence, for a model that keeps state
    * @param place the device that it is to run on; empty for any
    * @return whether it was taken
@@ -77,9 +79,10 @@ final class JobItem {
       InferenceService service,
       InferenceStatistics statistics,
       Priority priority,
+      JobWork work,
       Optional<SequenceStep> step,
       Optional<PlacedJob> place) {
-    Attempt begun = new Attempt(place);
+    Attempt begun = new Attempt(work, place);
     attempt = begun;
     return begun.start(item, model, service, statistics, priority, step);
   }
@@ -185,6 +188,7 @@ final class JobItem {
   /** One request for the item. */
   private static final class Attempt implements ResultHandler, AutoCloseable {
     final Ending end = new Ending();
+    private final JobWork work;
     private final Optional<PlacedJob> place;
     private @Nullable JsonInference inference;
     private @Nullable RequestAccount account;
@@ -193,7 +197,8 @@ final class JobItem {
     /** There was no room for the state that it was to begin: other sequences may end. */
     private boolean hasNoRoom;
 
-    Attempt(Optional<PlacedJob> place) {
+    Attempt(JobWork work, Optional<PlacedJob> place) {
+      this.work = work;
       this.place = place;
     }
 
@@ -229,7 +234,8 @@ final class JobItem {
                     step,
                     Optional.empty(),
                     place.map(at -> at.place().device()),
-                    Optional.empty()),
+                    Optional.empty(),
+                    Optional.of(work)),
                 this);
         return true;
       } catch (StatusException e) {
@@ -287,6 +293,7 @@ final class JobItem {
         account.ran(timings);
       }
       place.ifPresent(at -> at.ran(timings));
+      work.ran((timings.executeNanos() - timings.stallNanos()) / timings.batch());
       end.complete(null);
     }
 

@@ -219,8 +219,24 @@ final class JobRun {
         return;
       }
       window.add(new JobItem(nextNumber++, item));
+      job.work().left(window.size() + unread(item.next()));
       start(window.getLast(), begin);
     }
+  }
+
+  /**
+   * How many items are left to be read: as the job's owner has said, or else as many as lines of
+   * the length of those so far.
+   *
+   * @param position where the next one begins, with all passes before
+   */
+  private long unread(long position) {
+    long byHint = spec.sizeHint().orElse(0) - nextNumber;
+    if (byHint > 0) {
+      return byHint;
+    }
+    double total = (double) spec.inputBytes() * spec.repeat();
+    return (long) (Math.max(0, total - position) * nextNumber / Math.max(1, position));
   }
 
   /**
@@ -251,7 +267,8 @@ final class JobRun {
     }
     Optional<SequenceStep> step =
         sequence == null ? Optional.empty() : Optional.of(sequence.next());
-    boolean isTaken = item.start(model.get(), service, statistics, spec.priority(), step, place);
+    boolean isTaken =
+        item.start(model.get(), service, statistics, spec.priority(), job.work(), step, place);
     if (isTaken && sequence != null) {
       sequence.begun();
     }

@@ -15,6 +15,7 @@ import io.pipelane.server.placement.PlacedJob;
 import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.JobWork;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -33,6 +34,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.random.RandomGenerator;
@@ -177,7 +179,7 @@ public final class Jobs implements AutoCloseable {
     if (end.state() == JobState.DONE) {
       JobRun.publishOutput(files, spec);
     }
-    Job job = new Job(spec, JobState.QUEUED, progress);
+    Job job = new Job(spec, JobState.QUEUED, progress, work(spec));
     if (end.state().isEnd()) {
       job.ended(end.state(), end.reason());
     }
@@ -225,7 +227,7 @@ public final class Jobs implements AutoCloseable {
             wanted.repeat(),
             wanted.group(),
             clock.millis());
-    Job job = new Job(spec, JobState.QUEUED, Progress.NONE);
+    Job job = new Job(spec, JobState.QUEUED, Progress.NONE, work(spec));
     reserve(job);
     boolean kept = false;
     try {
@@ -253,6 +255,12 @@ public final class Jobs implements AutoCloseable {
       }
     }
     return job.status();
+  }
+
+  /** A job's work, which came when the job did, by the clock of requests. */
+  private JobWork work(JobSpec spec) {
+    long ageMillis = Math.max(0, clock.millis() - spec.createdMillis());
+    return new JobWork(System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(ageMillis));
   }
 
   /** Puts a job into the table, where it keeps others from its output. */

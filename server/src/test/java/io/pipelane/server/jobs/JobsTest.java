@@ -14,11 +14,13 @@ import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Keys;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -63,6 +65,26 @@ class JobsTest {
       assertEquals(List.of(), jobs.list());
       assertTrue(Files.exists(folder.resolve("out.jsonl")), "outputs stay");
     }
+  }
+
+  /** By what its owner says, or by the bytes that are left. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", ",\"size_hint\":10"})
+  void items_sayHowMuchOfTheirJobIsBehindThem(String hint) throws IOException {
+    EchoService echo = EchoService.inline();
+    List<Long> behind = new CopyOnWriteArrayList<>();
+    InferenceService service =
+        (request, handler) -> {
+          behind.add(request.job().orElseThrow().behindNanos(1));
+          return echo.submit(request, handler);
+        };
+    try (Jobs jobs = fixture.open(service)) {
+      String files = "\"input_file\":\"in.jsonl\",\"output_file\":\"o\"";
+      JobStatus job = jobs.submit(JobsFixture.request(files + hint), Caller.ANYBODY);
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
+    }
+    assertEquals(JobsFixture.ITEMS, behind.size());
+    assertTrue(Math.abs(behind.getFirst() - (JobsFixture.ITEMS - 1)) <= 1, behind::toString);
   }
 
   @Test

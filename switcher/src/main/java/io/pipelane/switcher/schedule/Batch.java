@@ -113,7 +113,8 @@ final class Batch implements ResultHandler {
         Optional.empty(),
         Optional.empty(),
         Optional.empty(),
-        first.keeper().map(CutApart::new));
+        first.keeper().map(CutApart::new),
+        first.job());
   }
 
   private InputTensor joined(int input) {

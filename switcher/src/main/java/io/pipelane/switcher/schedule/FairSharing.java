@@ -1,9 +1,9 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.SchedulingConfig.FairMeasure;
-import io.pipelane.modelstore.ModelVersion;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -11,9 +11,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Models share the device evenly: of those that wait, the model runs next that has used least. Its
- * requests run in the order in which they came. What counts is the time that it was served (Salus,
- * MLSys version, §4.3), or the memory that it held over time (short paper, §3).
+ * Jobs, and models beside them, share the device evenly: of those that wait, the one runs next that
+ * has used least. Its requests run in the order in which they came. What counts is the time that it
+ * was served (Salus, MLSys version, §4.3), or the memory that it held over time (short paper, §3).
  */
 final class FairSharing implements SchedulingPolicy {
   /*
@@ -28,7 +28,7 @@ final class FairSharing implements SchedulingPolicy {
    * Memory over time: whenever a job arrives all begin at nothing again, and of equals the one goes
    * first that has waited longest. So between two arrivals others are served as above, counted from
    * nothing; and each arrival brings the request that has waited longest to the front. A model is a
-   * job that arrives when it has had nothing to do for GONE_NANOS.
+   * job that arrives when it has had nothing to do for GONE_NANOS, and so is a job.
    *
    * A request that does not fit beside those that run keeps its place. Others go ahead
    * `mostSkips` times at most, then all wait until it fits.
@@ -45,13 +45,13 @@ final class FairSharing implements SchedulingPolicy {
   private final Room room;
   private final FairMeasure measure;
   private final int mostSkips;
-  private final Map<ModelVersion, Job> jobs = new HashMap<>();
+  private final Map<Object, Job> jobs = new LinkedHashMap<>();
   private final Map<QueuedRequest, Charge> charges = new HashMap<>();
   private double mark;
   private @Nullable QueuedRequest skipped;
   private int skips;
 
-  /** A model that has requests, or had some. */
+  /** A job that has requests, or had some, or a model by itself. */
   private static final class Job {
     final LinkedHashSet<QueuedRequest> line = new LinkedHashSet<>();
     double used;
@@ -80,11 +80,11 @@ final class FairSharing implements SchedulingPolicy {
 
   @Override
   public void add(QueuedRequest request) {
-    @Nullable Job known = jobs.get(request.request().model());
+    @Nullable Job known = jobs.get(request.owner());
     Job job = known == null ? new Job() : known;
     if (known == null) {
       dropAccounts();
-      jobs.put(request.request().model(), job);
+      jobs.put(request.owner(), job);
     }
     switch (measure) {
       case SERVICE -> job.used = job.line.isEmpty() ? Math.max(job.used, mark) : job.used;
@@ -145,7 +145,7 @@ final class FairSharing implements SchedulingPolicy {
 
   @Override
   public void take(QueuedRequest next, long nowNanos) {
-    @Nullable Job job = jobs.get(next.request().model());
+    @Nullable Job job = jobs.get(next.owner());
     if (job == null || !job.line.remove(next)) {
       return;
     }
@@ -181,7 +181,7 @@ final class FairSharing implements SchedulingPolicy {
 
   @Override
   public void remove(QueuedRequest request) {
-    @Nullable Job job = jobs.get(request.request().model());
+    @Nullable Job job = jobs.get(request.owner());
     if (job != null) {
       job.line.remove(request);
     }
@@ -192,10 +192,10 @@ final class FairSharing implements SchedulingPolicy {
     return waiting().sorted(TURNS).limit(count).map(job -> job.line.getFirst()).toList();
   }
 
-  /** Only its model's own requests surely run before it. */
+  /** Only its own job's requests, or its model's, surely run before it. */
   @Override
   public WorkAhead ahead(QueuedRequest request, long nowNanos) {
-    @Nullable Job own = jobs.get(request.request().model());
+    @Nullable Job own = jobs.get(request.owner());
     long others =
         waiting()
             .filter(job -> job != own)
@@ -207,7 +207,7 @@ final class FairSharing implements SchedulingPolicy {
 
   @Override
   public List<QueuedRequest> alike(QueuedRequest request, int count) {
-    @Nullable Job job = jobs.get(request.request().model());
+    @Nullable Job job = jobs.get(request.owner());
     return job == null ? List.of() : request.alikeIn(job.line.stream(), count);
   }
 }

@@ -1,12 +1,14 @@
 package io.pipelane.switcher.schedule;
 
-import java.util.LinkedHashSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Requests run in the order in which they came; no request waits for one that came later. */
+/**
+ * Requests run in the order in which they, or the offline jobs that they are of, came; none waits
+ * for one that came later.
+ */
 public final class FirstComeFirstServed implements SchedulingPolicy {
-  private final LinkedHashSet<QueuedRequest> requests = new LinkedHashSet<>();
+  private final ComingOrder requests = new ComingOrder();
 
   @Override
   public void add(QueuedRequest request) {
@@ -15,7 +17,12 @@ public final class FirstComeFirstServed implements SchedulingPolicy {
 
   @Override
   public @Nullable QueuedRequest poll(long nowNanos) {
-    return requests.isEmpty() ? null : requests.removeFirst();
+    if (requests.isEmpty()) {
+      return null;
+    }
+    QueuedRequest next = requests.first();
+    requests.remove(next);
+    return next;
   }
 
   @Override

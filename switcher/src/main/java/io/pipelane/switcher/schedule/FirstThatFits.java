@@ -1,25 +1,24 @@
 package io.pipelane.switcher.schedule;
 
 import java.util.ArrayList;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests run in the order in which they came, but one that does not fit beside those that run is
- * skipped (Salus' PACK: MLSys version §4.1, short paper §3).
+ * Requests run in the order in which they, or the offline jobs that they are of, came; but one that
+ * does not fit beside those that run is skipped (Salus' PACK: MLSys version §4.1, short paper §3).
  */
 final class FirstThatFits implements SchedulingPolicy {
   /*
    * Nobody starves: whoever skips a request skips the oldest one, too, or is the oldest one; the
    * oldest is skipped `mostSkips` times, then nothing else starts before it. So a request before
    * which k others have come sees at most (k + 1) * mostSkips that came later start before it. The
-   * oldest fits once the runs under way have ended, as anything fits when nothing runs.
+   * oldest fits once the runs under way have ended, as anything fits when nothing runs. What comes of
+   * a job that is there already came with it.
    */
   private final Room room;
   private final int mostSkips;
-  private final LinkedHashSet<QueuedRequest> requests = new LinkedHashSet<>();
+  private final ComingOrder requests = new ComingOrder();
   private int skips;
 
   FirstThatFits(Room room, int mostSkips) {
@@ -34,12 +33,10 @@ final class FirstThatFits implements SchedulingPolicy {
 
   @Override
   public @Nullable QueuedRequest poll(long nowNanos) {
-    Iterator<QueuedRequest> line = requests.iterator();
     boolean oldest = true;
-    while (line.hasNext()) {
-      QueuedRequest next = line.next();
+    for (QueuedRequest next : requests) {
       if (room.fits(next)) {
-        line.remove();
+        requests.remove(next);
         skips = oldest ? 0 : skips + 1;
         room.take(next);
         return next;
@@ -60,7 +57,7 @@ final class FirstThatFits implements SchedulingPolicy {
 
   @Override
   public void remove(QueuedRequest request) {
-    boolean oldest = !requests.isEmpty() && requests.getFirst() == request;
+    boolean oldest = !requests.isEmpty() && requests.first() == request;
     requests.remove(request);
     skips = oldest ? 0 : skips;
   }

@@ -1,58 +1,42 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.SchedulingConfig;
-import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.JobWork;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The iterations of whole jobs in the order of one of the server's policies, without a device. A
- * job is a model to the policy, an iteration a request, and all iterations of a job are in line
- * from its beginning: so {@code fifo} and {@code pack} run a job to its end, and {@code fair}
- * changes between jobs. Belongs to one thread, and one iteration runs at a time.
+ * The iterations of whole jobs in the order of one of the server's policies, without a device. An
+ * iteration is a request, an item of its job, and all iterations of a job are in line from its
+ * beginning: so {@code fifo} and {@code pack} run a job to its end, and {@code fair} changes
+ * between jobs. Belongs to one thread, and one iteration runs at a time.
  */
 public final class IterationLine {
-  /*
-   * srtf sees of a request its stall and its run. Here the stall of a job's next iteration is told
-   * as the time of all that come behind it, so that the order is that of the jobs' remaining time.
-   */
-
   private final Map<ModelVersion, Waiting> jobs = new HashMap<>();
-  private final Estimates estimates;
+  private final Estimates estimates = new Estimates(_ -> 0);
   private final SchedulingPolicy policy;
   private final RequestQueue queue;
   private @Nullable QueuedRequest running;
 
   private static final class Waiting {
-    final long iterationNanos;
+    final JobWork work;
     long iterations;
 
-    Waiting(long iterationNanos, long iterations) {
-      this.iterationNanos = iterationNanos;
+    Waiting(JobWork work, long iterations) {
+      this.work = work;
       this.iterations = iterations;
-    }
-
-    long nanosBehindNext() {
-      return (iterations - 1) * iterationNanos;
     }
   }
 
   /** An empty line. */
   public IterationLine(SchedulingConfig config) {
-    boolean countsWholeJobs = config.policy() == Policy.SRTF;
-    this.estimates = new Estimates(model -> countsWholeJobs ? nanosBehindNext(model) : 0);
     Room room = new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE);
     this.policy = SchedulingPolicies.of(config, estimates, room);
     this.queue = new RequestQueue(policy, estimates, 1, Integer.MAX_VALUE, Long.MAX_VALUE, () -> 0);
-  }
-
-  private long nanosBehindNext(ModelVersion model) {
-    @Nullable Waiting job = jobs.get(model);
-    return job == null ? 0 : job.nanosBehindNext();
   }
 
   /**
@@ -62,12 +46,16 @@ public final class IterationLine {
    * @param iterationNanos what each is known to take
    */
   public void add(String job, long iterationNanos, long iterations, long nowNanos) {
-    InferenceRequest request = new InferenceRequest(new ModelVersion(job, 1), List.of(), List.of());
-    jobs.put(request.model(), new Waiting(iterationNanos, iterations));
+    JobWork work = new JobWork(nowNanos);
+    work.left(iterations);
+    InferenceRequest request =
+        new InferenceRequest(new ModelVersion(job, 1), List.of(), List.of()).of(work);
+    jobs.put(request.model(), new Waiting(work, iterations));
     for (long i = 0; i < iterations; i++) {
       QueuedRequest queued = new QueuedRequest(queue, request, Unanswered.INSTANCE, nowNanos);
       if (i == 0) {
         estimates.learn(queued.key(), iterationNanos);
+        work.ran(iterationNanos);
       }
       policy.add(queued);
     }
@@ -82,8 +70,11 @@ public final class IterationLine {
     }
     ModelVersion model = next.request().model();
     @Nullable Waiting job = jobs.get(model);
-    if (job != null && --job.iterations == 0) {
-      jobs.remove(model);
+    if (job != null) {
+      job.work.left(--job.iterations);
+      if (job.iterations == 0) {
+        jobs.remove(model);
+      }
     }
     return model.model();
   }

@@ -83,6 +83,26 @@ public final class QueuedRequest implements Ticket {
     return usualNanos;
   }
 
+  /** What is left of its job behind it, which has no end before; 0 for a request by itself. */
+  long behindNanos() {
+    return request.job().map(job -> job.behindNanos(usualNanos)).orElse(0L);
+  }
+
+  /** Whose use its run is: its job's, or else its model's. */
+  Object owner() {
+    return request.job().isPresent() ? request.job().get() : request.model();
+  }
+
+  /**
+   * Since when it counts as waiting where the order is that of coming: what offline jobs have to do
+   * came with them.
+   */
+  long cameNanos() {
+    return request.priority() == Priority.OFFLINE && request.job().isPresent()
+        ? request.job().get().cameNanos()
+        : submittedNanos;
+  }
+
   /** How many requests its run may answer. */
   int mostTogether() {
     BatchRules rules = line.batching();

@@ -122,7 +122,9 @@ public final class RequestQueue {
     lock.lock();
     try {
       waited = again.drop(claimed);
-      filled.signalAll(); // It may have been what others waited for.
+      if (waited) {
+        filled.signalAll(); // It may have been what others waited for.
+      }
     } finally {
       lock.unlock();
     }

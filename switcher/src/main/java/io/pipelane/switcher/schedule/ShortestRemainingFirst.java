@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -12,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Latency-aware shortest remaining time first (Salus §4.2, with deadlines): the request runs next
- * that is done soonest, its wait for weights included, but for two things. One that would miss its
- * deadline behind that one, and makes it now, goes ahead. And waiting counts: {@code ageing} times
- * the time a request has waited is taken off what remains.
+ * that is done soonest, or whose job is, its wait for weights included, but for two things. One
+ * that would miss its deadline behind that one, and makes it now, goes ahead. And waiting counts:
+ * {@code ageing} times the time a request has waited is taken off what remains.
  */
 final class ShortestRemainingFirst implements SchedulingPolicy {
   /*
@@ -22,8 +23,9 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
    * R / ageing, a rank of 0 or less, which nobody who comes later can have before it has run. So
    * only those go ahead that came before, and those few that would miss their deadlines otherwise.
    *
-   * Requests of one key have the same time left, so the oldest of them is first: `lines` holds a
-   * line for each key, and only heads are compared. `deadlines` holds those that have one, by the
+   * Requests of one key and of one job, or none, have the same time left, so the oldest of them is
+   * first: `lines` holds a line for each, and only heads are compared. Time left is that of the whole
+   * job; but whoever is due waits for the end of a run, so that slack is held against runs. `deadlines` holds those that have one, by the
    * last moment at which their run must begin.
    *
    * A request X surely runs before Y, which has a deadline, if X ranks before it, and is due to begin
@@ -37,6 +39,13 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
    */
   private static final long SWITCH_NANOS = 500_000;
 
+  /** Requests with the same time left. */
+  private record Line(RunKey key, Object owner) {
+    static Line of(QueuedRequest request) {
+      return new Line(request.key(), request.owner());
+    }
+  }
+
   private record Due(long latestStartNanos, long number, QueuedRequest request) {}
 
   private record Ranked(QueuedRequest request, double rank) {
@@ -44,13 +53,14 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
     boolean isBefore(Ranked other) {
       return rank < other.rank
           || (rank == other.rank
-              && (isOlder(request, other.request) || request.key().equals(other.request.key())));
+              && (isOlder(request, other.request)
+                  || Line.of(request).equals(Line.of(other.request))));
     }
   }
 
   private final Estimates estimates;
   private final double ageing;
-  private final Map<RunKey, Deque<QueuedRequest>> lines = new HashMap<>();
+  private final Map<Line, Deque<QueuedRequest>> lines = new LinkedHashMap<>();
   private final TreeSet<Due> deadlines =
       new TreeSet<>(Comparator.comparingLong(Due::latestStartNanos).thenComparingLong(Due::number));
   private final Map<QueuedRequest, Due> dues = new HashMap<>();
@@ -64,7 +74,7 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
 
   @Override
   public void add(QueuedRequest request) {
-    lines.computeIfAbsent(request.key(), _ -> new ArrayDeque<>()).addLast(request);
+    lines.computeIfAbsent(Line.of(request), _ -> new ArrayDeque<>()).addLast(request);
     if (request.request().deadlineNanos().isPresent()) {
       Due due = new Due(latestStartNanos(request), numbers++, request);
       dues.put(request, due);
@@ -97,11 +107,13 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
       return urgent;
     }
     @Nullable QueuedRequest next = shortest(nowNanos);
-    if (next == null || next.key().equals(run.polled().key())) {
+    if (next == null || Line.of(next).equals(Line.of(run.polled()))) {
       return null;
     }
     double rank =
-        (double) remainingNanos / run.answers() - ageing * (nowNanos - run.submittedNanos());
+        (double) remainingNanos / run.answers()
+            + run.polled().behindNanos()
+            - ageing * (nowNanos - run.submittedNanos());
     return rank(next, nowNanos) + SWITCH_NANOS < rank ? next : null;
   }
 
@@ -123,7 +135,9 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   }
 
   private double rank(QueuedRequest request, long nowNanos) {
-    return estimates.remainingNanos(request.key()) - ageing * (nowNanos - request.submittedNanos());
+    return estimates.remainingNanos(request.key())
+        + request.behindNanos()
+        - ageing * (nowNanos - request.submittedNanos());
   }
 
   private static boolean isOlder(QueuedRequest one, QueuedRequest other) {
@@ -142,11 +156,11 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
 
   @Override
   public void remove(QueuedRequest request) {
-    @Nullable Deque<QueuedRequest> line = lines.get(request.key());
+    @Nullable Deque<QueuedRequest> line = lines.get(Line.of(request));
     if (line != null) {
       line.remove(request);
       if (line.isEmpty()) {
-        lines.remove(request.key());
+        lines.remove(Line.of(request));
       }
     }
     @Nullable Due due = dues.remove(request);
@@ -222,7 +236,7 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
 
   @Override
   public List<QueuedRequest> alike(QueuedRequest request, int count) {
-    @Nullable Deque<QueuedRequest> line = lines.get(request.key());
+    @Nullable Deque<QueuedRequest> line = lines.get(Line.of(request));
     return line == null ? List.of() : request.alikeIn(line.stream(), count);
   }
 }

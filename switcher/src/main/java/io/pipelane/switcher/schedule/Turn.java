@@ -40,9 +40,9 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     return progress().request().request().priority() == Priority.OFFLINE;
   }
 
-  /** What the paused run still needs. */
-  long remainingNanos() {
-    return remainingNanos;
+  /** What the paused run still needs, and its job behind it. */
+  long remainingWithJobNanos() {
+    return remainingNanos + progress().request().polled().behindNanos();
   }
 
   /** For how long an online run that computes needs its turn at least; under the lock. */

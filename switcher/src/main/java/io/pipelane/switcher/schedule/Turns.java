@@ -47,7 +47,7 @@ final class Turns {
    */
   private static final Comparator<Turn> ORDER =
       Comparator.<Turn, Boolean>comparing(turn -> turn.isOffline() && !turn.passes())
-          .thenComparingLong(Turn::remainingNanos);
+          .thenComparingLong(Turn::remainingWithJobNanos);
 
   final ReentrantLock lock = new ReentrantLock();
   final RequestQueue queue;

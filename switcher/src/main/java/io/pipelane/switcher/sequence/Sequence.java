@@ -331,7 +331,8 @@ final class Sequence {
           Optional.of(of),
           kept.nextNumber(),
           request.device(),
-          request.keeper());
+          request.keeper(),
+          request.job());
     }
 
     private KeptState kept() {

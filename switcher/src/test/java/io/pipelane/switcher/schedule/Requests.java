@@ -9,6 +9,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.JobWork;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -56,6 +57,14 @@ final class Requests {
             online.deadlineNanos(),
             Priority.OFFLINE);
     return new QueuedRequest(queue, request, new Answer(), nowNanos);
+  }
+
+  /** An item of a job that is in no line yet. */
+  QueuedRequest item(String model, long nowNanos, JobWork job, Priority priority) {
+    InferenceRequest request = request(model, OptionalLong.empty()).inClass(priority).of(job);
+    QueuedRequest item = new QueuedRequest(queue, request, new Answer(), nowNanos);
+    item.takes(estimates.history().of(item.key()));
+    return item;
   }
 
   /** Has requests of a model take so much of the device's memory for its weights. */
