@@ -107,6 +107,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             memory,
             settings.workingBytes(),
             allLanes,
+            device.vacatesPages() ? settings.weightBytes() : 0,
             settings.residency().offlineShare(),
             shared,
             this::writeOfflineStateOut);
@@ -142,6 +143,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             worker::hasRoomForRange,
             settings.residency(),
             clock);
+    lanes.borrowFrom(daemon.loans());
     daemon.peers().lendWhile(() -> !sessions.isLost());
     estimates = new Estimates(daemon::stallNanos);
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
@@ -464,7 +466,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
         overview.bytes(),
         working.laneBytes(),
         overview,
-        memory.frameworkBytes() + shared);
+        memory.frameworkBytes() + shared,
+        working.lanes().overview());
   }
 
   /** What this device has to do with other devices' memory. */

@@ -73,6 +73,7 @@ class StateSourceTest {
             22,
             42,
             43,
+            44,
             new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 0, 0, 0, 0, 0, 0),
         0,

@@ -14,10 +14,21 @@ final class WaitingLine {
 
   /** A place in lines. */
   static final class Turn {
+    private final boolean first;
     private boolean offline;
 
     Turn(Priority priority) {
-      offline = priority == Priority.OFFLINE;
+      this(priority == Priority.OFFLINE, false);
+    }
+
+    private Turn(boolean offline, boolean first) {
+      this.offline = offline;
+      this.first = first;
+    }
+
+    /** One before all others; there is one at a time. */
+    static Turn beforeAll() {
+      return new Turn(false, true);
     }
 
     /** Whether only offline work waits for this. */
@@ -57,6 +68,11 @@ final class WaitingLine {
   }
 
   private Turn first() {
+    for (Turn turn : turns) {
+      if (turn.first) {
+        return turn;
+      }
+    }
     if (byClass) {
       for (Turn turn : turns) {
         if (!turn.offline) {
