@@ -19,6 +19,22 @@ public interface Device extends AutoCloseable {
   /** The pages that weights live in. */
   PagePool pages();
 
+  /** Whether lanes can have the memory of pages, see {@link #vacate}. */
+  default boolean vacatesPages() {
+    return false;
+  }
+
+  /**
+   * Gives the memory back that lies under a lent page, so that lanes can have as much; the page has
+   * memory again when it is mapped next. For any thread, one at a time for each page.
+   *
+   * @param page mapped nowhere, and no copy is under way to it
+   * @throws StatusException {@link Status#UNIMPLEMENTED} on a device that does not
+   */
+  default void vacate(PagePool.Page page) {
+    throw new StatusException(Status.UNIMPLEMENTED, name() + " keeps the memory of its pages");
+  }
+
   /**
    * Reserves a range of addresses, a whole number of pages long and without memory; it never moves.
    *

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.lanes.PagePool.Page;
 import java.util.Arrays;
@@ -55,6 +56,23 @@ public abstract class DevicePageContract {
     assertEquals(Optional.empty(), pool.take());
     lent.forEach(pool::giveBack);
     assertEquals(PAGES, pool.free());
+  }
+
+  @Test
+  void vacate_lentPage_hasMemoryAgainWhenItIsMapped() {
+    assumeTrue(device.vacatesPages(), "this device keeps the memory of its pages");
+    Page page = page();
+    AddressRange range = device.reserve(pageBytes);
+    range.map(0, page);
+    assertThrows(IllegalStateException.class, () -> device.vacate(page), "it is mapped");
+    range.unmap(0);
+    device.vacate(page);
+    range.map(0, page);
+    assertEquals(pageBytes, read(range, 0, pageBytes).length);
+    range.unmap(0);
+    device.pages().giveBack(page);
+    assertThrows(IllegalStateException.class, () -> device.vacate(page), "it is not lent");
+    range.close();
   }
 
   @Test

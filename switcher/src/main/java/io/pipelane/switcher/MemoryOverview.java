@@ -1,5 +1,6 @@
 package io.pipelane.switcher;
 
+import io.pipelane.lanes.execution.LanesOverview;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.worker.SessionOverview;
 
@@ -9,23 +10,44 @@ import io.pipelane.switcher.worker.SessionOverview;
  * @param weights pages
  * @param workingBytes what lanes and session constants may take together
  * @param constantBytes what sessions keep, memory of libraries that is theirs included
- * @param laneBytes what the lanes' regions may touch at present
- * @param openLanes lanes that a run is in
+ * @param laneBytes what the lanes' regions may touch at present, borrowed memory included
  * @param sessions by structure; their bytes are those that sessions keep
  * @param frameworkBytes what belongs to no session: memory of libraries that all share, what
  *     allocating leaves unused, and what ONNX Runtime took on threads that work for no model
+ * @param lanes beside that of a share of multiprocessors
  */
 public record MemoryOverview(
     Ledger weights,
     long workingBytes,
     long constantBytes,
     long laneBytes,
-    int openLanes,
     SessionOverview sessions,
-    long frameworkBytes) {
+    long frameworkBytes,
+    LanesOverview lanes) {
+  /** An overview in which nothing is said of lanes but what they take. */
+  public MemoryOverview(
+      Ledger weights,
+      long workingBytes,
+      long constantBytes,
+      long laneBytes,
+      SessionOverview sessions,
+      long frameworkBytes) {
+    this(
+        weights,
+        workingBytes,
+        constantBytes,
+        laneBytes,
+        sessions,
+        frameworkBytes,
+        LanesOverview.NONE);
+  }
 
-  /** All device memory that is taken, that for weights whether it is lent or not. */
+  /**
+   * All device memory that is taken, that for weights whether it is lent or not; once where lanes
+   * have borrowed it.
+   */
   public long totalBytes() {
-    return weights.capacityBytes() + constantBytes + laneBytes + frameworkBytes;
+    long forWeights = weights.capacityBytes() - weights.lanesBytes();
+    return forWeights + constantBytes + laneBytes + frameworkBytes;
   }
 }

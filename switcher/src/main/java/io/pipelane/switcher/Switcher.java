@@ -108,6 +108,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             memory,
             settings.workingBytes(),
             allLanes,
+            device.vacatesPages() ? settings.weightBytes() : 0,
             settings.residency().offlineShare(),
             shared,
             this::writeOfflineStateOut);
@@ -143,6 +144,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             worker::hasRoomForRange,
             settings.residency(),
             clock);
+    lanes.borrowFrom(daemon.loans());
     daemon.peers().lendWhile(() -> !sessions.isLost());
     estimates = new Estimates(daemon::stallNanos);
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
@@ -497,9 +499,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
         working.capacityBytes(),
         overview.bytes(),
         working.laneBytes(),
-        working.lanes().openLanes(),
         overview,
-        memory.frameworkBytes() + shared);
+        memory.frameworkBytes() + shared,
+        working.lanes().overview());
   }
 
   /** What this device has to do with other devices' memory. */

@@ -52,10 +52,7 @@ public final class LentPages implements PagePool {
 
   @Override
   public void giveBack(Page page) {
-    requireLent(page);
-    if (mappings[page.index()] > 0) {
-      throw new IllegalStateException(page + " is still mapped; unmap it first");
-    }
+    requireUnmapped(page);
     lent.clear(page.index());
     freePages[free++] = page.index();
   }
@@ -69,6 +66,18 @@ public final class LentPages implements PagePool {
     int index = page.index();
     if (index < 0 || index >= freePages.length || !lent.get(index)) {
       throw new IllegalStateException(page + " is not lent by this device");
+    }
+  }
+
+  /**
+   * Checks that a page is lent, and lies under no slot.
+   *
+   * @throws IllegalStateException when it is not so
+   */
+  public void requireUnmapped(Page page) {
+    requireLent(page);
+    if (mappings[page.index()] > 0) {
+      throw new IllegalStateException(page + " is still mapped; unmap it first");
     }
   }
 

@@ -62,7 +62,7 @@ public final class LaneTable {
     }
   }
 
-  private final long capacityBytes;
+  private long capacityBytes;
   private final int maximumLanes;
   private final List<Lane> lanes = new ArrayList<>();
   private final Map<String, Entry> jobs = new HashMap<>();
@@ -167,6 +167,28 @@ public final class LaneTable {
     boolean shrunk = totalBytes < otherPersistentBytes;
     otherPersistentBytes = totalBytes;
     return shrunk ? assignPending() : List.of();
+  }
+
+  /** What persistent memory and lanes may take together. */
+  public long capacityBytes() {
+    return capacityBytes;
+  }
+
+  /**
+   * Tells how much memory there is from now on.
+   *
+   * @return pending jobs that have a lane now
+   * @throws IllegalArgumentException when more than that is taken; nothing is changed
+   */
+  public List<Assigned> capacityChanged(long bytes) {
+    long taken = capacityBytes - headroomBytes();
+    if (bytes < taken) {
+      throw new IllegalArgumentException(
+          "a capacity of %d bytes is less than the %d that are taken".formatted(bytes, taken));
+    }
+    boolean grown = bytes > capacityBytes;
+    capacityBytes = bytes;
+    return grown ? assignPending() : List.of();
   }
 
   /**

@@ -10,6 +10,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.SharedDevice;
@@ -168,6 +169,17 @@ public final class CpuDevice implements SharedDevice {
   @Override
   public PagePool pages() {
     return pages.lent();
+  }
+
+  @Override
+  public boolean vacatesPages() {
+    return true;
+  }
+
+  @Override
+  public void vacate(Page page) {
+    requireOpen();
+    pages.vacate(page);
   }
 
   @Override

@@ -116,6 +116,14 @@ final class CpuPagePool implements AutoCloseable {
     }
   }
 
+  /** Gives the memory of a lent page that lies under no slot back to the system. */
+  synchronized void vacate(Page page) {
+    lent.requireUnmapped(page);
+    if (populated.getAndSet(page.index(), 0) == 1) {
+      LibC.madvise(placeIn(window, page), pageBytes, LibC.ADVICE_REMOVE);
+    }
+  }
+
   /** A page's memory, wherever it is mapped. */
   MemorySegment content(Page page) {
     return stretch(page, 0, pageBytes);

@@ -13,7 +13,6 @@ import io.pipelane.lanes.assignment.Job;
 import io.pipelane.lanes.assignment.LaneId;
 import io.pipelane.lanes.assignment.LaneTable;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +35,12 @@ public final class Lanes implements Reservations, AutoCloseable {
    * the next lane finds memory that has been touched; parked bytes are free for anybody: they are
    * trimmed as soon as the room is needed. One lock guards table, lanes and parked regions:
    *
-   *   persistent + sum of open lanes + sum of parked limits <= capacity.
+   *   persistent + sum of open lanes + sum of parked limits <= capacity + borrowed.
+   *
+   * What is borrowed of a reserve is for lanes alone, persistent <= capacity: so it is all to be had
+   * once the lanes have been left, and goes back as they are, unless somebody is about to enter one
+   * for which it was borrowed. The reserve is asked, and given back to, without the lock, which its
+   * owner may want in turn.
    *
    * Nobody is passed for ever: while an iteration is pending, or session constants wait for room,
    * no new iteration is given a lane.
@@ -47,13 +51,19 @@ public final class Lanes implements Reservations, AutoCloseable {
   private final Condition changed = lock.newCondition();
   private final LaneTable table;
   private final long capacityBytes;
-  private final List<EphemeralRegion> parked = new ArrayList<>();
+  private final ParkedRegions parked = new ParkedRegions();
   private final List<EphemeralRegion> regions = new ArrayList<>();
   private final Map<LaneId, Lane> open = new HashMap<>();
   private final Map<String, LaneId> assigned = new HashMap<>();
   private final Map<String, Set<EphemeralRegion>> preferred = new HashMap<>();
   private long persistentBytes;
-  private volatile long largestLaneBytes; // what persistentBytes leave
+  private volatile long borrowedBytes; // written under the lock
+  private volatile long largestLaneBytes; // what persistentBytes leave of all
+  private volatile Reserve reserve = Reserve.NONE;
+  private final long mostBorrowedBytes;
+  private int borrowings;
+  private long opened;
+  private long grown;
   private long iterations;
   private int reserving;
 
@@ -76,11 +86,26 @@ public final class Lanes implements Reservations, AutoCloseable {
    * @param maximumLanes lanes that may be open at once
    */
   public Lanes(Device device, DeviceMemory memory, long capacityBytes, int maximumLanes) {
+    this(device, memory, capacityBytes, maximumLanes, 0);
+  }
+
+  /**
+   * The same for lanes that can {@link #borrowFrom borrow}.
+   *
+   * @param mostBorrowedBytes what they may ever borrow
+   */
+  public Lanes(
+      Device device,
+      DeviceMemory memory,
+      long capacityBytes,
+      int maximumLanes,
+      long mostBorrowedBytes) {
     this.table = new LaneTable(capacityBytes, maximumLanes);
     this.capacityBytes = capacityBytes;
+    this.mostBorrowedBytes = mostBorrowedBytes;
     this.largestLaneBytes = capacityBytes;
     for (int i = 0; i < maximumLanes; i++) {
-      EphemeralRegion region = device.ephemeral(capacityBytes);
+      EphemeralRegion region = device.ephemeral(capacityBytes + mostBorrowedBytes);
       region.limit(0);
       memory.add(region);
       regions.add(region);
@@ -88,8 +113,121 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
+  /** What lanes and session constants may take of their own. */
   public long capacityBytes() {
     return capacityBytes;
+  }
+
+  /** What a lane could ever become, were all borrowed that can be. */
+  public long mostBytes() {
+    return capacityBytes + mostBorrowedBytes;
+  }
+
+  /** Says what lanes may borrow of, before any is entered. */
+  public void borrowFrom(Reserve lender) {
+    reserve = lender;
+  }
+
+  /** While it is open, what was borrowed is not given back, though no lane may need it yet. */
+  public interface Borrowing extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  /** Borrows for a lane that is about to be entered; any thread closes it, after that. */
+  public Borrowing borrowing() {
+    lock.lock();
+    try {
+      borrowings++;
+    } finally {
+      lock.unlock();
+    }
+    return () -> {
+      lock.lock();
+      try {
+        borrowings--;
+      } finally {
+        lock.unlock();
+      }
+      giveBackSpare();
+    };
+  }
+
+  /**
+   * Borrows what a lane of so many bytes lacks, if it were the only one, as far as that can be had
+   * at once; while a {@link #borrowing} is open.
+   *
+   * @return whether a lane can become as large now
+   */
+  public boolean borrow(long laneBytes) {
+    long missing = laneBytes - largestLaneBytes;
+    if (missing > 0) {
+      lent(reserve.lend(missing));
+    }
+    return laneBytes <= largestLaneBytes;
+  }
+
+  /** Takes what the reserve has lent, in whole units. */
+  public void lent(long bytes) {
+    if (bytes > 0) {
+      lock.lock();
+      try {
+        borrowed(borrowedBytes + bytes);
+        changed.signalAll();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /** What a lane of so many bytes, were it the only one, has to borrow in all. */
+  public long beyondOwnBytes(long laneBytes) {
+    lock.lock();
+    try {
+      return Math.max(0, laneBytes - (capacityBytes - persistentBytes));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What is borrowed at present. */
+  public long borrowedBytes() {
+    return borrowedBytes;
+  }
+
+  private void borrowed(long bytes) {
+    if (bytes > mostBorrowedBytes) {
+      throw new IllegalStateException(
+          "lanes were lent %d bytes, and may borrow %d".formatted(bytes, mostBorrowedBytes));
+    }
+    borrowedBytes = bytes;
+    largestLaneBytes = capacityBytes + bytes - persistentBytes;
+    // Parked regions are counted as free: they make room first where there is less from now on.
+    parked.trimTo(table.headroomBytes() + capacityBytes + bytes - table.capacityBytes());
+    table.capacityChanged(capacityBytes + bytes).forEach(this::act);
+  }
+
+  /** Gives back what no lane has; nobody is about to enter one for which it was borrowed. */
+  private void giveBackSpare() {
+    if (borrowedBytes == 0) {
+      return; // As nearly always.
+    }
+    long spare = 0;
+    lock.lock();
+    try {
+      if (borrowings == 0 && !table.hasPending()) {
+        long unit = reserve.unitBytes();
+        spare = Math.min(borrowedBytes, table.headroomBytes()) / unit * unit;
+        if (spare > 0) {
+          borrowed(borrowedBytes - spare);
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (spare > 0) {
+      reserve.giveBack(spare);
+    }
   }
 
   /**
@@ -188,13 +326,13 @@ public final class Lanes implements Reservations, AutoCloseable {
   private long roomFor(long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
     return parked.isEmpty()
         ? ephemeralBytes
-        : Math.max(ephemeralBytes, bestParked(ephemeralBytes, preferredRegions).limitBytes());
+        : Math.max(ephemeralBytes, parked.best(ephemeralBytes, preferredRegions).limitBytes());
   }
 
   private Lane awaitTurn(String job, long ephemeralBytes, Runnable beforeWaiting) {
     while (true) {
       LaneId id = assigned.get(job);
-      if (id == null && ephemeralBytes > capacityBytes - persistentBytes) {
+      if (id == null && ephemeralBytes > largestLaneBytes) {
         table.finish(job);
         changed.signalAll();
         throw new StatusException(
@@ -202,8 +340,8 @@ public final class Lanes implements Reservations, AutoCloseable {
             "a run needs %s of run-time memory; since it came, session constants have left %s of %s"
                 .formatted(
                     new ByteSize(ephemeralBytes),
-                    new ByteSize(capacityBytes - persistentBytes),
-                    new ByteSize(capacityBytes)));
+                    new ByteSize(largestLaneBytes),
+                    new ByteSize(capacityBytes + borrowedBytes)));
       }
       if (id != null) {
         Lane lane = Objects.requireNonNull(open.get(id));
@@ -230,9 +368,32 @@ public final class Lanes implements Reservations, AutoCloseable {
       changed.signalAll();
       lock.unlock();
     }
+    giveBackSpare();
   }
 
+  /** Grows within what there is, or else by what can be borrowed at once. */
   private boolean grow(Lane lane, String job, long bytes) {
+    if (growWithin(lane, job, bytes)) {
+      return true;
+    }
+    try (Borrowing _ = borrowing()) {
+      lent(reserve.lend(missingFor(lane, bytes)));
+      return growWithin(lane, job, bytes);
+    }
+  }
+
+  private long missingFor(Lane lane, long bytes) {
+    lock.lock();
+    try {
+      long limit = lane.region.limitBytes();
+      long least = EphemeralRegion.align(lane.region.peakBytes() + bytes);
+      return Math.max(1, least - limit - table.headroomBytes());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean growWithin(Lane lane, String job, long bytes) {
     lock.lock();
     try {
       long limit = lane.region.limitBytes();
@@ -243,6 +404,7 @@ public final class Lanes implements Reservations, AutoCloseable {
       }
       trimParked();
       lane.region.limit(table.sizeOf(lane.id));
+      grown++;
       return true;
     } finally {
       lock.unlock();
@@ -258,11 +420,11 @@ public final class Lanes implements Reservations, AutoCloseable {
     lock.lock();
     reserving++;
     try {
-      while (bytes > table.headroomBytes()) {
-        if (bytes > capacityBytes - persistentBytes) {
-          return false;
-        }
+      while (bytes <= capacityBytes - persistentBytes && bytes > table.headroomBytes()) {
         changed.awaitUninterruptibly();
+      }
+      if (bytes > capacityBytes - persistentBytes) {
+        return false;
       }
       persistent(persistentBytes + bytes);
       table.persistentChanged(persistentBytes).forEach(this::act);
@@ -279,7 +441,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   public boolean tryReservePersistent(long bytes) {
     lock.lock();
     try {
-      if (bytes > table.headroomBytes()) {
+      if (bytes > Math.min(capacityBytes - persistentBytes, table.headroomBytes())) {
         return false;
       }
       persistent(persistentBytes + bytes);
@@ -310,7 +472,7 @@ public final class Lanes implements Reservations, AutoCloseable {
 
   private void persistent(long bytes) {
     persistentBytes = bytes;
-    largestLaneBytes = capacityBytes - bytes;
+    largestLaneBytes = capacityBytes + borrowedBytes - bytes;
   }
 
   /** Whether a lane of so many bytes could be opened now, beside those that are open. */
@@ -326,21 +488,11 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
-  /** What nobody has reserved and no open lane takes. */
+  /** What nobody has reserved and no open lane takes, of what is not borrowed. */
   public long freeBytes() {
     lock.lock();
     try {
-      return table.headroomBytes();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Lanes that a run is in at present. */
-  public int openLanes() {
-    lock.lock();
-    try {
-      return open.size();
+      return Math.min(capacityBytes - persistentBytes, table.headroomBytes());
     } finally {
       lock.unlock();
     }
@@ -356,6 +508,23 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
+  /** What the lanes are like now. */
+  public LanesOverview overview() {
+    lock.lock();
+    try {
+      return new LanesOverview(
+          open.size(),
+          (int) open.values().stream().filter(lane -> lane.busy).count(),
+          regions.stream().map(EphemeralRegion::limitBytes).toList(),
+          borrowedBytes,
+          opened,
+          grown,
+          parked.trimmed());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /**
    * Checks the safety condition, parked regions included.
    *
@@ -366,6 +535,12 @@ public final class Lanes implements Reservations, AutoCloseable {
     try {
       table.checkSafety();
       requireRoomForParked();
+      if (table.capacityBytes() != capacityBytes + borrowedBytes
+          || persistentBytes > capacityBytes) {
+        throw new IllegalStateException(
+            "of %d bytes and %d borrowed the table has %d, persistent are %d"
+                .formatted(capacityBytes, borrowedBytes, table.capacityBytes(), persistentBytes));
+      }
     } finally {
       lock.unlock();
     }
@@ -379,7 +554,8 @@ public final class Lanes implements Reservations, AutoCloseable {
 
   private void act(Decision decision) {
     if (decision instanceof Opened opened) {
-      open.put(opened.lane(), new Lane(opened.lane(), takeParked(opened.job())));
+      open.put(opened.lane(), new Lane(opened.lane(), regionFor(opened.job())));
+      this.opened++;
     }
     if (decision instanceof Assigned found) {
       assigned.put(found.job().id(), found.lane());
@@ -387,63 +563,25 @@ public final class Lanes implements Reservations, AutoCloseable {
     trimParked();
   }
 
-  private EphemeralRegion takeParked(Job job) {
-    EphemeralRegion region =
-        bestParked(job.ephemeralBytes(), preferred.getOrDefault(job.id(), Set.of()));
-    parked.remove(region);
-    if (region.limitBytes() > job.ephemeralBytes()) {
-      region.limit(job.ephemeralBytes());
-    }
-    return region;
-  }
-
-  /** Of the preferred, or else of all: the smallest that is large enough, or else the largest. */
-  private EphemeralRegion bestParked(long bytes, Set<EphemeralRegion> preferredRegions) {
-    List<EphemeralRegion> choice = parked;
-    if (!preferredRegions.isEmpty() && !Collections.disjoint(parked, preferredRegions)) {
-      choice = new ArrayList<>(parked);
-      choice.retainAll(preferredRegions);
-    }
-    EphemeralRegion best = choice.getFirst();
-    for (EphemeralRegion region : choice) {
-      long limit = region.limitBytes();
-      boolean fits = limit >= bytes;
-      boolean bestFits = best.limitBytes() >= bytes;
-      if (fits == bestFits ? (limit < best.limitBytes()) == fits : fits) {
-        best = region;
-      }
-    }
-    return best;
+  private EphemeralRegion regionFor(Job job) {
+    return parked.take(job.ephemeralBytes(), preferred.getOrDefault(job.id(), Set.of()));
   }
 
   private EphemeralRegion close(LaneId id) {
     return Objects.requireNonNull(open.remove(id)).region;
   }
 
-  private long parkedBytes() {
-    long bytes = 0;
-    for (EphemeralRegion region : parked) {
-      bytes += region.limitBytes();
-    }
-    return bytes;
-  }
-
   /** Keeps the safety condition: called after every change of what is taken. */
   private void trimParked() {
-    for (EphemeralRegion region : parked) {
-      if (parkedBytes() <= table.headroomBytes()) {
-        break;
-      }
-      region.limit(0);
-    }
+    parked.trimTo(table.headroomBytes());
     requireRoomForParked();
   }
 
   private void requireRoomForParked() {
-    if (parkedBytes() > table.headroomBytes()) {
+    if (parked.bytes() > table.headroomBytes()) {
       throw new IllegalStateException(
           "parked lanes hold "
-              + parkedBytes()
+              + parked.bytes()
               + ", free are "
               + table.headroomBytes()
               + " beside "

@@ -50,6 +50,23 @@ final class CpuPagePoolTest {
     }
   }
 
+  @Test
+  void vacate_pageThatWasUsed_givesItsMemoryBackAndHasOtherWhenItIsMappedAgain() {
+    try (CpuPagePool pool = new CpuPagePool(HUGE, 2);
+        Reservation range = Reservation.of(HUGE, HUGE)) {
+      Page page = pool.lent().take().orElseThrow();
+      for (int i = 1; i <= 3; i++) {
+        pool.populate(page);
+        pool.mapAt(range.address(), page);
+        assertEquals((byte) 0, range.memory().get(JAVA_BYTE, HUGE - 1), "what was there is gone");
+        range.memory().fill((byte) i);
+        pool.unmapAt(range.address(), page);
+        pool.vacate(page);
+        pool.vacate(page);
+      }
+    }
+  }
+
   /** How much of the mapping there the kernel says is mapped as huge pages. */
   private static long hugeBytes(MemorySegment mapped) throws IOException {
     boolean here = false;

@@ -279,7 +279,6 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
           new DeviceState(
               switcher.memory(),
               switcher.transfers(),
-              switcher.lanes(),
               switcher.queue(),
               switcher.paddedRows(),
               switcher.estimateError(),

@@ -31,6 +31,7 @@ final class DeviceMetrics {
     DeviceMetrics metrics = new DeviceMetrics(devices);
     metrics.addMember();
     metrics.addMemory();
+    metrics.families.addAll(LaneMetrics.of(devices));
     metrics.addQueue();
     metrics.addModels();
     metrics.addTransfers();
@@ -70,7 +71,8 @@ final class DeviceMetrics {
     devices.forEach(
         (device, state) -> {
           MemoryOverview memory = state.memory();
-          taken.add(memory.weights().lentBytes(), "device", device, "kind", "weights");
+          long weights = memory.weights().lentBytes() - memory.weights().lanesBytes();
+          taken.add(weights, "device", device, "kind", "weights");
           taken.add(memory.constantBytes(), "device", device, "kind", "constants");
           taken.add(memory.laneBytes(), "device", device, "kind", "lanes");
           taken.add(state.kept().takenBytes(), "device", device, "kind", "kept");
@@ -93,8 +95,6 @@ final class DeviceMetrics {
   }
 
   private void addQueue() {
-    gauge("pipelane_lanes", "Runs that a device computes at once", DeviceState::lanes);
-    gauge("pipelane_open_lanes", "Lanes that a run is in", s -> s.memory().openLanes());
     gauge(
         "pipelane_queue_requests",
         "Requests that wait for a lane",
@@ -215,6 +215,10 @@ final class DeviceMetrics {
         "pipelane_transfer_failures", "Transfers rolled back", s -> s.transfers().failedLoads());
     counter(
         "pipelane_pages_evicted", "Pages that models lost", s -> s.transfers().pagesTakenBack());
+    counter(
+        "pipelane_failsafe_pagings",
+        "Times that models lost pages to lanes that needed more than was set aside",
+        state -> state.transfers().failsafePagings());
     counter(
         "pipelane_acquisitions_delayed",
         "Runs that found weights missing, or others waiting",

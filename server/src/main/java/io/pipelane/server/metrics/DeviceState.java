@@ -13,7 +13,6 @@ import io.pipelane.switcher.worker.RetryOverview;
 /**
  * What the metrics say of one device.
  *
- * @param lanes runs that it computes at once
  * @param queue what waits
  * @param paddedRows rows that batches were filled up with, since the start
  * @param estimateError the median of |estimate - actual| / actual over its latest runs
@@ -29,7 +28,6 @@ import io.pipelane.switcher.worker.RetryOverview;
 public record DeviceState(
     MemoryOverview memory,
     TransferCounters transfers,
-    int lanes,
     QueueOverview queue,
     long paddedRows,
     double estimateError,

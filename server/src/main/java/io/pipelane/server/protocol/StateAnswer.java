@@ -138,6 +138,7 @@ public final class StateAnswer {
     json.writeNumberField("page_bytes", memory.weights().pageBytes());
     json.writeNumberField("capacity_bytes", memory.weights().capacityBytes());
     json.writeNumberField("lent_bytes", memory.weights().lentBytes());
+    json.writeNumberField("lane_borrowed_bytes", memory.weights().lanesBytes());
     json.writeNumberField("working_bytes", memory.workingBytes());
     json.writeNumberField("constant_bytes", memory.constantBytes());
     json.writeNumberField("lane_bytes", memory.laneBytes());
@@ -152,6 +153,7 @@ public final class StateAnswer {
     json.writeNumberField("peer_bytes", transfers.bytesFromPeers());
     json.writeNumberField("fetched_ahead_bytes", transfers.bytesFetchedAhead());
     json.writeNumberField("evicted_pages", transfers.pagesTakenBack());
+    json.writeNumberField("failsafe_pagings", transfers.failsafePagings());
     json.writeNumberField("remaps", transfers.remaps());
     json.writeFieldName("sharing");
     SharingAnswer.write(json, device.sharing(), transfers.offline());

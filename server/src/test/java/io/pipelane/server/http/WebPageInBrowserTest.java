@@ -91,10 +91,24 @@ class WebPageInBrowserTest {
   private static DeviceState device(boolean usable, Ledger ledger) {
     return new DeviceState(
         new MemoryOverview(
-            ledger, 32 * MIB, 9 * MIB, 6 * MIB, 2, new SessionOverview(List.of(), 3, 0), MIB),
+            ledger, 32 * MIB, 9 * MIB, 6 * MIB, new SessionOverview(List.of(), 3, 0), MIB),
         new TransferCounters(
-            11, 12, 13, 0, 15, 16, 0, 0, 0, 0, 0, 0, 42, 43, new TransferCounters.Offline(0, 0, 0)),
-        4,
+            11,
+            12,
+            13,
+            0,
+            15,
+            16,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            42,
+            43,
+            0,
+            new TransferCounters.Offline(0, 0, 0)),
         new QueueOverview(3, 0, 0, 0, 0, 0, 0),
         0,
         0.12,

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
+import io.pipelane.lanes.execution.LanesOverview;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
@@ -63,7 +64,14 @@ class MetricsTest {
             40,
             List.of(new Ledger.Entry(MODEL, 75, 0, 40, false, 2, List.of(20L, 20L, 20L, 15L))));
     return new DeviceState(
-        new MemoryOverview(ledger, 500, 30, 20, 2, new SessionOverview(List.of(), 7, 1), 5),
+        new MemoryOverview(
+            ledger,
+            500,
+            30,
+            20,
+            new SessionOverview(List.of(), 7, 1),
+            5,
+            new LanesOverview(2, 1, List.of(12L, 8L, 0L), 0, 45, 46, 47)),
         new TransferCounters(
             11,
             12,
@@ -79,8 +87,8 @@ class MetricsTest {
             22,
             42,
             43,
+            44,
             new TransferCounters.Offline(1, 2, 3)),
-        4,
         new QueueOverview(9, 90, 2, 3, 4, 10, 1),
         6,
         0.25,
@@ -149,7 +157,6 @@ class MetricsTest {
             "model_resident_bytes",
             "pages_evicted_total",
             "lanes",
-            "open_lanes",
             "device_memory_bytes",
             "device_memory_limit_bytes",
             "queue_requests",
@@ -165,8 +172,9 @@ class MetricsTest {
   @Test
   void lanes_areTold() throws IOException {
     List<String> lines = scrape();
-    assertLine(lines, "pipelane_lanes{device=\"cpu\"} 4.0");
-    assertLine(lines, "pipelane_open_lanes{device=\"cpu\"} 2.0");
+    assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"possible\"} 3.0");
+    assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"open\"} 2.0");
+    assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"in-use\"} 1.0");
   }
 
   @Test
@@ -250,6 +258,13 @@ class MetricsTest {
     assertLine(lines, "pipelane_bytes_fetched_ahead_total{device=\"cpu\",reason=\"wanted\"} 21.0");
     assertLine(lines, "pipelane_bytes_moved_total{device=\"cpu\"} 12.0");
     assertLine(lines, "pipelane_pages_evicted_total{device=\"cpu\"} 15.0");
+    assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"in-use\"} 1.0");
+    assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"possible\"} 3.0");
+    assertLine(lines, "pipelane_lane_bytes{device=\"cpu\",lane=\"1\"} 8.0");
+    assertLine(lines, "pipelane_lane_moves_total{device=\"cpu\",kind=\"grown\"} 46.0");
+    assertLine(lines, "pipelane_host_tier_files_ahead_total 17.0");
+    assertLine(lines, "pipelane_host_tier_bytes_ahead_total 18.0");
+    assertLine(lines, "pipelane_failsafe_pagings_total{device=\"cpu\"} 44.0");
     assertLine(lines, "pipelane_queue_requests{device=\"cpu\"} 9.0");
     assertLine(lines, "pipelane_queue_refused_total{device=\"cpu\",reason=\"late\"} 2.0");
     assertLine(lines, "pipelane_batched_requests_total{device=\"cpu\"} 10.0");

@@ -57,7 +57,6 @@ class StateSourceTest {
             500,
             30,
             20,
-            2,
             new SessionOverview(List.of(), 7, 1),
             5),
         new TransferCounters(
@@ -75,8 +74,8 @@ class StateSourceTest {
             22,
             42,
             43,
+            44,
             new TransferCounters.Offline(1, 2, 3)),
-        4,
         new QueueOverview(9, 0, 0, 0, 0, 0, 0),
         0,
         0.25,

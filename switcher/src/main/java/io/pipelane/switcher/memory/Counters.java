@@ -14,6 +14,7 @@ final class Counters {
   long pagesPlanned;
   long bytesWanted;
   long bytesPlanned;
+  long failsafePagings;
   long offlineLoads;
   long offlineBytesLoaded;
   long offlinePagesEvicted;
@@ -48,6 +49,7 @@ final class Counters {
         bytesPlanned,
         bytesBorrowed,
         bytesFromPeers,
+        failsafePagings,
         new TransferCounters.Offline(offlineLoads, offlineBytesLoaded, offlinePagesEvicted));
   }
 }

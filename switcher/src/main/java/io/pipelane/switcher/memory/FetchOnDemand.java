@@ -120,6 +120,17 @@ final class FetchOnDemand {
         beforeWaiting);
   }
 
+  /**
+   * Goes before all that wait for memory, and waits until some work succeeds.
+   *
+   * @param residency of the caller
+   * @param beforeWaiting called, perhaps several times, before the caller waits
+   * @throws StatusException {@link Status#NOT_FOUND} when the model goes meanwhile
+   */
+  void goFirst(Residency residency, BooleanSupplier work, Runnable beforeWaiting) {
+    inTurn(line, Turn.beforeAll(), residency, work, beforeWaiting);
+  }
+
   private boolean bringIn(List<Residency> together) {
     together.forEach(FetchOnDemand::requireInService);
     memory.settleAll();

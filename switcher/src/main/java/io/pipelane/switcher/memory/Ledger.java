@@ -8,8 +8,14 @@ import java.util.List;
  *
  * @param capacityBytes what the device may hold of weights
  * @param lentBytes pages lent, by the device's own count
+ * @param lanesBytes those of them that lanes have borrowed
  */
-public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<Entry> entries) {
+public record Ledger(
+    long capacityBytes, long pageBytes, long lentBytes, long lanesBytes, List<Entry> entries) {
+  /** A ledger of which lanes have borrowed nothing. */
+  public Ledger(long capacityBytes, long pageBytes, long lentBytes, List<Entry> entries) {
+    this(capacityBytes, pageBytes, lentBytes, 0, entries);
+  }
 
   public Ledger {
     entries = List.copyOf(entries);
@@ -64,7 +70,9 @@ public record Ledger(long capacityBytes, long pageBytes, long lentBytes, List<En
    */
   public void verify() {
     long resident = entries.stream().mapToLong(Entry::residentBytes).sum();
-    require(resident == lentBytes, "models hold " + resident + ", lent are " + lentBytes);
+    require(
+        resident + lanesBytes == lentBytes,
+        "models hold %d, lanes %d, lent are %d".formatted(resident, lanesBytes, lentBytes));
     require(lentBytes <= capacityBytes, lentBytes + " lent exceed " + capacityBytes);
     for (Entry entry : entries) {
       long whole = Math.ceilDiv(entry.weightBytes, pageBytes) * pageBytes;

@@ -64,6 +64,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
   private final UnitParts parts;
+  private final LaneLoans loans;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
 
@@ -120,6 +121,7 @@ public final class MemoryDaemon implements AutoCloseable {
             new Transfers(copies, memory, peers, grouping, this::transferOver),
             fetchAhead,
             quota);
+    this.loans = new LaneLoans(lock, device, memory, fetchOnDemand, this::signal);
     this.parts =
         new UnitParts(
             lock, changed, this::known, this::lease, memory, holdings, fetchOnDemand, nanoClock);
@@ -474,6 +476,11 @@ public final class MemoryDaemon implements AutoCloseable {
   /** What this device has of models that span several. */
   public UnitParts parts() {
     return parts;
+  }
+
+  /** What lanes have borrowed of the memory for weights. */
+  public LaneLoans loans() {
+    return loans;
   }
 
   /** What this device has to do with other devices' memory. */

@@ -17,6 +17,7 @@ package io.pipelane.switcher.memory;
  * @param bytesPlanned bytes of the latter
  * @param bytesBorrowed bytes that came in over other devices' links
  * @param bytesFromPeers bytes that came out of other devices' memory
+ * @param failsafePagings times that models lost pages to lanes that needed more than was set aside
  * @param offline the part of offline work
  */
 public record TransferCounters(
@@ -34,6 +35,7 @@ public record TransferCounters(
     long bytesPlanned,
     long bytesBorrowed,
     long bytesFromPeers,
+    long failsafePagings,
     Offline offline) {
 
   /**

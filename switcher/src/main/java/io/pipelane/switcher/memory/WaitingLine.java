@@ -14,13 +14,24 @@ final class WaitingLine {
 
   /** A place in lines. */
   static final class Turn {
+    private final boolean first;
     private boolean offline;
 
     /** Whether what it waits for is in nobody's way but that of offline work. */
     boolean waitsForQuota;
 
     Turn(Priority priority) {
-      offline = priority == Priority.OFFLINE;
+      this(priority == Priority.OFFLINE, false);
+    }
+
+    private Turn(boolean offline, boolean first) {
+      this.offline = offline;
+      this.first = first;
+    }
+
+    /** One before all others; there is one at a time. */
+    static Turn beforeAll() {
+      return new Turn(false, true);
     }
 
     /** Whether only offline work waits for this. */
@@ -67,6 +78,11 @@ final class WaitingLine {
   }
 
   private Turn first() {
+    for (Turn turn : turns) {
+      if (turn.first) {
+        return turn;
+      }
+    }
     if (byClass) {
       for (Turn turn : turns) {
         if (!turn.offline) {

@@ -11,6 +11,9 @@ import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.Unit;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +37,7 @@ final class WeightMemory {
   final AtomicInteger copiesUnderWay = new AtomicInteger();
 
   private final Map<Holding, Residency> owners = new HashMap<>();
+  private final Deque<Page> withLanes = new ArrayDeque<>();
   private final PagePool pages;
   private final long capacityBytes;
   private final Holdings holdings;
@@ -129,7 +133,8 @@ final class WeightMemory {
 
   Ledger ledger() {
     List<Ledger.Entry> entries = residencies.values().stream().map(this::entry).toList();
-    return new Ledger(capacityBytes, pages.pageBytes(), lentBytes(), entries);
+    long lanes = withLanes.size() * pages.pageBytes();
+    return new Ledger(capacityBytes, pages.pageBytes(), lentBytes(), lanes, entries);
   }
 
   private Ledger.Entry entry(Residency residency) {
@@ -235,6 +240,52 @@ final class WeightMemory {
   /** Forgets all arrivals that are done; may free what failed to arrive. */
   void settleAll() {
     residencies.values().forEach(this::settle);
+  }
+
+  /** What is free, or would be if all gave way that can at once. */
+  long bytesThatGiveWay() {
+    long held =
+        residencies.values().stream()
+            .filter(Residency::isEvictable)
+            .mapToLong(this::residentBytes)
+            .sum();
+    return freeBytes() + held;
+  }
+
+  /** What there is beside a model's weights, in whole pages. */
+  long capacityBeside(Residency residency) {
+    return (capacityBytes / pages.pageBytes() - residency.slotsNeeded()) * pages.pageBytes();
+  }
+
+  /** As {@link #makeRoom}, for lanes. */
+  boolean makeRoomForLanes(long bytes) {
+    long before = counters.pagesEvicted;
+    boolean made = makeRoom(bytes, Set.of());
+    counters.failsafePagings += counters.pagesEvicted > before ? 1 : 0;
+    return made;
+  }
+
+  /**
+   * Lends pages to lanes.
+   *
+   * @param bytes at most what gives way at once; rounded up to whole pages, where there are as many
+   */
+  List<Page> lend(long bytes) {
+    boolean _ = makeRoomForLanes(bytes);
+    long count = Math.min(Math.ceilDiv(bytes, pages.pageBytes()), freeBytes() / pages.pageBytes());
+    List<Page> lent = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      lent.add(pages.take().orElseThrow(() -> new IllegalStateException("pages ran out")));
+    }
+    withLanes.addAll(lent);
+    return lent;
+  }
+
+  /** Takes pages back that lanes had, whose memory is gone. */
+  void takeBackFromLanes(int count) {
+    for (int i = 0; i < count; i++) {
+      pages.giveBack(withLanes.removeLast());
+    }
   }
 
   /**

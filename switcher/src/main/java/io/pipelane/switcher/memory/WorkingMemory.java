@@ -27,6 +27,7 @@ public final class WorkingMemory implements AutoCloseable {
    * @param memory told the lanes, as what sessions allocate from
    * @param bytes of all working memory
    * @param lanes beside that of a share
+   * @param mostBorrowedBytes what lanes may have of the memory for weights for a time
    * @param offlineShare of it that offline work may hold; half of that is the share's lane's, where
    *     there is one
    * @param writeStateOut has the state of an offline sequence give its memory up; false when none
@@ -37,13 +38,14 @@ public final class WorkingMemory implements AutoCloseable {
       DeviceMemory memory,
       long bytes,
       int lanes,
+      long mostBorrowedBytes,
       double offlineShare,
       SharingConfig sharing,
       BooleanSupplier writeStateOut) {
     boolean hasShare = sharing.hasShare() && isDivided(device, sharing);
     long offlineBytes = (long) (bytes * offlineShare);
     long shareBytes = hasShare ? offlineBytes / 2 : 0;
-    this.lanes = new Lanes(device, memory, bytes - shareBytes, lanes);
+    this.lanes = new Lanes(device, memory, bytes - shareBytes, lanes, mostBorrowedBytes);
     this.offline =
         new OfflineWorkingMemory(this.lanes, offlineBytes - shareBytes, bytes, writeStateOut);
     this.shareLane = // The last of the lanes: workers know it by its number.

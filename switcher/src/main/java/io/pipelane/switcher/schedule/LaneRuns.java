@@ -9,21 +9,26 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.memory.LaneLoans;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
+import java.util.function.LongSupplier;
 
 /** Runs requests in lanes that have room for them. Safe for any platform thread. */
 final class LaneRuns {
   /*
    * A run that outgrew its lane while other lanes held the rest is begun anew once a lane of what it
-   * needs can be had; every time it is known to need more, so it ends. A run whose session has to be
+   * needs can be had; every time it is known to need more, so it ends. Where that takes more than is
+   * set aside for lanes, weights that nobody computes with give way; where it takes those that others
+   * compute with, the run has to let go of its own before it waits, which is its caller's to do. A run whose session has to be
    * built where there is no room leaves its lane, waits for the room, and is begun anew with it.
    */
   private final Lanes lanes;
   private final OfflineWorkingMemory offline;
+  private final LaneLoans loans;
   private final Worker worker;
   private final RunHistory history;
 
@@ -31,11 +36,18 @@ final class LaneRuns {
    * Runs nothing yet.
    *
    * @param offline what offline runs may have of the lanes
+   * @param loans what lanes may have of the memory for weights
    * @param history told what runs take
    */
-  LaneRuns(Lanes lanes, OfflineWorkingMemory offline, Worker worker, RunHistory history) {
+  LaneRuns(
+      Lanes lanes,
+      OfflineWorkingMemory offline,
+      LaneLoans loans,
+      Worker worker,
+      RunHistory history) {
     this.lanes = lanes;
     this.offline = offline;
+    this.loans = loans;
     this.worker = worker;
     this.history = history;
   }
@@ -50,6 +62,8 @@ final class LaneRuns {
    *
    * @param placed see {@link Worker#run}
    * @param turn the calling thread's, which it has; given up while it waits
+   * @throws LaneWaitsForWeightsException when others compute with what gives way to no run of which
+   *     weights are held
    */
   void run(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     boolean ran = false;
@@ -67,11 +81,55 @@ final class LaneRuns {
   private boolean runWithRoom(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     turn.leave();
     long laneBytes = history.of(request.key()).peakBytes();
-    try (SessionRoom _ = worker.makeRoom(lease, laneBytes, request.request().priority())) {
+    try (SessionRoom _ = makeRoom(request.request(), laneBytes, lease)) {
       runInLane(request, lease, placed, turn);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
+    }
+  }
+
+  private SessionRoom makeRoom(InferenceRequest request, long laneBytes, Lease lease) {
+    try {
+      return worker.makeRoom(lease, laneBytes, request.priority());
+    } catch (StatusException e) {
+      throw waitsForWeights(laneBytes + worker.sessionBytes(lease), lease, e);
+    }
+  }
+
+  /** What to throw where a lane cannot be had now. */
+  private RuntimeException waitsForWeights(long laneBytes, Lease lease, StatusException refusal) {
+    boolean isForMemory =
+        refusal.status() == Status.INSUFFICIENT_MEMORY || refusal.status() == Status.UNAVAILABLE;
+    boolean isLackedNow = laneBytes > lanes.largestLaneBytes();
+    return isForMemory && isLackedNow && loans.couldLend(lanes.beyondOwnBytes(laneBytes), lease)
+        ? new LaneWaitsForWeightsException(laneBytes, refusal)
+        : refusal;
+  }
+
+  /**
+   * Waits until the lane of a run could be had beside its own weights; for one thread at a time,
+   * which holds no others.
+   *
+   * @param refused says what the run needs
+   * @return keeps what has given way until the run has ended
+   * @throws StatusException the refusal where this would not help
+   */
+  Lanes.Borrowing awaitRoom(LaneWaitsForWeightsException refused, Lease lease, Turn turn) {
+    Lanes.Borrowing borrowing = lanes.borrowing(); // The weights are there: they wait for none.
+    boolean isThere = false;
+    try {
+      if (!loans.couldLend(lanes.beyondOwnBytes(refused.laneBytes()), lease)) {
+        throw refused.refusal();
+      }
+      LongSupplier missing = () -> refused.laneBytes() - lanes.largestLaneBytes();
+      lanes.lent(loans.await(missing, lease, turn::leave));
+      isThere = true;
+      return borrowing;
+    } finally {
+      if (!isThere) {
+        borrowing.close();
+      }
     }
   }
 
@@ -109,15 +167,25 @@ final class LaneRuns {
 
   /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
   private LaneLease enterAny(InferenceRequest request, long needed, Lease lease, Turn turn) {
-    while (true) {
-      worker.makeLaneRoom(request.model(), needed, request.priority(), turn::leave);
-      try {
-        return lanes.enter(needed, worker.lanesOf(lease), turn::leave);
-      } catch (StatusException e) {
-        if (e.status() != Status.INSUFFICIENT_MEMORY || lanes.largestLaneBytes() >= needed) {
-          throw e;
+    try (Lanes.Borrowing _ = lanes.borrowing()) {
+      while (true) {
+        makeLaneRoom(request, needed, lease, turn);
+        try {
+          return lanes.enter(needed, worker.lanesOf(lease), turn::leave);
+        } catch (StatusException e) {
+          if (e.status() != Status.INSUFFICIENT_MEMORY || lanes.largestLaneBytes() >= needed) {
+            throw e;
+          }
         }
       }
+    }
+  }
+
+  private void makeLaneRoom(InferenceRequest request, long needed, Lease lease, Turn turn) {
+    try {
+      worker.makeLaneRoom(request.model(), needed, request.priority(), turn::leave);
+    } catch (StatusException e) {
+      throw waitsForWeights(needed, lease, e);
     }
   }
 

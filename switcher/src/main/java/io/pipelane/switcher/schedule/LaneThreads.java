@@ -15,6 +15,8 @@ import io.pipelane.switcher.worker.Worker;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -39,6 +41,10 @@ public final class LaneThreads {
   private final OfflineGate gate;
   private final Worker worker;
   private final LaneRuns runs;
+
+  /** Whose run waits for weights of others to give way to its lane: one at a time. */
+  private final ReentrantLock failsafe = new ReentrantLock(true);
+
   private final List<Thread> threads;
 
   /**
@@ -68,7 +74,7 @@ public final class LaneThreads {
     this.daemon = daemon;
     this.gate = gate;
     this.worker = worker;
-    this.runs = new LaneRuns(lanes, offline, worker, estimates.history());
+    this.runs = new LaneRuns(lanes, offline, daemon.loans(), worker, estimates.history());
     this.nanoClock = nanoClock;
     this.turns =
         new Turns(
@@ -147,9 +153,14 @@ public final class LaneThreads {
     Turn turn = turns.newTurn();
     turn.run(
         queued,
-        () ->
+        () -> {
+          try {
             answer.complete(
-                new Attempt(queued, answer, turn, () -> daemon.parts().share(held)).run()));
+                new Attempt(queued, answer, turn, () -> daemon.parts().share(held)).run());
+          } catch (LaneWaitsForWeightsException e) {
+            throw e.refusal(); // Whoever holds the weights does not let go of them.
+          }
+        });
   }
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
@@ -170,6 +181,8 @@ public final class LaneThreads {
     Attempt first = new Attempt(queued, answer, turn, weights);
     try {
       return first.run();
+    } catch (LaneWaitsForWeightsException e) {
+      return runWithRoom(queued, answer, turn, weights, e);
     } catch (RuntimeException e) {
       boolean isOver =
           answer.isGiven() || queued.request().isLate(nanoClock.getAsLong()) || !worker.isUsable();
@@ -178,6 +191,33 @@ public final class LaneThreads {
       }
       LOG.log(Level.WARNING, "weights of {0} come in once more: {1}", queued.request().model(), e);
       return new Attempt(queued, answer, turn, weights).run();
+    }
+  }
+
+  /** Has the weights of others give way to a run that has let go of its own. */
+  private InferenceTimings runWithRoom(
+      QueuedRequest queued,
+      Answer answer,
+      Turn turn,
+      Supplier<Lease> weights,
+      LaneWaitsForWeightsException refused) {
+    LaneWaitsForWeightsException needs = refused;
+    turn.leave();
+    failsafe.lock();
+    try {
+      while (true) {
+        try {
+          return new Attempt(queued, answer, turn, weights).runWithRoom(needs);
+        } catch (LaneWaitsForWeightsException e) {
+          if (e.laneBytes() <= needs.laneBytes()) {
+            throw e.refusal();
+          }
+          needs = e;
+          turn.leave();
+        }
+      }
+    } finally {
+      failsafe.unlock();
     }
   }
 
@@ -206,12 +246,22 @@ public final class LaneThreads {
     }
 
     InferenceTimings run() {
+      return run(_ -> () -> {});
+    }
+
+    /** The same once there is room for its lane. */
+    InferenceTimings runWithRoom(LaneWaitsForWeightsException needs) {
+      return run(lease -> runs.awaitRoom(needs, lease, turn));
+    }
+
+    private InferenceTimings run(Function<Lease, Lanes.Borrowing> beforehand) {
       InferenceRequest request = queued.request();
       RunKey key = queued.key();
       long expectedStall = estimates.stallNanos(key);
       long expected = expectedStall + estimates.executionNanos(key);
       long mark = gate.mark();
-      try (Lease lease = weights.get()) {
+      try (Lease lease = weights.get();
+          Lanes.Borrowing _ = beforehand.apply(lease)) {
         turn.retake();
         progress.segments(lease.segments());
         lease.controlledBy(turn, segmentsAhead(request, expected));

@@ -98,8 +98,9 @@ final class SessionRooms {
   }
 
   /**
-   * Gives idle memory up, closes idle sessions, writes idle states out, and waits for those in use,
-   * until a run could have a lane of so many bytes. Called outside of lanes.
+   * Gives idle memory up, borrows of the weights that give way at once, closes idle sessions,
+   * writes idle states out, and waits for those in use, until a run could have a lane of so many
+   * bytes. Called outside of lanes.
    *
    * @param beforeWaiting called before it waits
    * @throws StatusException as {@link #makeRoom}
@@ -113,7 +114,12 @@ final class SessionRooms {
 
   private boolean tryMakeLaneRoom(long bytes, Priority inFavourOf, Runnable beforeWaiting) {
     while (lanes.largestLaneBytes() < bytes) {
-      if (bytes > lanes.capacityBytes() || !evictOrWait(inFavourOf, beforeWaiting)) {
+      if (bytes > lanes.mostBytes()) {
+        return false;
+      }
+      boolean more =
+          kept.giveIdleBack() || lanes.borrow(bytes) || evictOrWait(inFavourOf, beforeWaiting);
+      if (!more) {
         return lanes.largestLaneBytes() >= bytes;
       }
     }
@@ -161,8 +167,16 @@ final class SessionRooms {
   private StatusException tooLarge(ModelVersion model, long bytes) {
     return new StatusException(
         Status.INSUFFICIENT_MEMORY,
-        "model %s needs at least %s of run-time memory for these shapes; a lane can have at most %s of device.working-memory; raise that, or send smaller shapes"
-            .formatted(model, new ByteSize(bytes), new ByteSize(lanes.largestLaneBytes())));
+        "model %s needs at least %s of run-time memory for these shapes; a lane can have at most %s of device.working-memory%s; raise that, or send smaller shapes"
+            .formatted(
+                model, new ByteSize(bytes), new ByteSize(lanes.largestLaneBytes()), beside()));
+  }
+
+  private String beside() {
+    long borrowed = lanes.mostBytes() - lanes.capacityBytes();
+    return borrowed == 0
+        ? ""
+        : " and what the weights of others give up of device.memory, " + new ByteSize(borrowed);
   }
 
   private StatusException tooLarge(Structure structure, long bytes, long laneBytes) {

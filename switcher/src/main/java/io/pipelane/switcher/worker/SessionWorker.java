@@ -217,6 +217,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public long sessionBytes(Lease lease) {
+    return table.expectedBytes(lease.range().structure());
+  }
+
+  @Override
   public boolean hasRoomForRange(Structure structure) {
     return table.hasRoomForRange(structure);
   }

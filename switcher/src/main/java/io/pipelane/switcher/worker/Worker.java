@@ -80,6 +80,9 @@ public interface Worker extends AutoCloseable {
    */
   SessionRoom makeRoom(Lease lease, long laneBytes, Priority inFavourOf);
 
+  /** What a session of the lease's model is expected to take, were one more built. */
+  long sessionBytes(Lease lease);
+
   /** Whether the sessions that one more range of a structure needs would fit now. */
   boolean hasRoomForRange(Structure structure);
 

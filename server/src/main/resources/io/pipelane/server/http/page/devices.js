@@ -157,8 +157,10 @@ function pages(device, models, colours) {
     const owner = `${model.name} / ${model.version}: ${held} pages`;
     fill(list, held / pagesPerSquare, { owner, hue: colours.get(key(model)) });
   }
-  const others = Math.round(device.lent_bytes / device.page_bytes) - lent;
+  const lanes = Math.round(device.lane_borrowed_bytes / device.page_bytes);
+  const others = Math.round(device.lent_bytes / device.page_bytes) - lent - lanes;
   fill(list, others / pagesPerSquare, { owner: `other models: ${others} pages` });
+  fill(list, lanes / pagesPerSquare, { owner: `lanes: ${lanes} pages` });
   fill(list, Math.max(0, total / pagesPerSquare - list.length), { owner: "" });
   return { list, pagesPerSquare };
 }

@@ -1,0 +1,78 @@
+package io.pipelane.lanes.execution;
+
+import io.pipelane.lanes.EphemeralRegion;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Regions of lanes that nobody is in, with memory that has been touched: free for anybody, and had
+ * again by the next lane where nobody has wanted it. Guarded by the lanes' lock.
+ */
+final class ParkedRegions {
+  private final List<EphemeralRegion> parked = new ArrayList<>();
+  private long trimmed;
+
+  void add(EphemeralRegion region) {
+    parked.add(region);
+  }
+
+  boolean isEmpty() {
+    return parked.isEmpty();
+  }
+
+  /** Memory of all of them. */
+  long bytes() {
+    long bytes = 0;
+    for (EphemeralRegion region : parked) {
+      bytes += region.limitBytes();
+    }
+    return bytes;
+  }
+
+  /** How often one lost its memory to others. */
+  long trimmed() {
+    return trimmed;
+  }
+
+  /** Takes the {@link #best}, with no more memory than asked for. */
+  EphemeralRegion take(long bytes, Set<EphemeralRegion> preferred) {
+    EphemeralRegion region = best(bytes, preferred);
+    parked.remove(region);
+    if (region.limitBytes() > bytes) {
+      region.limit(bytes);
+    }
+    return region;
+  }
+
+  /** Of the preferred, or else of all: the smallest that is large enough, or else the largest. */
+  EphemeralRegion best(long bytes, Set<EphemeralRegion> preferred) {
+    List<EphemeralRegion> choice = parked;
+    if (!preferred.isEmpty() && !Collections.disjoint(parked, preferred)) {
+      choice = new ArrayList<>(parked);
+      choice.retainAll(preferred);
+    }
+    EphemeralRegion best = choice.getFirst();
+    for (EphemeralRegion region : choice) {
+      long limit = region.limitBytes();
+      boolean fits = limit >= bytes;
+      boolean bestFits = best.limitBytes() >= bytes;
+      if (fits == bestFits ? (limit < best.limitBytes()) == fits : fits) {
+        best = region;
+      }
+    }
+    return best;
+  }
+
+  /** Gives memory back until no more than so much is left. */
+  void trimTo(long bytes) {
+    for (EphemeralRegion region : parked) {
+      if (bytes() <= bytes) {
+        break;
+      }
+      trimmed += region.limitBytes() > 0 ? 1 : 0;
+      region.limit(0);
+    }
+  }
+}

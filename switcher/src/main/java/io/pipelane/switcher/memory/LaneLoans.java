@@ -1,0 +1,125 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.execution.Reserve;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+
+/**
+ * What lanes have borrowed of the memory for weights: models that nobody computes with give way to
+ * a run that needs more than was set aside for lanes (Salus' failsafe, short paper §2.2). Safe for
+ * any platform thread.
+ */
+public final class LaneLoans implements Reserve {
+  /*
+   * What is lent is pages of the pool, taken from the tail of those that give way first, as for
+   * weights. Their memory goes back to the system before the lanes are told, so the two together
+   * never hold more than there is.
+   *
+   * A run that grows takes only what can be had at once. One that has to wait stands before all that
+   * wait for pages, so those that compute get done and nobody new begins; it holds its own weights
+   * meanwhile. So only one may wait at a time, and whoever else needs a loan has let go of its
+   * weights (LaneThreads): otherwise two could wait for what the other holds.
+   */
+  private final ReentrantLock lock;
+  private final Device device;
+  private final WeightMemory memory;
+  private final FetchOnDemand fetchOnDemand;
+  private final Runnable signal;
+
+  /**
+   * Nothing is lent.
+   *
+   * @param lock the daemon's
+   * @param signal says that pages have come back; called without the lock
+   */
+  LaneLoans(
+      ReentrantLock lock,
+      Device device,
+      WeightMemory memory,
+      FetchOnDemand fetchOnDemand,
+      Runnable signal) {
+    this.lock = lock;
+    this.device = device;
+    this.memory = memory;
+    this.fetchOnDemand = fetchOnDemand;
+    this.signal = signal;
+  }
+
+  @Override
+  public long unitBytes() {
+    return memory.pageBytes();
+  }
+
+  @Override
+  public long lend(long bytes) {
+    if (!device.vacatesPages()) {
+      return 0;
+    }
+    List<Page> pages;
+    lock.lock();
+    try {
+      memory.settleAll();
+      pages = memory.lend(Math.min(bytes, memory.bytesThatGiveWay()));
+    } finally {
+      lock.unlock();
+    }
+    return vacated(pages);
+  }
+
+  /** Whether so much could be lent in all beside a model's weights, once nobody else computes. */
+  public boolean couldLend(long bytes, Lease held) {
+    lock.lock();
+    try {
+      return device.vacatesPages() && bytes <= memory.capacityBeside(held.residency());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Lends as much as is wanted, waiting for runs that hold weights; for one caller at a time.
+   *
+   * @param bytes beside what is lent already, as far as {@link #couldLend} allows; asked again and
+   *     again, under the daemon's lock, as others may leave what was lent to them
+   * @param held the caller's weights, which stay
+   * @param beforeWaiting called, perhaps several times, before the caller waits; under the daemon's
+   *     lock
+   * @throws io.pipelane.config.StatusException when the model goes meanwhile
+   */
+  public long await(LongSupplier bytes, Lease held, Runnable beforeWaiting) {
+    List<Page> pages;
+    lock.lock();
+    try {
+      fetchOnDemand.goFirst(
+          held.residency(),
+          () -> {
+            memory.settleAll();
+            return memory.makeRoomForLanes(bytes.getAsLong());
+          },
+          beforeWaiting);
+      pages = memory.lend(bytes.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+    return vacated(pages);
+  }
+
+  private long vacated(List<Page> pages) {
+    pages.forEach(device::vacate);
+    return pages.size() * memory.pageBytes();
+  }
+
+  @Override
+  public void giveBack(long bytes) {
+    lock.lock();
+    try {
+      memory.takeBackFromLanes(Math.toIntExact(bytes / memory.pageBytes()));
+    } finally {
+      lock.unlock();
+    }
+    signal.run();
+  }
+}
