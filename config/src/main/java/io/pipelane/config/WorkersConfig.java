@@ -28,7 +28,7 @@ public record WorkersConfig(
         Offline offline,
     @Key(
             about =
-                "How long a run may take from one gate to the next, at most, before its process is ended",
+                "How long a run may take from one gate to the next, at most, before its process is ended; one of input shapes that were run before may take 100 times as long as those, from 5s on",
             standard = "30s",
             min = "100ms",
             max = "24h")

@@ -13,7 +13,8 @@ public enum ExitStatus {
           + " and stands above as a warning where it was often"),
   FOUND(0, "the highest load that holds the limit was found; loads above it may have failed"),
   ERRORS(
-      1, "answers were errors, or not even the lowest load held the limit that was searched for"),
+      1,
+      "answers were errors, the server could not be connected to for a while, or not even the lowest load held the limit that was searched for"),
   UNSTABLE(2, "the last three windows of a load did not agree in throughput and latency"),
   WRONG_OPTION(3, "an option is wrong"),
   BOTTLENECK(
@@ -81,7 +82,7 @@ public enum ExitStatus {
     if (steps.stream().anyMatch(Step::isBottlenecked)) {
       return BOTTLENECK;
     }
-    if (steps.stream().anyMatch(step -> step.errorCount() > 0)) {
+    if (steps.stream().anyMatch(step -> !step.isClean())) {
       return ERRORS;
     }
     return steps.stream().allMatch(Step::isStable) ? OK : UNSTABLE;

@@ -6,12 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
+import io.grpc.Attributes;
 import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
 import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
+import io.grpc.ServerTransportFilter;
 import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.StreamObserver;
@@ -61,7 +63,10 @@ class GrpcServerTest {
   private final StringWriter err = new StringWriter();
   private final Server server;
   private final int port;
+  private final AtomicInteger connected = new AtomicInteger();
   private volatile int failEvery = Integer.MAX_VALUE;
+  private volatile int silentAt = Integer.MAX_VALUE;
+  private volatile Status failure = Status.RESOURCE_EXHAUSTED.withDescription("the queue is full");
 
   @TempDir private Path folder;
 
@@ -70,6 +75,14 @@ class GrpcServerTest {
         NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .addService(new Service())
             .intercept(new ColdEveryTenth())
+            .addTransportFilter(
+                new ServerTransportFilter() {
+                  @Override
+                  public Attributes transportReady(Attributes attributes) {
+                    connected.incrementAndGet();
+                    return attributes;
+                  }
+                })
             .build()
             .start();
     port = server.getPort();
@@ -132,6 +145,33 @@ class GrpcServerTest {
         out.toString());
     assertTrue(out.toString().contains("gRPC RESOURCE_EXHAUSTED"), out.toString());
     assertTrue(out.toString().contains("the queue is full"), out.toString());
+  }
+
+  /** A server that is about to end says so, and is there all the same. */
+  @Test
+  void grpc_serverSaysUnavailable_connectionIsNotLost() throws IOException {
+    Path file = folder.resolve("result.json");
+    failEvery = 2;
+    failure = Status.UNAVAILABLE.withDescription("it is about to end");
+
+    int _ = execute("--concurrency 1 --request-count 10 --warmup 0s --json " + file);
+
+    JsonNode run = new ObjectMapper().readTree(file.toFile()).at("/steps/0/runs/0");
+    assertEquals("gRPC UNAVAILABLE", run.at("/total/error_kinds/0/kind").asText(), run.toString());
+    assertEquals(5, run.at("/total/errors").asInt());
+    assertEquals(0, run.at("/sends/reconnects").asInt());
+  }
+
+  @Test
+  void grpc_requestIsGivenUp_nextOneHasAnotherConnection() {
+    int _ = execute("--concurrency 1 --request-count 6 --warmup 0s");
+    int usual = connected.get();
+    silentAt = inferences.get() + 3;
+
+    int _ = execute("--concurrency 1 --request-count 6 --warmup 0s --timeout 200ms");
+
+    assertTrue(out.toString().contains("no answer"), out.toString());
+    assertEquals(2 * usual + 1, connected.get());
   }
 
   @Test
@@ -205,8 +245,10 @@ class GrpcServerTest {
     @Override
     public void modelInfer(ModelInferRequest request, StreamObserver<ModelInferResponse> answers) {
       if (inferences.incrementAndGet() % failEvery == 0) {
-        answers.onError(
-            Status.RESOURCE_EXHAUSTED.withDescription("the queue is full").asRuntimeException());
+        answers.onError(failure.asRuntimeException());
+        return;
+      }
+      if (inferences.get() == silentAt) {
         return;
       }
       ByteString input = request.getRawInputContents(0);

@@ -23,7 +23,8 @@ public final class OfflinePlacement {
   /*
    * An edge's weight is what the job would get done by the next matching: the throughput that is
    * predicted, for the time that is left after a move. So a job moves where the gain exceeds the
-   * cost, which algorithm 1 does not ask.
+   * cost, which algorithm 1 does not ask. One that runs nowhere pays for no move: it would wait for
+   * ever where an interval is no longer than one.
    *
    * Jobs take part in their order, as many as there are devices. With all of them in the graph, as
    * in the paper, those that share badly would wait as long as others come.
@@ -73,7 +74,7 @@ public final class OfflinePlacement {
       double afterMove = 1 - Math.min(1, (double) job.move().toNanos() / interval.toNanos());
       for (int column = 0; column < healthy.size(); column++) {
         String device = healthy.get(column).id();
-        boolean stays = job.device().equals(Optional.of(device));
+        boolean stays = job.device().isEmpty() || job.device().equals(Optional.of(device));
         boolean isBarred = job.barred().contains(device);
         weights[row][column] =
             isBarred ? 0 : predicted[column][kindOf[row]] * (stays ? 1 : afterMove);

@@ -5,7 +5,8 @@ package io.pipelane.cluster.simulator;
  *
  * @param meanMillis of online requests
  * @param p99Millis of online requests
- * @param completionMinutes from a job's coming to its end, on the average
+ * @param completionMinutes from a job's coming to its end, on the average; no number where no job
+ *     has ended
  * @param makespanHours until the last job's end
  * @param oversold the time that the jobs would have taken alone, over the time for which they had a
  *     device: MuxFlow's equation 3 as its text defines it

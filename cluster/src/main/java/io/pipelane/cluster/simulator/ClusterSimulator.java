@@ -253,7 +253,7 @@ public final class ClusterSimulator {
     return new ClusterOutcome(
         latencies.meanMillis(),
         latencies.p99Millis(),
-        done.stream().mapToDouble(RunningJob::completion).average().orElse(0),
+        done.stream().mapToDouble(RunningJob::completion).average().orElse(Double.NaN),
         done.stream().mapToDouble(RunningJob::ended).max().orElse(0) / 60,
         had == 0 ? 0 : alone / had,
         utilization / minutes,

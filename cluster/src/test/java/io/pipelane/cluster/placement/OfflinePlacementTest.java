@@ -113,6 +113,15 @@ class OfflinePlacementTest {
   }
 
   @Test
+  void plan_aWaitingJob_isPlacedThoughAMoveTakesTheWholeInterval() {
+    OfflineJob waiting = job(0, Optional.empty(), INTERVAL);
+
+    assertEquals(
+        Map.of("job-0", "device-1"),
+        places(placement(FIGURE_9).plan(two(SharingState.HEALTHY), List.of(waiting))));
+  }
+
+  @Test
   void plan_aDeviceThatCannotRunAJob_isNotGivenIt() {
     OfflinePlacement placement = placement(new double[][] {{0.5, 0.6}, {0.9, 0.5}});
     List<OnlineDevice> devices = two(SharingState.HEALTHY);

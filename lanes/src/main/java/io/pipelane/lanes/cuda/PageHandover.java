@@ -7,6 +7,7 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Hands device memory to worker processes that ask for it, as file descriptors: pages of weights,
@@ -23,6 +24,10 @@ final class PageHandover implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(PageHandover.class.getName());
 
   private static final Duration LONGEST_QUESTION = Duration.ofSeconds(1);
+
+  /** What has kept a worker from being heard may keep the next from it at once. */
+  private static final Duration PAUSE = Duration.ofMillis(100);
+
   private static final int WEIGHTS = 0;
   private static final int STATES = 1;
 
@@ -47,15 +52,32 @@ final class PageHandover implements AutoCloseable {
   }
 
   private void work() {
+    boolean accepted = true;
     while (!closed) {
       try (UnixSocket worker = socket.accept()) {
-        if (worker.isOfSameUser()) {
-          answer(worker);
+        accepted = true;
+        serve(worker);
+      } catch (RuntimeException e) { // The process has too many files open, say, for a while.
+        if (closed) {
+          return;
         }
-      } catch (RuntimeException e) {
-        if (!closed) {
-          LOG.log(Level.WARNING, "a worker was not given the device's pages", e);
+        if (accepted) {
+          LOG.log(Level.WARNING, "workers cannot ask for the device's pages for now", e);
         }
+        accepted = false;
+        LockSupport.parkNanos(PAUSE.toNanos());
+      }
+    }
+  }
+
+  private void serve(UnixSocket worker) {
+    try {
+      if (worker.isOfSameUser()) {
+        answer(worker);
+      }
+    } catch (RuntimeException e) {
+      if (!closed) {
+        LOG.log(Level.WARNING, "a worker was not given the device's pages", e);
       }
     }
   }

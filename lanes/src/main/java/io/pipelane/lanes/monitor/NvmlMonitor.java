@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -45,10 +46,10 @@ public final class NvmlMonitor implements DeviceMonitor {
   }
 
   /**
-   * Looks at a GPU.
+   * Looks at a GPU: the one that is where the driver says that it is, as NVML counts otherwise.
    *
-   * @param ordinal as the driver counts, which is NVML's order unless CUDA_VISIBLE_DEVICES says
-   *     otherwise
+   * @param ordinal as the driver counts; where it does not tell the place that is taken for NVML's
+   *     order, unless CUDA_VISIBLE_DEVICES says otherwise
    * @throws StatusException {@link Status#UNAVAILABLE} saying why NVML cannot be used
    */
   public static NvmlMonitor open(int ordinal) {
@@ -56,19 +57,34 @@ public final class NvmlMonitor implements DeviceMonitor {
     Arena arena = Arena.ofShared();
     try {
       MemorySegment handle = arena.allocate(ADDRESS);
-      int code =
-          nvml.call(
-              "nvmlDeviceGetHandleByIndex_v2",
-              VisibleDevices.physical(System.getenv("CUDA_VISIBLE_DEVICES"), ordinal),
-              handle);
-      if (code != Nvml.SUCCESS) {
-        throw new StatusException(
-            Status.UNAVAILABLE, "no NVML: it answers " + code + " when asked for GPU " + ordinal);
+      if (!findByPlace(nvml, ordinal, arena, handle)) {
+        findByIndex(nvml, ordinal, handle);
       }
       return new NvmlMonitor(arena, nvml, handle.get(ADDRESS, 0));
     } catch (RuntimeException e) {
       arena.close();
       throw e;
+    }
+  }
+
+  private static boolean findByPlace(Nvml nvml, int ordinal, Arena arena, MemorySegment handle) {
+    try {
+      MemorySegment place = arena.allocateFrom(CudaDriver.load().busId(ordinal));
+      return nvml.call("nvmlDeviceGetHandleByPciBusId_v2", place, handle) == Nvml.SUCCESS;
+    } catch (StatusException e) {
+      return false; // NVML may be there without CUDA.
+    }
+  }
+
+  private static void findByIndex(Nvml nvml, int ordinal, MemorySegment handle) {
+    int code =
+        nvml.call(
+            "nvmlDeviceGetHandleByIndex_v2",
+            VisibleDevices.physical(System.getenv("CUDA_VISIBLE_DEVICES"), ordinal),
+            handle);
+    if (code != Nvml.SUCCESS) {
+      throw new StatusException(
+          Status.UNAVAILABLE, "no NVML: it answers " + code + " when asked for GPU " + ordinal);
     }
   }
 

@@ -2,7 +2,10 @@ package io.pipelane.lanes.process;
 
 import java.time.Duration;
 
-/** How long runs of one session take, by the last ones. Safe for any thread. */
+/**
+ * How long runs of one session and of the same input shapes take, by the last ones. Safe for any
+ * thread.
+ */
 final class ExpectedTime {
   private static final int WEIGHT = 4;
 

@@ -25,7 +25,7 @@ final class ProcessSession implements ModelSession {
   private final ProcessSessionFactory factory;
   private final KnownSession known;
   private final RemoteModel model;
-  private final ExpectedTime time = new ExpectedTime();
+  private final ExpectedTimes times = new ExpectedTimes();
   private volatile long heldBytes;
   private volatile List<String> notes = List.of();
 
@@ -52,7 +52,7 @@ final class ProcessSession implements ModelSession {
     WorkerProcess worker = factory.enter(invocation.priority(), invocation.owner());
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights, factory.shared())) {
-      run.expect(time, factory.awakeNanos());
+      run.expect(times.of(invocation.inputs()), factory.awakeNanos());
       run.announce(worker);
       require(worker);
       heldBytes = run.in(worker, known.number(), factory.settings());

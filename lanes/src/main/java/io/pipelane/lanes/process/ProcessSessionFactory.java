@@ -113,7 +113,13 @@ public final class ProcessSessionFactory implements SessionFactory {
     this.settings = settings;
     this.background = new BackgroundThreads(settings.buildsAtOnce());
     this.supervisor =
-        new WorkerSupervisor(settings, export, ids, this::catchUp, this::checkDeviceBeside);
+        new WorkerSupervisor(
+            settings,
+            export,
+            ids,
+            this::catchUp,
+            this::checkDeviceBeside,
+            Thread.ofPlatform().daemon().factory());
     this.runtimeVersion = supervisor.start();
   }
 

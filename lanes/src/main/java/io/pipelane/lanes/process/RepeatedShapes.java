@@ -2,7 +2,6 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.process.channel.Message;
-import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -33,16 +32,6 @@ final class RepeatedShapes {
   /** Workers in a row. */
   private static final int MOST_LOSSES = 2;
 
-  private record Input(String name, TensorType type, Shape shape) {
-    static Input of(InputTensor tensor) {
-      return new Input(tensor.name(), tensor.type(), tensor.shape());
-    }
-
-    boolean is(InputTensor tensor) {
-      return type == tensor.type() && name.equals(tensor.name()) && shape.equals(tensor.shape());
-    }
-  }
-
   /**
    * How often there was a shape, how a standby should run it, once it should, and how many workers
    * in a row were lost at that.
@@ -68,8 +57,8 @@ final class RepeatedShapes {
     }
   }
 
-  private final Map<List<Input>, Counted> counted = new LinkedHashMap<>(16, 0.75f, true);
-  private List<Input> latest = List.of();
+  private final Map<List<InputShape>, Counted> counted = new LinkedHashMap<>(16, 0.75f, true);
+  private List<InputShape> latest = List.of();
   private Counted latestCounted = Counted.NONE;
   private long runs;
 
@@ -83,18 +72,10 @@ final class RepeatedShapes {
   synchronized Optional<Message.WarmUp> ran(
       List<InputTensor> inputs, boolean captured, Supplier<Message.WarmUp> repetition) {
     runs++;
-    boolean isKnown = latestCounted.isTold(captured) && isLatest(inputs);
+    boolean isKnown = latestCounted.isTold(captured) && InputShape.areOf(latest, inputs);
     return isKnown || inputs.stream().anyMatch(RepeatedShapes::isOfStrings)
         ? Optional.empty()
-        : count(inputs.stream().map(Input::of).toList(), captured, repetition);
-  }
-
-  private boolean isLatest(List<InputTensor> inputs) {
-    boolean same = inputs.size() == latest.size();
-    for (int i = 0; same && i < latest.size(); i++) {
-      same = latest.get(i).is(inputs.get(i));
-    }
-    return same;
+        : count(InputShape.of(inputs), captured, repetition);
   }
 
   private static boolean isOfStrings(InputTensor input) {
@@ -102,7 +83,7 @@ final class RepeatedShapes {
   }
 
   private Optional<Message.WarmUp> count(
-      List<Input> shapes, boolean captured, Supplier<Message.WarmUp> repetition) {
+      List<InputShape> shapes, boolean captured, Supplier<Message.WarmUp> repetition) {
     Counted before = counted.getOrDefault(shapes, Counted.NONE);
     int times = before.times + 1;
     boolean isNews = (times >= REPEATED || captured) && !before.isTold(captured);

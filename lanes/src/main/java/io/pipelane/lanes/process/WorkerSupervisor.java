@@ -17,6 +17,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
@@ -51,6 +52,10 @@ final class WorkerSupervisor implements AutoCloseable {
   private static final Duration HAND_OVER = Duration.ofMillis(250);
 
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
+
+  /** A killed process that the kernel keeps for longer, in a driver say, is left to it. */
+  private static final Duration LONGEST_DEATH = Duration.ofSeconds(10);
+
   private static final Duration TICK = Duration.ofSeconds(1);
 
   private sealed interface Command {
@@ -78,6 +83,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private final IntSupplier ids;
   private final Consumer<WorkerProcess> onStandby;
   private final Runnable onLoss;
+  private final ThreadFactory startThreads;
   private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
   private final WorkerBoard board =
       new WorkerBoard(worker -> commands.add(new Command.Switch(worker)));
@@ -105,13 +111,16 @@ final class WorkerSupervisor implements AutoCloseable {
    * @param ids a number for each worker
    * @param onStandby told of each worker that has become ready; returns at once
    * @param onLoss told when one has ended that was not to; returns at once
+   * @param startThreads of threads that each wait for a start
    */
   WorkerSupervisor(
       WorkerSettings settings,
       DeviceExport export,
       IntSupplier ids,
       Consumer<WorkerProcess> onStandby,
-      Runnable onLoss) {
+      Runnable onLoss,
+      ThreadFactory startThreads) {
+    this.startThreads = startThreads;
     this.ids = ids;
     this.settings = settings;
     this.export = export;
@@ -284,8 +293,14 @@ final class WorkerSupervisor implements AutoCloseable {
   private void arrange() {
     if (closing) {
       members.forEach(this::retire);
-      if (System.nanoTime() - closingSince > LONGEST_END.toNanos()) {
+      long sinceNanos = System.nanoTime() - closingSince;
+      if (sinceNanos > LONGEST_END.toNanos()) {
         members.forEach(member -> member.worker.kill("it did not end when it was told to"));
+      }
+      if (sinceNanos > LONGEST_END.plus(LONGEST_DEATH).toNanos()) {
+        members.forEach(
+            member -> LOG.log(Level.ERROR, "{0}, but is still there", member.worker.description()));
+        members.clear();
       }
     } else {
       handOver();
@@ -392,13 +407,25 @@ final class WorkerSupervisor implements AutoCloseable {
       WorkerMember member = new WorkerMember(worker);
       members.add(member);
       board.noteStart();
-      Thread.ofPlatform()
-          .daemon()
-          .name("worker-" + worker.id() + "-start")
-          .start(() -> report(member));
+      awaitStart(member);
     } catch (RuntimeException | Error e) { // No thread may be had, for one.
       noteLoss(String.valueOf(e.getMessage()));
       startFailed(e);
+    }
+  }
+
+  /** Has a thread wait for it; without one it would be starting for ever, and is ended. */
+  private void awaitStart(WorkerMember member) {
+    WorkerProcess worker = member.worker;
+    try {
+      Thread starting = startThreads.newThread(() -> report(member));
+      starting.setName("worker-" + worker.id() + "-start");
+      starting.start();
+    } catch (RuntimeException | Error e) {
+      member.become(WorkerState.RETIRING);
+      worker.kill("nobody can wait for its start: " + e.getMessage());
+      worker.leave();
+      throw e;
     }
   }
 

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /** Every server's figures as multiples of the first one's. */
@@ -81,9 +82,17 @@ public final class RatioTable {
           String.format(Locale.ROOT, "p%.0f", percentile),
           own,
           base,
-          report -> report.total().responseNanos().getValueAtPercentile(percentile));
+          latency(nanos -> nanos.getValueAtPercentile(percentile)));
     }
-    line(out, "mean", own, base, report -> report.total().responseNanos().getMean());
+    line(out, "mean", own, base, latency(Histogram::getMean));
+  }
+
+  /** A figure of the response times; none of a round without answers. */
+  private static ToDoubleFunction<LoadReport> latency(ToDoubleFunction<Histogram> figure) {
+    return report -> {
+      Histogram nanos = report.total().responseNanos();
+      return nanos.getTotalCount() == 0 ? Double.NaN : figure.applyAsDouble(nanos);
+    };
   }
 
   private static void line(

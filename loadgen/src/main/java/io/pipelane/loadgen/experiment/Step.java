@@ -4,6 +4,7 @@ import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.LoadMode;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
+import org.HdrHistogram.Histogram;
 
 /** One load and its runs, at least one. */
 public record Step(LoadMode mode, List<MeasuredRun> runs) {
@@ -16,9 +17,19 @@ public record Step(LoadMode mode, List<MeasuredRun> runs) {
     return estimate(report -> report.total().perSecond());
   }
 
-  /** Response time at a percentile, in nanoseconds. */
+  /** Response time at a percentile, in nanoseconds; see {@link #latency}. */
   public Estimate responseNanos(double percentile) {
-    return estimate(report -> report.total().responseNanos().getValueAtPercentile(percentile));
+    return latency(nanos -> nanos.getValueAtPercentile(percentile));
+  }
+
+  /** A figure of the response times, over the runs that had answers; of none it is no number. */
+  public Estimate latency(ToDoubleFunction<Histogram> figure) {
+    return Estimate.of(
+        runs.stream()
+            .map(run -> run.report().total().responseNanos())
+            .filter(nanos -> nanos.getTotalCount() > 0)
+            .mapToDouble(figure)
+            .toArray());
   }
 
   /** Any figure of the reports over all runs. */
@@ -30,6 +41,11 @@ public record Step(LoadMode mode, List<MeasuredRun> runs) {
   /** Errors of all runs. */
   public long errorCount() {
     return runs.stream().mapToLong(run -> run.report().total().errorCount()).sum();
+  }
+
+  /** Whether every run was clean, see {@link LoadReport#isClean}. */
+  public boolean isClean() {
+    return runs.stream().allMatch(run -> run.report().isClean());
   }
 
   /** Whether every run has settled. */

@@ -19,9 +19,12 @@ final class GrpcConnection implements Connection {
   /*
    * `call` is the one that counts; what an earlier one still reports is ignored. Whether the server
    * can be reached is found out by asking whether it is live, at the beginning and after every
-   * answer that says that it cannot: a channel connects by itself, but only when it is used.
+   * call that ended without an answer of its own: a channel connects by itself, but only when it is
+   * used. One that may hang is sent to rest, so that the next call has another connection. Pings
+   * would find that out sooner, but servers hang up on those who ping more often than they like.
    */
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final long OPENING_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final byte[] NOTHING = {};
   private static final Metadata.Key<String> STALL =
       Metadata.Key.of(Warmth.STALL_HEADER, Metadata.ASCII_STRING_MARSHALLER);
@@ -57,18 +60,20 @@ final class GrpcConnection implements Connection {
   @Override
   public void open() {
     if (!closed) {
-      start(serverLive, NOTHING, this::opened);
+      ClientCall<byte[], byte[]> probe = start(serverLive, NOTHING, this::opened);
+      thread.at(thread.nanoTime() + OPENING_NANOS, () -> giveUp(probe));
     }
   }
 
   @Override
   public void send(int model, int variant) {
-    start(modelInfer, requests[model][variant], this::answered);
+    ClientCall<byte[], byte[]> _ = start(modelInfer, requests[model][variant], this::answered);
   }
 
   @Override
   public void abandon() {
     cancel();
+    channel.enterIdle();
     open();
   }
 
@@ -87,7 +92,8 @@ final class GrpcConnection implements Connection {
     }
   }
 
-  private void start(MethodDescriptor<byte[], byte[]> method, byte[] message, Ended ended) {
+  private ClientCall<byte[], byte[]> start(
+      MethodDescriptor<byte[], byte[]> method, byte[] message, Ended ended) {
     ClientCall<byte[], byte[]> started = channel.newCall(method, CallOptions.DEFAULT);
     call = started;
     Answer answer = new Answer(started, ended);
@@ -96,20 +102,36 @@ final class GrpcConnection implements Connection {
     started.sendMessage(message);
     started.halfClose();
     answer.started();
+    return started;
+  }
+
+  /** A call's own deadline would end it on another thread. */
+  private void giveUp(ClientCall<byte[], byte[]> probe) {
+    if (probe.equals(call)) {
+      cancel();
+      refused(
+          "the server does not say within %d s whether it is live"
+              .formatted(TimeUnit.NANOSECONDS.toSeconds(OPENING_NANOS)));
+    }
+  }
+
+  private void refused(String reason) {
+    channel.enterIdle();
+    listener.refused(reason);
+    thread.at(thread.nanoTime() + RETRY_NANOS, this::open);
   }
 
   /** A server that is there answers, be it that it does not know the question. */
   private void opened(Status status, Answer answer) {
-    if (status.getCode() == Status.Code.UNAVAILABLE) {
-      listener.refused(text(status));
-      thread.at(thread.nanoTime() + RETRY_NANOS, this::open);
+    if (!status.isOk() && !answer.isTheServers) {
+      refused(text(status));
     } else {
       listener.ready();
     }
   }
 
   private void answered(Status status, Answer answer) {
-    boolean isLost = status.getCode() == Status.Code.UNAVAILABLE;
+    boolean isLost = status.getCode() == Status.Code.UNAVAILABLE && !answer.isTheServers;
     boolean isGood = status.isOk();
     listener.answered(
         HttpStatus.of(status.getCode()),
@@ -141,6 +163,9 @@ final class GrpcConnection implements Connection {
     private byte[] body = NOTHING;
     private boolean starting = true;
 
+    /** Whether anything of it came from the server: what a channel says itself has no metadata. */
+    private boolean isTheServers;
+
     Answer(ClientCall<byte[], byte[]> own, Ended ended) {
       this.own = own;
       this.ended = ended;
@@ -153,6 +178,7 @@ final class GrpcConnection implements Connection {
 
     @Override
     public void onHeaders(Metadata headers) {
+      isTheServers = true;
       note(headers);
     }
 
@@ -163,6 +189,7 @@ final class GrpcConnection implements Connection {
 
     @Override
     public void onClose(Status status, Metadata trailers) {
+      isTheServers |= !trailers.keys().isEmpty();
       note(trailers);
       if (starting) {
         thread.execute(() -> close(status));

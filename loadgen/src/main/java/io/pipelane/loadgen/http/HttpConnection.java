@@ -33,6 +33,7 @@ final class HttpConnection implements Connection {
   private final Listener listener;
   private @Nullable Channel channel;
   private boolean used;
+  private boolean awaiting; // an answer
   private boolean closed;
 
   /**
@@ -71,6 +72,7 @@ final class HttpConnection implements Connection {
       throw new IllegalStateException("the connection is not open");
     }
     used = true;
+    awaiting = true;
     open.writeAndFlush(requests.get(model, variant), open.voidPromise());
   }
 
@@ -108,6 +110,7 @@ final class HttpConnection implements Connection {
     } else if (failure == null) {
       channel = attempt;
       used = false;
+      awaiting = false;
       listener.ready();
     } else {
       attempt.close();
@@ -162,9 +165,14 @@ final class HttpConnection implements Connection {
     public void channelRead(ChannelHandlerContext context, Object message) {
       ByteBuf in = (ByteBuf) message;
       try {
-        if (isCurrent(context) && decoder.decode(in)) {
+        if (!isCurrent(context)) {
+          return;
+        }
+        if (!awaiting) {
+          lostToBytes(in);
+        } else if (decoder.decode(in)) {
           if (in.isReadable()) {
-            lost("the server sent " + in.readableBytes() + " bytes nobody asked for");
+            lostToBytes(in);
           } else {
             answered(decoder.isClosing());
           }
@@ -181,7 +189,7 @@ final class HttpConnection implements Connection {
       if (!isCurrent(context)) {
         return;
       }
-      if (decoder.decodeEnd()) {
+      if (awaiting && decoder.decodeEnd()) {
         answered(true);
       } else {
         lost("the server closed the connection");
@@ -195,7 +203,12 @@ final class HttpConnection implements Connection {
       }
     }
 
+    private void lostToBytes(ByteBuf in) {
+      lost("the server sent " + in.readableBytes() + " bytes nobody asked for");
+    }
+
     private void answered(boolean isLast) {
+      awaiting = false;
       if (isLast) {
         forget();
       }

@@ -147,9 +147,14 @@ public final class Recorder {
         "no connection was free before the test ended");
   }
 
+  /** An attempt to open a connection failed: the requests that wait for one are not lost by it. */
   public void connectFailed(long now, String reason) {
     WindowTally window = windows.at(now);
-    error(window == null ? null : window.unattributed, now, "cannot connect", reason);
+    if (window == null) {
+      errorsOutside++;
+    } else {
+      window.connectFailed(reason);
+    }
   }
 
   public void reconnecting() {
@@ -191,7 +196,8 @@ public final class Recorder {
             .mapToObj(i -> sum.models.get(i).report(models.get(i).model(), windowNanos))
             .toList(),
         Duration.ofNanos(windowNanos),
-        new SendCounts(sum.sent, sum.late, sum.lateByGenerator, sum.unsent, reconnects),
+        new SendCounts(
+            sum.sent, sum.late, sum.lateByGenerator, sum.unsent, sum.failedConnects, reconnects),
         sum.lagNanos,
         sum.pauses(),
         slices.until(end),

@@ -43,6 +43,12 @@ record Verdict(List<String> bottlenecks, List<String> warnings) {
                   + " it, service times do not",
               waited, window.sent));
     }
+    if (window.failedConnects > 0) {
+      warnings.add(
+          text(
+              "%d attempts to connect failed, the first: %s; requests waited for a connection",
+              window.failedConnects, window.connectFailure));
+    }
     if (errorsOutside > 0) {
       warnings.add(errorsOutside + " errors outside the measured window are not counted");
     }

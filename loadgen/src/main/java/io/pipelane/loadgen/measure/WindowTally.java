@@ -27,6 +27,10 @@ final class WindowTally {
   long late;
   long lateByGenerator;
   long unsent;
+  long failedConnects;
+
+  /** Why the first of them failed. */
+  String connectFailure = "";
 
   WindowTally(int models) {
     this.models = Stream.generate(Tally::new).limit(models).toList();
@@ -43,6 +47,11 @@ final class WindowTally {
       pauses++;
       pausedNanos += lateNanos;
     }
+  }
+
+  void connectFailed(String reason) {
+    failedConnects++;
+    connectFailure = connectFailure.isEmpty() ? reason : connectFailure;
   }
 
   Pauses pauses() {
@@ -75,5 +84,7 @@ final class WindowTally {
     late += other.late;
     lateByGenerator += other.lateByGenerator;
     unsent += other.unsent;
+    failedConnects += other.failedConnects;
+    connectFailure = connectFailure.isEmpty() ? other.connectFailure : connectFailure;
   }
 }

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import org.HdrHistogram.Histogram;
 
 /**
  * An experiment as the CSV that perf_analyzer writes with {@code -f}: a line for each load, by
@@ -66,7 +67,7 @@ public final class CsvReport {
       case LoadMode.Open open -> line.append(number(open.arrivals().requestsPerSecond()));
     }
     line.append(',').append(number(step.answersPerSecond().mean() * rowsPerRequest));
-    double mean = step.estimate(report -> report.total().responseNanos().getMean()).mean();
+    double mean = step.latency(Histogram::getMean).mean();
     double[] parts = PARTS.stream().mapToDouble(part -> meanNanos(step, part)).toArray();
     double rest = mean;
     for (double part : parts) {

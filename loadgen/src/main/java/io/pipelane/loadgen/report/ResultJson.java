@@ -100,7 +100,12 @@ public final class ResultJson {
   }
 
   private static void put(ObjectNode to, String name, Estimate estimate, double divisor) {
-    ObjectNode node = to.putObject(name).put("mean", estimate.mean() / divisor);
+    ObjectNode node = to.putObject(name);
+    if (estimate.runs() == 0) { // JSON has no word for what is no number.
+      node.putNull("mean");
+      return;
+    }
+    node.put("mean", estimate.mean() / divisor);
     if (estimate.runs() > 1) {
       node.put("half_width_95", estimate.halfWidth() / divisor);
     }

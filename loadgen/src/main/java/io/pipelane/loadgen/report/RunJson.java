@@ -63,6 +63,7 @@ final class RunJson {
         .put("late", sends.late())
         .put("late_by_generator", sends.lateByGenerator())
         .put("unsent", sends.unsent())
+        .put("failed_connects", sends.failedConnects())
         .put("reconnects", sends.reconnects());
     root.set("generator_lag_us", latency(report.lagNanos()));
     root.set("bottlenecks", json.valueToTree(report.bottlenecks()));

@@ -40,6 +40,9 @@ public final class SummaryTable {
   }
 
   private static String figure(Estimate estimate, double divisor) {
+    if (estimate.runs() == 0) {
+      return "-";
+    }
     String mean = String.format(Locale.ROOT, "%.3f", estimate.mean() / divisor);
     return estimate.runs() < 2
         ? mean

@@ -38,9 +38,9 @@ public record LoadReport(
     warnings = List.copyOf(warnings);
   }
 
-  /** Whether every measured request was answered well. */
+  /** Whether every measured request was answered well, and could be sent when it was to. */
   public boolean isClean() {
-    return total.errorCount() == 0;
+    return total.errorCount() == 0 && sends.failedConnects() == 0;
   }
 
   /** Whether the last windows agreed, as far as that was asked for. */

@@ -8,7 +8,14 @@ package io.pipelane.loadgen.result;
  * @param lateByGenerator of these, the ones that had a free connection all that time: the generator
  *     itself was too slow
  * @param unsent still waiting for a connection when the test gave up; counted as errors as well
+ * @param failedConnects attempts to open a connection that failed while requests were measured; no
+ *     request is lost by one, so they are not among the errors
  * @param reconnects connections opened anew, warm-up included
  */
 public record SendCounts(
-    long sent, long late, long lateByGenerator, long unsent, long reconnects) {}
+    long sent,
+    long late,
+    long lateByGenerator,
+    long unsent,
+    long failedConnects,
+    long reconnects) {}

@@ -148,6 +148,25 @@ class LoadRunTest {
   }
 
   @Test
+  void shouldCountFailedConnectsByThemselvesAsNoRequestIsLostByOne() {
+    VirtualServer server =
+        new VirtualServer(
+            timeline,
+            request ->
+                request == 5 ? new VirtualServer.LastAnswer(MILLI) : VirtualServer.ok(MILLI));
+    server.refusals = 3;
+
+    LoadReport report =
+        run(timeline, test(new LoadMode.Closed(1), Window.ofRequests(10), 1), server);
+
+    assertEquals(10, report.total().answered());
+    assertEquals(0, report.total().errorCount());
+    assertEquals(3, report.sends().failedConnects());
+    assertFalse(report.isClean());
+    assertTrue(report.warnings().getFirst().contains("nobody listens"), report.toString());
+  }
+
+  @Test
   void shouldGiveUpARequestThatIsNotAnswered() {
     VirtualServer server =
         new VirtualServer(

@@ -13,6 +13,10 @@ final class VirtualServer implements Connection.Factory {
   final List<Integer> modelsAsked = new ArrayList<>();
   int opened;
   int mostReady = Integer.MAX_VALUE;
+
+  /** How many attempts to connect anew fail, a tenth of a second each. */
+  int refusals;
+
   private int requests;
 
   /** What becomes of a request. */
@@ -21,6 +25,9 @@ final class VirtualServer implements Connection.Factory {
   record Answer(long afterNanos, int status, String body) implements Fate {}
 
   record Loss(long afterNanos) implements Fate {}
+
+  /** An answer behind which the server closes the connection. */
+  record LastAnswer(long afterNanos) implements Fate {}
 
   record Silence() implements Fate {}
 
@@ -52,6 +59,12 @@ final class VirtualServer implements Connection.Factory {
 
     @Override
     public void open() {
+      if (opened > 0 && refusals > 0) {
+        refusals--;
+        timeline.at(timeline.nanoTime(), () -> listener.refused("nobody listens"));
+        timeline.at(timeline.nanoTime() + 100_000_000, this::open);
+        return;
+      }
       opened++;
       if (opened <= mostReady) {
         timeline.at(timeline.nanoTime(), listener::ready);
@@ -78,6 +91,13 @@ final class VirtualServer implements Connection.Factory {
                 timeline.nanoTime() + loss.afterNanos,
                 () -> {
                   listener.lost("gone");
+                  open();
+                });
+        case LastAnswer answer ->
+            timeline.at(
+                timeline.nanoTime() + answer.afterNanos,
+                () -> {
+                  listener.answered(200, null, -1, Warmth.UNTOLD, ByteBuffer.allocate(0), false);
                   open();
                 });
         case Silence _ -> {}

@@ -87,6 +87,7 @@ final class EtcdRegistry implements HostRegistry {
     long renewedNanos = System.nanoTime();
     while (!closing) {
       session.hear(settings.turn(), listener);
+      listener.turn();
       if (System.nanoTime() - renewedNanos > settings.renewEvery().toNanos()) {
         renewedNanos = System.nanoTime();
         session.renew();

@@ -30,6 +30,9 @@ interface HostRegistry extends AutoCloseable {
     /** A host has taken its word back, or has not renewed its lease. */
     void gone(String host);
 
+    /** Time has passed, whether or not anything was said. */
+    void turn();
+
     /** Whether the registry is in reach; what was heard last stays until {@link #forget}. */
     void reached(boolean inReach);
   }

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,7 @@ final class HostView implements HostRegistry.Listener {
   private final String ownInstance;
   private final Function<HostAddress, InetSocketAddress> resolver;
   private final Executor lookups;
+  private final LongSupplier nanoClock;
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
   private final Set<String> complainedOf = new HashSet<>();
@@ -46,11 +48,13 @@ final class HostView implements HostRegistry.Listener {
       String ownInstance,
       Function<HostAddress, InetSocketAddress> resolver,
       Executor lookups,
+      LongSupplier nanoClock,
       HostCounters counters) {
     this.own = own;
     this.ownInstance = ownInstance;
     this.resolver = resolver;
     this.lookups = lookups;
+    this.nanoClock = nanoClock;
     this.counters = counters;
   }
 
@@ -107,10 +111,16 @@ final class HostView implements HostRegistry.Listener {
     }
   }
 
-  /** Elsewhere, as a lookup may take longer than this host's lease. */
-  private void lookUp(RemoteHost host) {
-    if (host.beginLookingUp()) {
-      lookups.execute(() -> host.foundAt(resolver.apply(host.address)));
+  @Override
+  public void turn() {
+    hosts.values().forEach(this::lookUp);
+  }
+
+  /** Looks up where a host is, if that is in doubt; returns at once. On any thread. */
+  void lookUp(RemoteHost host) {
+    // Elsewhere, as a lookup may take longer than this host's lease.
+    if (host.beginLookingUp(nanoClock.getAsLong())) {
+      lookups.execute(() -> host.foundAt(resolver.apply(host.address), nanoClock.getAsLong()));
     }
   }
 

@@ -75,7 +75,8 @@ public final class Hosts implements AutoCloseable {
     String instance = HexFormat.of().formatHex(random);
     LocalWord word = new LocalWord(address, instance, catalog, load);
     HostView view =
-        new HostView(name, instance, HostAddress::resolve, Thread::startVirtualThread, counters);
+        new HostView(
+            name, instance, HostAddress::resolve, Thread::startVirtualThread, nanoClock, counters);
     Forwarder forwarder =
         new Forwarder(
             new Forwarder.Settings(
@@ -173,9 +174,17 @@ public final class Hosts implements AutoCloseable {
     return host.underWay() >= settings.connections();
   }
 
-  /** Keeps requests away from a host that could not be reached, for as long as a lease. */
+  /**
+   * Keeps requests away from a host that could not be reached, for as long as a lease, and has its
+   * name looked up anew.
+   */
   void suspect(RemoteHost host) {
-    host.suspectUntil(nanoClock.getAsLong() + settings.lease().toNanos());
+    long clock = nanoClock.getAsLong();
+    host.suspectUntil(clock + settings.lease().toNanos(), clock);
+    Started now = started;
+    if (now != null) {
+      now.view.lookUp(host);
+    }
   }
 
   ForwardAttempt send(RemoteHost host, Forward.Request request, Forward.Receiver receiver) {

@@ -40,6 +40,9 @@ final class RemoteHost {
   private record Word(
       Announcement announcement, Map<String, List<OfferedModel>> models, AtomicInteger since) {}
 
+  /** A name that was not known is looked up again after so long. */
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   final HostAddress address;
   private final HostCounters counters;
   private final AtomicInteger underWay = new AtomicInteger();
@@ -50,6 +53,8 @@ final class RemoteHost {
   private volatile long suspectUntilNanos;
   private volatile boolean suspect;
   private volatile boolean movedPerhaps;
+  private volatile long lookedUpNanos;
+  private volatile boolean lookedUp;
   private volatile boolean gone;
 
   /** A host that has said something; a name has to be looked up before it is connected to. */
@@ -80,15 +85,27 @@ final class RemoteHost {
     word = heard(announcement);
   }
 
-  /** Whether somebody has to look up where it is, who then says so; one at a time. */
-  boolean beginLookingUp() {
-    return (movedPerhaps || socket.isUnresolved()) && lookingUp.compareAndSet(false, true);
+  /**
+   * Whether somebody has to look up where it is, who then says so; one at a time. What makes it
+   * doubtful from now on is for the next lookup.
+   */
+  boolean beginLookingUp(long nowNanos) {
+    boolean isTold = lookedUp && nowNanos - lookedUpNanos < RETRY_NANOS;
+    boolean isDue = movedPerhaps || (socket.isUnresolved() && !isTold);
+    if (!isDue || !lookingUp.compareAndSet(false, true)) {
+      return false;
+    }
+    movedPerhaps = false;
+    return true;
   }
 
-  /** Where it is. */
-  void foundAt(InetSocketAddress found) {
-    movedPerhaps = false;
-    socket = found;
+  /** Where it is; where it was, if its name is not known at present. */
+  void foundAt(InetSocketAddress found, long nowNanos) {
+    if (!found.isUnresolved() || socket.isUnresolved()) {
+      socket = found;
+    }
+    lookedUpNanos = nowNanos;
+    lookedUp = true;
     lookingUp.set(false);
   }
 
@@ -106,8 +123,11 @@ final class RemoteHost {
     return word.announcement;
   }
 
-  /** Keeps requests away from it for a while, as it could not be reached. */
-  void suspectUntil(long nanos) {
+  /** Keeps requests away from it for a while, as it could not be reached: it may have moved. */
+  void suspectUntil(long nanos, long nowNanos) {
+    if (!isSuspect(nowNanos)) { // One lookup is enough for all that was under way there.
+      movedPerhaps = true;
+    }
     suspectUntilNanos = nanos;
     suspect = true;
   }

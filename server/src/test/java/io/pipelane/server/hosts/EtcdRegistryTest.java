@@ -108,6 +108,9 @@ class EtcdRegistryTest {
     }
 
     @Override
+    public void turn() {}
+
+    @Override
     public synchronized void reached(boolean inReach) {
       reached = inReach;
       reports++;

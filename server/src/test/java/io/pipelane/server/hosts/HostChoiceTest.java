@@ -96,7 +96,7 @@ class HostChoiceTest {
   @Test
   void suspects_areLeftAloneUntilTheirTimeIsOver_orTheyAreStartedAnew() {
     RemoteHost host = host("host", 0, model(1, 0));
-    host.suspectUntil(10);
+    host.suspectUntil(10, 0);
     assertTrue(plan(NOT_HERE, 0, host).hosts().isEmpty());
     assertTrue(plan(NOT_HERE, 0, host).known());
     host.says(says("host", 0, model(1, 0)));

@@ -14,8 +14,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class HostViewTest {
+  private long now = Long.MAX_VALUE - 5; // It may wrap around.
   private final HostCounters counters = new HostCounters();
-  private final HostView view = new HostView("own:80", "1", this::resolve, Runnable::run, counters);
+  private final HostView view =
+      new HostView("own:80", "1", this::resolve, Runnable::run, () -> now, counters);
   private final AtomicInteger cut = new AtomicInteger();
   private final AtomicInteger resolved = new AtomicInteger();
 
@@ -49,7 +51,7 @@ class HostViewTest {
   @Test
   void hostThatIsStillLookedUp_isNotAsked_andNobodyWaitsForThat() {
     List<Runnable> lookups = new ArrayList<>();
-    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, counters);
+    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, () -> now, counters);
     slow.said("a:80", word("a", "1"));
     slow.said("a:80", word("a", "1"));
     RemoteHost host = slow.hosts().iterator().next();
@@ -67,7 +69,7 @@ class HostViewTest {
   @Test
   void hostWithAnAddressInNumbers_isAskedAtOnce() {
     List<Runnable> lookups = new ArrayList<>();
-    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, counters);
+    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, () -> now, counters);
     for (String address : List.of("10.0.0.5", "fd00::5")) {
       String name = new HostAddress(address, 80, false).toString();
       slow.said(name, word(address, "1"));
@@ -134,10 +136,49 @@ class HostViewTest {
     view.said("a:80", word("a", "1"));
     assertTrue(only().socket().isUnresolved());
     view.said("a:80", word("a", "1"));
+    view.turn();
+    assertEquals(1, resolved.get());
+    now += 1_000_000_000;
+    view.turn();
+    view.turn();
     view.said("a:80", word("a", "1"));
     assertEquals(2, resolved.get());
     view.said("a:80", word("a", "2"));
     assertEquals(3, resolved.get());
+  }
+
+  @Test
+  void hostThatCouldNotBeReached_isLookedUpOnceALease() {
+    resolved.set(1);
+    view.said("a:80", word("a", "1"));
+    RemoteHost host = only();
+    InetSocketAddress before = host.socket();
+    for (int lease = 1; lease <= 2; lease++) {
+      for (int failed = 0; failed < 3; failed++) {
+        host.suspectUntil(now + 100, now);
+        view.lookUp(host);
+      }
+      assertEquals(2 + lease, resolved.get());
+      now += 100;
+    }
+    resolved.set(0); // Its name is not known to the next lookup.
+    host.suspectUntil(now + 100, now);
+    view.lookUp(host);
+    assertEquals(before, host.socket());
+  }
+
+  @Test
+  void hostThatStartsAnewDuringALookup_isLookedUpAgain() {
+    List<Runnable> lookups = new ArrayList<>();
+    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, () -> now, counters);
+    resolved.set(1);
+    slow.said("a:80", word("a", "1"));
+    slow.said("a:80", word("a", "2"));
+    assertEquals(1, lookups.size());
+    lookups.getFirst().run();
+    slow.turn();
+    slow.turn();
+    assertEquals(2, lookups.size());
   }
 
   @Test

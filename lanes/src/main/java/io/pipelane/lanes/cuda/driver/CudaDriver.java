@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.SymbolLookup;
 import java.util.NoSuchElementException;
+import jcuda.driver.CUdevice;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +15,7 @@ public final class CudaDriver {
   private static final String LIBRARY = "libcuda.so.1";
   private static final String PLATFORM = "Linux amd64";
   private static final int MINIMUM_VERSION = 12_000;
+  private static final int BUS_ID_BYTES = 32;
 
   private final DriverFunctions functions;
   private final PinnedRanges pinned = new PinnedRanges();
@@ -65,6 +67,21 @@ public final class CudaDriver {
   /** Number of devices that this process may use. */
   public int deviceCount() {
     return deviceCount;
+  }
+
+  /**
+   * Where a device is on the PCI bus, such as {@code 0000:3b:00.0}: others count devices otherwise.
+   *
+   * @param ordinal as the driver counts
+   * @throws StatusException {@link Status#UNAVAILABLE} when the driver does not tell
+   */
+  public String busId(int ordinal) {
+    CUdevice device = new CUdevice();
+    check(JCudaDriver.cuDeviceGet(device, ordinal), "cuDeviceGet", ordinal);
+    String[] id = new String[1];
+    check(
+        JCudaDriver.cuDeviceGetPCIBusId(id, BUS_ID_BYTES, device), "cuDeviceGetPCIBusId", ordinal);
+    return id[0];
   }
 
   /** The newest CUDA version that the driver knows: 1000 × major + 10 × minor. */

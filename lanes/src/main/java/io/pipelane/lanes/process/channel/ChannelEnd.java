@@ -47,6 +47,20 @@ public final class ChannelEnd {
     outgoing.write(MessageType.of(what), message.body());
   }
 
+  /**
+   * The same, unless it does not fit a ring.
+   *
+   * @return whether it was sent
+   */
+  public boolean offer(Message what) {
+    try {
+      send(what);
+      return true;
+    } catch (IndexOutOfBoundsException e) {
+      return false;
+    }
+  }
+
   /** Wakes who waits for a message, which is about to come: waking up takes longer than it does. */
   public void rouse() {
     outgoing.rouse();

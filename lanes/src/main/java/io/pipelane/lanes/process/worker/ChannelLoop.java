@@ -46,12 +46,23 @@ final class ChannelLoop implements Runnable {
           System.err.println("the device does no more for this process: " + answer);
           Runtime.getRuntime().halt(WorkerMain.DEVICE_LOST);
         }
-        end.send(answer);
+        say(answer);
         busy = false;
       }
     } catch (Throwable e) {
       e.printStackTrace(); // Ends up in the server's log.
       Runtime.getRuntime().halt(WorkerMain.MISUNDERSTOOD);
+    }
+  }
+
+  /** Says what it has come to; what is too long to be said is the request's fault. */
+  private void say(Message answer) {
+    boolean said =
+        answer instanceof Message.Ran ran
+            ? end.offer(ran) || end.offer(ran.withoutTimes())
+            : end.offer(answer);
+    if (!said) {
+      end.send(new Message.Failed(Status.INVALID_ARGUMENT, 0, runs.peakBytes(), LaneRuns.TOO_LONG));
     }
   }
 

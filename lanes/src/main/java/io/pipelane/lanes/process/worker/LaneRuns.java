@@ -1,5 +1,7 @@
 package io.pipelane.lanes.process.worker;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
@@ -10,6 +12,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The runs of one lane. Belongs to the lane's thread. */
 final class LaneRuns {
+  /** Why an answer cannot be told to the server. */
+  static final String TOO_LONG =
+      "the outputs that the request wants have more dimensions together than a worker can tell of;"
+          + " ask for fewer outputs at a time";
+
   private final int number;
   private final ChannelEnd end;
   private final WorkerDevice device;
@@ -47,7 +54,7 @@ final class LaneRuns {
             here.hostGrowth(bytes -> grow(region, bytes)),
             true,
             placed -> {
-              end.send(ran(session, region, arrivals, placed, true));
+              tell(ran(session, region, arrivals, placed, true));
               answered[0] = true;
             })) {
       runWhole(session, invocation, region, arrivals);
@@ -65,6 +72,13 @@ final class LaneRuns {
     }
   }
 
+  /** Tells of a run that goes on; without its times where there is no room for them. */
+  private void tell(Message.Ran ran) {
+    if (!end.offer(ran) && !end.offer(ran.withoutTimes())) {
+      throw new StatusException(Status.INVALID_ARGUMENT, TOO_LONG);
+    }
+  }
+
   private void runWhole(
       WorkerSession session,
       PlacedInvocation invocation,
@@ -79,7 +93,7 @@ final class LaneRuns {
     }
   }
 
-  private static Message ran(
+  private static Message.Ran ran(
       WorkerSession session,
       EphemeralRegion region,
       WorkerArrivals arrivals,

@@ -73,8 +73,9 @@ final class WorkerSessions {
       constants.limit(bytes + device.sparedBytes());
       built = true;
       if (!device.sessions().boundToLane()) {
-        // What is there already need not be mapped by the first run.
-        range.map(0, model.plan().weightBytes());
+        // What is there already need not be mapped by the first run. The server does not close a
+        // session that it believes was not built.
+        WorkerMain.orEnd(() -> range.map(0, model.plan().weightBytes()));
       }
       steps.reached(WorkerSteps.Step.BUILT, structure);
       return new Message.Built(bytes, known.heldBytes());
