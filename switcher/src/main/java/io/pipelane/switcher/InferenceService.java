@@ -4,6 +4,9 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.sharing.SampleRing;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -43,6 +46,11 @@ public interface InferenceService {
   /** The processes that models run in; none where they run in the server's own. */
   default WorkersOverview workers() {
     return WorkersOverview.NONE;
+  }
+
+  /** What the monitors of devices have kept of the last minutes, by the devices' names. */
+  default Map<String, List<SampleRing.Timed>> samples() {
+    return Map.of();
   }
 
   /**

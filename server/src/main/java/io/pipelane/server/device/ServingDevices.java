@@ -23,6 +23,7 @@ import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.placement.SwitcherGroup;
 import io.pipelane.switcher.sharing.Attainment;
+import io.pipelane.switcher.sharing.SampleRing;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -240,6 +241,13 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     return processes()
         .map(ProcessSessionFactory::workers)
         .reduce(WorkersOverview.NONE, WorkersOverview::and);
+  }
+
+  @Override
+  public Map<String, List<SampleRing.Timed>> samples() {
+    Map<String, List<SampleRing.Timed>> kept = new LinkedHashMap<>();
+    places.forEach(place -> kept.put(place.name, place.switcher.sharing().samples().kept()));
+    return kept;
   }
 
   @Override

@@ -12,6 +12,9 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SpanningModels;
+import io.pipelane.switcher.sharing.SampleRing;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
@@ -117,6 +120,11 @@ public final class EnsembleService implements InferenceService {
   @Override
   public boolean isUsable() {
     return models.isUsable();
+  }
+
+  @Override
+  public Map<String, List<SampleRing.Timed>> samples() {
+    return models.samples();
   }
 
   @Override

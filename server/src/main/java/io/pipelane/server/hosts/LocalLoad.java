@@ -11,7 +11,10 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
+import io.pipelane.switcher.sharing.SampleRing;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -142,6 +145,11 @@ public final class LocalLoad implements InferenceService {
   @Override
   public boolean isUsable() {
     return devices.isUsable();
+  }
+
+  @Override
+  public Map<String, List<SampleRing.Timed>> samples() {
+    return devices.samples();
   }
 
   @Override

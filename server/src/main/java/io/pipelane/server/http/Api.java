@@ -1,6 +1,7 @@
 package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.ByteSize;
@@ -36,6 +37,7 @@ import io.pipelane.server.state.HostsOverview;
 import io.pipelane.server.state.ServerState;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.sharing.SampleTrace;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -274,6 +276,12 @@ final class Api {
               exchange,
               Content.JSON,
               target -> StateAnswer.write(target, backend.state().read(exchange.caller()::sees)),
+              codecs);
+      case Route.Samples _ ->
+          GatheredAnswer.start(
+              exchange,
+              Content.VALUES,
+              target -> ByteBufUtil.writeUtf8(target, SampleTrace.of(service.samples())),
               codecs);
       case Route.Events _ -> {
         HttpHeaders headers = exchange.headers();

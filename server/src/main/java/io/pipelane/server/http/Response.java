@@ -46,6 +46,7 @@ record Response(
     BINARY("application/octet-stream"),
     MESSAGE(MessageInferences.MEDIA_TYPE),
     METRICS("text/plain; version=0.0.4; charset=utf-8"),
+    VALUES("text/csv; charset=utf-8"),
     EVENTS("text/event-stream"),
     PAGE("text/html; charset=utf-8"),
     STYLE("text/css; charset=utf-8"),

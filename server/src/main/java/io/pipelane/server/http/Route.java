@@ -61,6 +61,9 @@ sealed interface Route {
   /** The same, pushed. */
   record Events() implements Route {}
 
+  /** What the devices' monitors have kept. */
+  record Samples() implements Route {}
+
   /** A file of the web page. */
   record Page(String file) implements Route {}
 
@@ -102,7 +105,7 @@ sealed interface Route {
       case Infer(String model, String _) -> Demand.of(Role.INFER, model);
       case Statistics(String model, String _) -> Demand.of(Role.OBSERVE, model);
       case Metrics _, OtherHosts _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
-      case State _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
+      case State _, Samples _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
       case JobList _, ShowJob _ -> new Demand(Set.of(Role.INFER, Role.OBSERVE), Demand.ALL_MODELS);
       case SubmitJob _, RemoveJob _ -> Demand.of(Role.INFER, Demand.ALL_MODELS);
       case Index _, LogSettings _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
@@ -203,6 +206,7 @@ sealed interface Route {
           Statistics _,
           Metrics _,
           State _,
+          Samples _,
           Events _,
           Page _,
           StoredVersion _,
@@ -273,6 +277,7 @@ sealed interface Route {
     }
     return switch (path.getFirst()) {
       case "state" -> new State();
+      case "samples" -> new Samples();
       case "events" -> new Events();
       default -> null;
     };

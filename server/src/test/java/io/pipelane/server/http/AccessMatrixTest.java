@@ -45,6 +45,7 @@ class AccessMatrixTest {
           "GET, /metrics, observe",
           "GET, /v2/pipelane/state, observe",
           "GET, /v2/pipelane/events, observe",
+          "GET, /v2/pipelane/samples, observe",
           "GET, /v2/workers, observe",
           "GET, /v2/hosts, observe",
           "POST, /v2/repository/index, manage observe",

@@ -34,6 +34,7 @@ class TranscriptTest {
           "metadata",
           "page",
           "repository",
+          "samples",
           "state",
           "sharedmemory",
           "stats",

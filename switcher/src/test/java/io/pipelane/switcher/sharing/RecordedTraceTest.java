@@ -1,0 +1,123 @@
+package io.pipelane.switcher.sharing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Thresholds;
+import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.switcher.sharing.SampleRing.Timed;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The state machine and the throttle on a device as it was recorded. */
+class RecordedTraceTest {
+  private static final double TARGET = 0.7;
+
+  private final List<Timed> trace = new ArrayList<>();
+  private String recorded = "";
+
+  @BeforeEach
+  void read() throws IOException {
+    try (InputStream file = RecordedTraceTest.class.getResourceAsStream("cpu-busy.csv")) {
+      String text = new String(Objects.requireNonNull(file).readAllBytes(), StandardCharsets.UTF_8);
+      recorded = text.substring(text.indexOf('\n') + 1); // Where it comes from is said first.
+    }
+    recorded.lines().skip(1).map(line -> line.split(",", -1)).forEach(this::add);
+    assertEquals(300, trace.size());
+  }
+
+  private void add(String... columns) {
+    DeviceSample sample =
+        new DeviceSample(
+            share(columns[2]),
+            share(columns[3]),
+            share(columns[4]),
+            share(columns[5]),
+            share(columns[6]),
+            share(columns[7]),
+            share(columns[8]),
+            share(columns[9]),
+            OptionalLong.empty(),
+            OptionalLong.empty());
+    trace.add(new Timed(Long.parseLong(columns[1]), sample));
+  }
+
+  private static OptionalDouble share(String text) {
+    return text.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(Double.parseDouble(text));
+  }
+
+  @Test
+  void trace_writtenAgain_isTheSame() {
+    assertEquals(recorded, SampleTrace.of(Map.of("cpu", trace)));
+  }
+
+  /** The host's memory fills up while programs are built. */
+  @Test
+  void states_followTheHostsMemory() {
+    List<SysMonitor.Transition> transitions = new ArrayList<>();
+    Thresholds limits = new Thresholds(41, 42, 43);
+    SysMonitor monitor =
+        new SysMonitor(
+            Map.of(SharingMetric.HOST_MEMORY, limits), Duration.ofSeconds(1), transitions::add);
+    long overlimitSince = Long.MIN_VALUE;
+    SharingState before = SharingState.HEALTHY;
+    for (Timed timed : trace) {
+      double percent = 100 * timed.sample().hostMemory().orElseThrow();
+      SharingState now = monitor.observe(Map.of(SharingMetric.HOST_MEMORY, percent), timed.nanos());
+      if (now == SharingState.OVERLIMIT && before != now) {
+        overlimitSince = timed.nanos();
+        assertTrue(percent >= limits.overlimit(), "entered at " + percent);
+      }
+      if (before == SharingState.OVERLIMIT && now != before) {
+        long period = 1_000_000_000L << (monitor.entries(timed.nanos()) - 1);
+        assertTrue(timed.nanos() - overlimitSince >= period, "left too soon");
+        assertEquals(SharingState.UNHEALTHY, now);
+      }
+      assertTrue(now == SharingState.OVERLIMIT || percent < limits.overlimit());
+      assertTrue(now != SharingState.HEALTHY || percent < limits.unhealthy());
+      before = now;
+    }
+    List<SharingState> entered =
+        transitions.stream().map(SysMonitor.Transition::to).distinct().toList();
+    assertEquals(
+        List.of(SharingState.HEALTHY, SharingState.UNHEALTHY, SharingState.OVERLIMIT),
+        entered.stream().filter(state -> state != SharingState.INIT).toList());
+  }
+
+  /** A device without a rest: what offline work adds to it is throttled to the least, for good. */
+  @Test
+  void throttle_deviceThatHasNoRest_goesToTheLeastShareWithoutSwinging() {
+    LaunchThrottle throttle = new LaunchThrottle(TARGET);
+    DeviceLoad load = new DeviceLoad(0.8, 4, 0.1);
+    double share = 1;
+    long before = trace.getFirst().nanos() - 100_000_000;
+    for (Timed timed : trace) {
+      double active = timed.sample().activity().orElseThrow();
+      double now =
+          throttle.update(load.of(active, load.threshold()), (timed.nanos() - before) / 1e9);
+      assertTrue(now <= share + 0.05, "it rose from %s to %s".formatted(share, now));
+      share = now;
+      before = timed.nanos();
+    }
+    assertEquals(LaunchThrottle.LEAST_SHARE, share, 1e-9);
+  }
+
+  @Test
+  void throttle_targetThatIsAllThereIs_slowsNothingDown() {
+    LaunchThrottle throttle = new LaunchThrottle(1);
+    for (Timed timed : trace) {
+      double share = throttle.update(timed.sample().activity().orElseThrow(), 0.1);
+      assertEquals(1, share, 1e-9);
+    }
+  }
+}
