@@ -21,6 +21,9 @@ public final class ConfigLoader {
       Pattern.compile(
           "PIPELANE_(\\w+_)?(SERVICE_(HOST|PORT)(_\\w+)?|PORT(_\\d+_(TCP|UDP|SCTP)(_\\w+)?)?)");
 
+  /** What such a variable's value is, where it is one. */
+  private static final Pattern FOREIGN_ADDRESS = Pattern.compile("(?s)(tcp|udp|sctp)://.*");
+
   private static final Pattern REFERENCE = Pattern.compile("\\$\\{(\\w+)(?::-([^}]*))?}");
 
   private final Map<String, String> environment;
@@ -60,10 +63,12 @@ public final class ConfigLoader {
         .forEach(
             (name, value) -> {
               String key = keys.get(name);
+              if (!name.startsWith(Settings.VARIABLE_PREFIX) || isForeign(name, value)) {
+                return;
+              }
               if (key != null) {
                 add(key, new WrittenValue(value, "variable " + name));
-              } else if (name.startsWith(Settings.VARIABLE_PREFIX)
-                  && !FOREIGN_VARIABLE.matcher(name).matches()) {
+              } else if (!FOREIGN_VARIABLE.matcher(name).matches()) {
                 throw new ConfigException(
                     "variable "
                         + name
@@ -71,6 +76,17 @@ public final class ConfigLoader {
                         + Suggestion.forUnknown(name, keys.keySet()));
               }
             });
+  }
+
+  /**
+   * Whether a variable is of a service or a linked container, whatever that one's name is: no
+   * setting is an address of this form, none has {@code _ENV_} in its name, and a name that begins
+   * with a slash is a container's.
+   */
+  private static boolean isForeign(String name, String value) {
+    return FOREIGN_ADDRESS.matcher(value).matches()
+        || name.contains("_ENV_")
+        || (name.endsWith("_NAME") && value.startsWith("/"));
   }
 
   private void addFlags(Map<String, String> flags) {

@@ -114,6 +114,9 @@ class ConfigLoaderTest {
     ConfigException error =
         assertThrows(ConfigException.class, () -> ConfigLoader.load(null, variables, Map.of()));
     assertMentions(error.getMessage(), "variable PIPELANE_SERVER_PROT", "did you mean PIPELANE_");
+    Map<String, String> name = Map.of("PIPELANE_REPOSITORY_MODLE_NAME", "m");
+    error = assertThrows(ConfigException.class, () -> ConfigLoader.load(null, name, Map.of()));
+    assertMentions(error.getMessage(), "did you mean PIPELANE_REPOSITORY_MODEL_NAME?");
   }
 
   @Test
@@ -124,6 +127,10 @@ class ConfigLoaderTest {
             "PIPELANE_SERVICE_PORT_HTTP", "8000",
             "PIPELANE_PORT", "tcp://10.0.0.1:8000",
             "PIPELANE_SERVER_PORT_8000_TCP_ADDR", "10.0.0.1",
+            "PIPELANE_SERVER_HTTP_PORT", "tcp://10.0.0.1:8000",
+            "PIPELANE_CACHE_ENDPOINT", "udp://10.0.0.1:53",
+            "PIPELANE_CACHE_NAME", "/web/pipelane-cache",
+            "PIPELANE_CACHE_ENV_JAVA_HOME", "/opt/java",
             "UNRELATED", "x");
     assertEquals(PipelaneConfig.defaults(), ConfigLoader.load(null, variables, Map.of()).config());
   }

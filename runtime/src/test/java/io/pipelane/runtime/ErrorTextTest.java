@@ -1,9 +1,12 @@
 package io.pipelane.runtime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class ErrorTextTest {
   private static String ofLibrary(String before, String said) {
@@ -62,5 +65,26 @@ class ErrorTextTest {
     assertEquals(
         new ErrorText(Status.INVALID_ARGUMENT, "Invalid rank for input: x"),
         ErrorText.of(OrtErrorCode.INVALID_ARGUMENT, "Invalid rank for input: x\n"));
+  }
+
+  /** Names of nodes are a stranger's; a word of slashes is the worst of them. */
+  @Test
+  @Timeout(30)
+  void of_longNames_isReadAtOnceAndShortened() {
+    for (String part : List.of("a", "/", "/a.cc:1 ", "CUDA ", "CUDA failure ", "/x.cc:1 expr=; ")) {
+      String name = part.repeat(2_000_000 / part.length());
+      String plain = ErrorText.of(OrtErrorCode.FAIL, "Name:'" + name + "' was false. ").text();
+      assertTrue(plain.length() < 3 * ErrorText.KEPT_CHARACTERS, part);
+      ErrorText library =
+          ErrorText.of(OrtErrorCode.FAIL, ofLibrary(name, "CUDA failure 2: out of memory"));
+      assertTrue(library.text().length() < 3 * ErrorText.KEPT_CHARACTERS, part);
+    }
+    String name = "n".repeat(1_000_000);
+    ErrorText library =
+        ErrorText.of(OrtErrorCode.FAIL, ofLibrary(name + " ", "CUDA failure 2: out of memory"));
+    assertEquals(Status.INSUFFICIENT_MEMORY, library.status());
+    assertTrue(
+        library.text().endsWith("CUDA failure 2: out of memory, by cudaEventSynchronize(event_)"),
+        library.text());
   }
 }

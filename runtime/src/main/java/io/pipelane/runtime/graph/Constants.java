@@ -25,6 +25,9 @@ public final class Constants {
   /** What one constant that stays in a graph may take. */
   private static final long MAXIMUM_INLINE_BYTES = 1L << 30;
 
+  /** What all of them may take together: a message of protobuf, less the graph's own size. */
+  private static final long MAXIMUM_INLINE_SUM = ModelFile.MAXIMUM_BYTES - (64L << 20);
+
   private Constants() {}
 
   /**
@@ -154,6 +157,45 @@ public final class Constants {
       edited.setNode(i, inline(graph.getNode(i), folder));
     }
     return edited.build();
+  }
+
+  /**
+   * Checks, before any of it is read, that what {@link #inline} brings into a graph has room there.
+   *
+   * @param except initializers of the graph itself that do not come into it
+   * @throws StatusException {@link Status#TOO_LARGE} where it has none
+   */
+  static void checkInlineSum(GraphProto graph, Set<String> except, Path folder) {
+    long bytes = externalBytes(graph, except, folder);
+    if (bytes > MAXIMUM_INLINE_SUM) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          ("constants that cannot be streamed have %d bytes together, most of them read inside If,"
+                  + " Loop or Scan; a graph holds at most %d")
+              .formatted(bytes, MAXIMUM_INLINE_SUM));
+    }
+  }
+
+  private static long externalBytes(GraphProto graph, Set<String> except, Path folder) {
+    long bytes = 0;
+    Set<String> seen = new HashSet<>(except);
+    for (TensorProto tensor : graph.getInitializerList()) {
+      bytes += seen.add(tensor.getName()) ? externalBytes(tensor, folder) : 0;
+    }
+    for (NodeProto node : graph.getNodeList()) {
+      for (AttributeProto attribute : node.getAttributeList()) {
+        bytes += externalBytes(attribute.getT(), folder);
+        bytes += externalBytes(attribute.getG(), Set.of(), folder);
+        for (GraphProto body : attribute.getGraphsList()) {
+          bytes += externalBytes(body, Set.of(), folder);
+        }
+      }
+    }
+    return bytes;
+  }
+
+  private static long externalBytes(TensorProto tensor, Path folder) {
+    return isExternal(tensor) ? ExternalData.of(tensor, folder).byteSize() : 0;
   }
 
   private static boolean holdsTensors(AttributeProto attribute) {

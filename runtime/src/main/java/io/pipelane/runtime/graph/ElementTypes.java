@@ -5,6 +5,7 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.TypeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.TensorType;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +55,11 @@ final class ElementTypes {
   OptionalInt of(String name) {
     Integer type = types.get(name);
     return type == null ? OptionalInt.empty() : OptionalInt.of(type);
+  }
+
+  /** Whether a value is known to be strings. */
+  boolean hasStrings() {
+    return types.containsValue(TensorType.BYTES.onnx());
   }
 
   private OptionalInt of(NodeProto node, int input) {

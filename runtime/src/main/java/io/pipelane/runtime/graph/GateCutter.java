@@ -46,6 +46,7 @@ public final class GateCutter {
       GraphTarget target,
       ValueShapes shapes) {
     GraphProto graph = file.graph();
+    Constants.checkInlineSum(graph, weights.keySet(), file.folder());
     List<NodeProto> order = NodeOrder.of(graph);
     ElementTypes types = ElementTypes.of(graph, order);
     Liveness liveness = Liveness.of(graph, order, types, target.hostValues(graph, order, types));

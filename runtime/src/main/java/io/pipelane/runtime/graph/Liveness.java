@@ -57,8 +57,9 @@ record Liveness(Map<String, Span> spans, Set<String> answers, Set<Integer> block
     }
     spans.keySet().removeAll(host.ungated());
     Set<String> impassable = impassable(graph, order);
+    int unknown = types.hasStrings() ? TensorType.BYTES.onnx() : 0; // It may be strings as well.
     spans.keySet().stream()
-        .filter(name -> types.of(name).orElse(0) == TensorType.BYTES.onnx())
+        .filter(name -> types.of(name).orElse(unknown) == TensorType.BYTES.onnx())
         .forEach(impassable::add);
     Set<String> answers = new HashSet<>();
     graph.getOutputList().forEach(output -> answers.add(output.getName()));

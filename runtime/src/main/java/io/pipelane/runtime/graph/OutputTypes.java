@@ -111,10 +111,26 @@ final class OutputTypes {
         .orElse(OptionalInt.empty());
   }
 
+  /** A constant's attribute says in its name what it holds; it may be left out of other nodes. */
   private static OptionalInt value(NodeProto node) {
-    return attribute(node, "value")
-        .map(attribute -> OptionalInt.of(attribute.getT().getDataType()))
-        .orElse(node.getOpType().equals("Constant") ? OptionalInt.empty() : type(TensorType.FP32));
+    for (AttributeProto attribute : node.getAttributeList()) {
+      switch (attribute.getName()) {
+        case "value" -> {
+          return OptionalInt.of(attribute.getT().getDataType());
+        }
+        case "value_float", "value_floats" -> {
+          return type(TensorType.FP32);
+        }
+        case "value_int", "value_ints" -> {
+          return type(TensorType.INT64);
+        }
+        case "value_string", "value_strings" -> {
+          return type(TensorType.BYTES);
+        }
+        default -> {}
+      }
+    }
+    return node.getOpType().equals("Constant") ? OptionalInt.empty() : type(TensorType.FP32);
   }
 
   private static OptionalInt bodyOutput(NodeProto node, int output) {

@@ -87,6 +87,7 @@ public record ValueShapes(Map<String, TensorSpec> specs) {
   public static ModelProto question(
       ModelFile file, Map<String, TensorProto> weights, long leading, long others) {
     GraphProto graph = file.graph();
+    Constants.checkInlineSum(graph, weights.keySet(), file.folder());
     GraphProto.Builder edited =
         Constants.inline(WeightInputs.without(graph, weights), Set.of(), file.folder()).toBuilder()
             .clearValueInfo()

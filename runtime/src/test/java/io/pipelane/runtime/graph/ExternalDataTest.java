@@ -13,17 +13,21 @@ import ai.onnx.proto.OnnxMl.SparseTensorProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.TrainingInfoProto;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TestModels;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.channels.Channels;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -153,6 +157,33 @@ class ExternalDataTest {
     TensorProto tensor =
         TensorProto.newBuilder().setName("w").setDataType(1).addDims(first).addDims(second).build();
     assertThrows(StatusException.class, () -> TensorContent.of(tensor, folder));
+  }
+
+  /** The files have holes instead of bytes; nothing of them is read. */
+  @Test
+  void cut_bodiesThatHoldMoreThanAMessage_isRefusedBeforeTheyAreRead() throws IOException {
+    long bytes = 1L << 30;
+    GraphProto.Builder body = GraphProto.newBuilder();
+    for (String name : List.of("a", "b")) {
+      try (RandomAccessFile file = new RandomAccessFile(folder.resolve(name).toFile(), "rw")) {
+        file.setLength(bytes);
+      }
+      body.addInitializer(
+          external(name, "0", Long.toString(bytes)).toBuilder().setName(name).build());
+    }
+    NodeProto node =
+        TestModels.node("If", List.of("flag"), "y")
+            .addAttribute(AttributeProto.newBuilder().setName("then_branch").setG(body))
+            .build();
+    ModelFile file = new ModelFile(TestModels.model(GraphProto.newBuilder().addNode(node)), folder);
+    for (Executable edit :
+        List.<Executable>of(
+            () -> GateCutter.cut(file, Map.of(), new CutSettings(1, 8)),
+            () -> ValueShapes.question(file, Map.of(), 1, 1))) {
+      StatusException error = assertThrows(StatusException.class, edit);
+      assertEquals(Status.TOO_LARGE, error.status());
+      assertTrue(String.valueOf(error.getMessage()).contains("2147483648"), error.getMessage());
+    }
   }
 
   private ModelFile model(TensorProto tensor) {
