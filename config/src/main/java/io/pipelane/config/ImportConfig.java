@@ -11,7 +11,7 @@ public record ImportConfig(
     @Key(
             about = "Address space one import may take: Java, ONNX Runtime and mapped files",
             standard = "16GiB",
-            min = "256MiB",
+            min = "2GiB",
             max = "1TiB")
         ByteSize memory,
     @Key(

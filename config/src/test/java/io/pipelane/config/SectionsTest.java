@@ -421,7 +421,7 @@ class SectionsTest {
     assertEquals(
         new ImportConfig(
             Duration.ofSeconds(9),
-            size("512MiB"),
+            size("2500MiB"),
             size("1GB"),
             Optional.of(size("64KiB")),
             Optional.of(256),
@@ -430,7 +430,7 @@ class SectionsTest {
         changed(
                 Map.of(
                     "import.timeout", "9s",
-                    "import.memory", "512MiB",
+                    "import.memory", "2500MiB",
                     "import.max-file-size", "1GB",
                     "import.min-segment", "64KiB",
                     "import.max-segments", "256",

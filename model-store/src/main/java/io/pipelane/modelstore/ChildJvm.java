@@ -4,6 +4,7 @@ import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -14,11 +15,14 @@ public final class ChildJvm {
   private static final Set<String> ENVIRONMENT =
       Set.of(
           "PATH",
+          "HOME",
           "LD_LIBRARY_PATH",
           "LANG",
           "LC_ALL",
           "TMPDIR",
           "CUDA_VISIBLE_DEVICES",
+          "CUDA_DEVICE_ORDER",
+          "CUDA_CACHE_PATH",
           "CUDA_MPS_PIPE_DIRECTORY",
           "CUDA_MPS_LOG_DIRECTORY",
           "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
@@ -62,8 +66,13 @@ public final class ChildJvm {
             main.getName()));
     command.addAll(arguments);
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-    builder.environment().keySet().retainAll(ENVIRONMENT);
+    keepKnown(builder.environment());
     return builder;
+  }
+
+  /** Leaves a child what it finds its libraries, its devices and its caches by, and no secrets. */
+  static void keepKnown(Map<String, String> environment) {
+    environment.keySet().retainAll(ENVIRONMENT);
   }
 
   /**

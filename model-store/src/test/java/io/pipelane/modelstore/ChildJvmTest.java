@@ -7,8 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
@@ -29,6 +32,18 @@ class ChildJvmTest {
     public static void main(String[] arguments) throws InterruptedException {
       new CountDownLatch(1).await();
     }
+  }
+
+  /** A child that orders devices otherwise than the server takes another one for its own. */
+  @Test
+  void keepKnown_leavesWhatDevicesAreCountedBy() {
+    Map<String, String> environment = new HashMap<>();
+    Set<String> kept =
+        Set.of("HOME", "CUDA_DEVICE_ORDER", "CUDA_CACHE_PATH", "CUDA_VISIBLE_DEVICES");
+    kept.forEach(name -> environment.put(name, "x"));
+    environment.put("PIPELANE_SECURITY_KEY", "x");
+    ChildJvm.keepKnown(environment);
+    assertEquals(kept, environment.keySet());
   }
 
   /** Only a thread that the signal hits while it compiles has anything to leave. */

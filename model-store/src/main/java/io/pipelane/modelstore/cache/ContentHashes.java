@@ -5,10 +5,11 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.System.Logger.Level;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -18,15 +19,19 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * SHA-256 hashes of files, remembered by path, size, time of change and inode, so that large files
- * are read once and not at every start. Safe for any thread.
+ * SHA-256 hashes of files, remembered by path and {@link FileStamp}, so that large files are read
+ * once and not at every start. Safe for any thread.
+ *
+ * <p>It saves reading and nothing else: what cannot be kept or written down is hashed again.
  */
 public final class ContentHashes {
   /** A file changed so recently could change again without its time of change showing it. */
   private static final Duration UNSETTLED = Duration.ofSeconds(2);
 
+  private static final System.Logger LOG = System.getLogger(ContentHashes.class.getName());
   private static final int MAXIMUM_ENTRIES = 100_000;
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -34,7 +39,10 @@ public final class ContentHashes {
   private final Clock clock;
   private final Map<String, Entry> known = new ConcurrentHashMap<>();
 
-  record Entry(long byteSize, String changed, String inode, String sha256) {}
+  /** Whether there is something to be saved. */
+  private final AtomicBoolean changed = new AtomicBoolean();
+
+  record Entry(FileStamp stamp, String sha256) {}
 
   private ContentHashes(Path index, Clock clock) {
     this.index = index;
@@ -42,7 +50,7 @@ public final class ContentHashes {
   }
 
   /**
-   * Opens the index; a damaged one is started anew.
+   * Opens the index, without files that are gone; a damaged one is started anew.
    *
    * @param index the file it is kept in
    */
@@ -52,6 +60,7 @@ public final class ContentHashes {
       if (Files.isRegularFile(index)) {
         hashes.known.putAll(
             JSON.readValue(index.toFile(), new TypeReference<Map<String, Entry>>() {}));
+        hashes.known.keySet().removeIf(file -> !isThere(file));
       }
     } catch (IOException | RuntimeException e) {
       hashes.known.clear();
@@ -91,14 +100,9 @@ public final class ContentHashes {
   }
 
   private String ofFile(Path file) throws IOException {
-    BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
-    String changed = attributes.lastModifiedTime().toInstant().toString();
-    String inode = String.valueOf(attributes.fileKey());
+    FileStamp.Taken taken = FileStamp.of(file);
     Entry entry = known.get(file.toString());
-    if (entry != null
-        && entry.byteSize() == attributes.size()
-        && entry.changed().equals(changed)
-        && entry.inode().equals(inode)) {
+    if (entry != null && entry.stamp().equals(taken.stamp())) {
       return entry.sha256();
     }
     MessageDigest digest = sha256();
@@ -107,22 +111,37 @@ public final class ContentHashes {
       in.transferTo(sink);
     }
     String hash = HexFormat.of().formatHex(digest.digest());
-    boolean settled =
-        attributes.lastModifiedTime().toInstant().isBefore(clock.instant().minus(UNSETTLED));
-    if (settled && known.size() < MAXIMUM_ENTRIES) {
-      known.put(file.toString(), new Entry(attributes.size(), changed, inode, hash));
+    boolean settled = taken.changed().isBefore(clock.instant().minus(UNSETTLED));
+    if (settled && (entry != null || known.size() < MAXIMUM_ENTRIES)) {
+      known.put(file.toString(), new Entry(taken.stamp(), hash));
+      changed.set(true);
     }
     return hash;
   }
 
-  private synchronized void save() throws IOException {
-    Path draft = Files.createTempFile(index.toAbsolutePath().getParent(), "hashes", ".part");
+  /** A name that this process's locale has no characters for is that of no file. */
+  private static boolean isThere(String file) {
     try {
-      known.keySet().removeIf(file -> !Files.exists(Path.of(file)));
-      JSON.writeValue(draft.toFile(), new TreeMap<>(known));
-      Files.move(draft, index, StandardCopyOption.ATOMIC_MOVE);
-    } finally {
-      Files.deleteIfExists(draft);
+      return Files.exists(Path.of(file));
+    } catch (InvalidPathException e) {
+      return false;
+    }
+  }
+
+  private synchronized void save() {
+    if (!changed.getAndSet(false)) {
+      return;
+    }
+    try {
+      Path draft = Files.createTempFile(index.toAbsolutePath().getParent(), "hashes", ".part");
+      try {
+        JSON.writeValue(draft.toFile(), new TreeMap<>(known));
+        Files.move(draft, index, StandardCopyOption.ATOMIC_MOVE);
+      } finally {
+        Files.deleteIfExists(draft);
+      }
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, "hashes of model files are not kept, they will be read again: {0}", e);
     }
   }
 

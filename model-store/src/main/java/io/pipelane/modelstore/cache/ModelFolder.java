@@ -54,6 +54,18 @@ public final class ModelFolder {
     return files;
   }
 
+  /**
+   * What tells, without reading them, that files have changed, come or gone. A change within the
+   * clock tick of the file system after one before it can stay unseen, see {@link ContentHashes}.
+   */
+  public String state() throws IOException {
+    StringBuilder state = new StringBuilder();
+    for (Path file : files) {
+      state.append(file).append(' ').append(FileStamp.of(file).stamp()).append('\n');
+    }
+    return state.toString();
+  }
+
   /** The size of all files together. */
   public long byteSize() throws IOException {
     long bytes = 0;

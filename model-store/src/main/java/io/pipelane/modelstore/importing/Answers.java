@@ -67,10 +67,17 @@ final class Answers {
     this.reason = reason;
   }
 
-  /** Asks a plain session, with one guess after another until it answers. */
+  /**
+   * Asks a plain session, with one guess after another until it answers. Memory that one guess has
+   * too little of may do for another; where none is answered, for that reason, nothing is known of
+   * the model.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} and {@link Status#DEVICE_FAILURE}
+   */
   static Answers of(OrtEnvironment environment, OrtSession plain, ImportTarget target) {
     List<TensorSpec> inputs = plain.inputs();
     String reason = "";
+    Optional<StatusException> noMemory = Optional.empty();
     for (long guess : GUESSES) {
       try (Arena arena = Arena.ofConfined()) {
         MadeUpInputs madeUp = new MadeUpInputs(environment, arena);
@@ -84,9 +91,15 @@ final class Answers {
             same ? Optional.of(new Known(guess, first)) : Optional.empty(),
             same ? "" : "answers differ from run to run");
       } catch (StatusException e) {
+        if (MachineFault.isNoMemory(e)) {
+          noMemory = Optional.of(e);
+        } else {
+          MachineFault.rethrow(e);
+        }
         reason = String.valueOf(e.getMessage());
       }
     }
+    noMemory.ifPresent(MachineFault::rethrow);
     return new Answers(environment, target, inputs, Optional.empty(), reason);
   }
 

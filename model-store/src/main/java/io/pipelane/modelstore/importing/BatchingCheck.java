@@ -44,6 +44,7 @@ final class BatchingCheck {
       }
       return compared(session.outputs(), alone, together, tolerance);
     } catch (StatusException e) {
+      MachineFault.rethrow(e);
       return Batching.notApplicable(String.valueOf(e.getMessage()));
     }
   }

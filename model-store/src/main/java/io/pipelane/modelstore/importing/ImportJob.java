@@ -144,6 +144,7 @@ final class ImportJob {
       notes.add("convolutions run channels last");
       return true;
     } catch (StatusException | IllegalStateException e) {
+      MachineFault.rethrow(e);
       notes.clear();
       notes.add("convolutions do not run channels last: " + e.getMessage());
       return false;
@@ -200,6 +201,7 @@ final class ImportJob {
         }
         reason = "the processor computes with them";
       } catch (StatusException | IllegalStateException e) {
+        MachineFault.rethrow(e);
         reason = String.valueOf(e.getMessage());
         keep = Culprits.of(optimized.graph(), weights.keySet(), reason);
         if (weights.isEmpty() || (channelsLast && keep.isEmpty())) {
@@ -245,6 +247,7 @@ final class ImportJob {
           return ValueShapes.of(session.inputs(), session.outputs(), weights);
         }
       } catch (StatusException | IllegalStateException e) {
+        MachineFault.rethrow(e);
         LOG.log(System.Logger.Level.DEBUG, "no shapes with open dimensions of " + size, e);
       } finally {
         Files.deleteIfExists(file);
@@ -290,6 +293,7 @@ final class ImportJob {
         | IllegalStateException
         | IllegalArgumentException
         | IndexOutOfBoundsException e) {
+      MachineFault.rethrow(e);
       notes.add("no weights repacked: " + e.getMessage());
     }
     Files.deleteIfExists(model);

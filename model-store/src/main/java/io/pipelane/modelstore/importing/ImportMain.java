@@ -7,6 +7,7 @@ import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,6 +17,9 @@ import java.util.List;
 public final class ImportMain {
   /** The exit code of an import that refused its model; the reason lies in {@link #REFUSAL}. */
   static final int REFUSED = 3;
+
+  /** The exit code of one that could not read or write files; its log says which. */
+  static final int FILES_FAILED = 4;
 
   static final String REFUSAL = "refusal.txt";
 
@@ -59,8 +63,12 @@ public final class ImportMain {
 
   public static void main(String[] arguments) throws IOException {
     endWithParent();
+    Runtime.getRuntime().halt(run(arguments));
+  }
+
+  /** Runs an import and answers the exit code. */
+  static int run(String[] arguments) throws IOException {
     Path folder = Path.of(arguments[1]);
-    int code = 0;
     try {
       CutSettings cuts =
           new CutSettings(
@@ -73,14 +81,15 @@ public final class ImportMain {
       new ImportJob(
               Path.of(arguments[0]), folder, Path.of(arguments[2]), optimization, cuts, target)
           .run();
+      return 0;
     } catch (StatusException e) {
       Files.writeString(folder.resolve(REFUSAL), e.status() + "\n" + e.getMessage());
-      code = REFUSED;
+      return REFUSED;
     } catch (Throwable e) {
       e.printStackTrace(); // Ends up in the log, whose tail is the reason that the owner sees.
-      code = 1;
+      System.err.println(e); // Where it was may be longer than that tail.
+      return e instanceof IOException || e instanceof UncheckedIOException ? FILES_FAILED : 1;
     }
-    Runtime.getRuntime().halt(code);
   }
 
   static StatusException readRefusal(Path file) throws IOException {

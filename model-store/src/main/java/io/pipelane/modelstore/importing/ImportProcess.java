@@ -4,8 +4,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ChildJvm;
 import java.io.IOException;
-import java.io.RandomAccessFile;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -23,9 +21,11 @@ import java.util.concurrent.TimeUnit;
  */
 final class ImportProcess {
   private static final String LOG = "import.log";
-  private static final int LOG_TAIL_BYTES = 2000;
-  private static final String LIMITS =
-      "ulimit -c 0; ulimit -v \"$1\"; ulimit -f \"$2\"; shift 2; exec \"$@\"";
+
+  /** Where memory runs short the kernel is to end this one before the server and its workers. */
+  static final String LIMITS =
+      "{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; "
+          + "ulimit -c 0; ulimit -v \"$1\"; ulimit -f \"$2\"; shift 2; exec \"$@\"";
 
   private ImportProcess() {}
 
@@ -40,7 +40,9 @@ final class ImportProcess {
             "import was ended after the time limit of %s; raise import.timeout to import this model"
                 .formatted(settings.timeLimit()));
       }
-      checkOutcome(process.exitValue(), folder, log, settings);
+      if (process.exitValue() != 0) {
+        throw ImportOutcome.failure(process.exitValue(), folder, log, settings);
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StatusException(Status.CANCELLED, "import was interrupted", e);
@@ -50,41 +52,6 @@ final class ImportProcess {
       process.onExit().join(); // Until then it may write into the folder, which is deleted next.
     }
     Files.deleteIfExists(log);
-  }
-
-  private static void checkOutcome(int exit, Path folder, Path log, ImportSettings settings)
-      throws IOException {
-    if (exit == 0) {
-      return;
-    }
-    Path refusal = folder.resolve(ImportMain.REFUSAL);
-    if (exit == ImportMain.REFUSED && Files.isRegularFile(refusal)) {
-      throw explained(ImportMain.readRefusal(refusal), settings);
-    }
-    String output = tail(log);
-    if (output.contains("OutOfMemoryError")) {
-      throw outOfMemory(output, settings);
-    }
-    throw new StatusException(
-        Status.INVALID_ARGUMENT,
-        "import ended with code %d (import.memory %s, import.max-file-size %s): %s"
-            .formatted(exit, settings.memoryLimit(), settings.modelSizeLimit(), output));
-  }
-
-  /** ONNX Runtime says no more of a lack of memory than the C++ exception's name. */
-  private static StatusException explained(StatusException refusal, ImportSettings settings) {
-    String message = String.valueOf(refusal.getMessage());
-    if (!message.contains("bad_alloc")) {
-      return refusal;
-    }
-    return outOfMemory(message, settings);
-  }
-
-  private static StatusException outOfMemory(String message, ImportSettings settings) {
-    return new StatusException(
-        Status.INSUFFICIENT_MEMORY,
-        "import ran out of memory: import.memory is %s, %s of it Java heap; raise it to import this model (%s)"
-            .formatted(settings.memoryLimit(), settings.heapLimit(), message));
   }
 
   private static ProcessBuilder program(Path modelFile, Path folder, ImportSettings settings) {
@@ -105,14 +72,5 @@ final class ImportProcess {
       case PROCESSOR -> Long.toString(settings.memoryLimit().bytes() >> 10);
       case GPU -> "unlimited";
     };
-  }
-
-  private static String tail(Path log) throws IOException {
-    try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "r")) {
-      file.seek(Math.max(0, file.length() - LOG_TAIL_BYTES));
-      byte[] bytes = new byte[(int) (file.length() - file.getFilePointer())];
-      file.readFully(bytes);
-      return new String(bytes, StandardCharsets.UTF_8).strip();
-    }
   }
 }

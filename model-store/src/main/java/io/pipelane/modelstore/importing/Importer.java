@@ -46,12 +46,22 @@ public final class Importer {
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} with the reason for a file that is
    *     corrupt, hostile or not supported, {@link Status#TOO_LARGE} for one beyond the limit,
-   *     {@link Status#CANCELLED} when the thread is interrupted
+   *     {@link Status#CANCELLED} when the thread is interrupted, {@link Status#INSUFFICIENT_MEMORY}
+   *     for lack of memory, {@link Status#UNAVAILABLE} when its files changed meanwhile or the
+   *     process was ended from outside, so that the next attempt may succeed
    */
   public ImportedModel importModel(Path modelFile, ModelVersion version) {
     try {
-      String key = key(modelFile, checkedFolder(modelFile));
-      Path folder = cache.obtain(key, draft -> ImportProcess.run(modelFile, draft, settings));
+      ModelFolder files = checkedFolder(modelFile);
+      String state = files.state();
+      String key = key(modelFile, files);
+      Path folder =
+          cache.obtain(
+              key,
+              draft -> {
+                ImportProcess.run(modelFile, draft, settings);
+                checkUnchanged(modelFile, state, key);
+              });
       Plan plan = PlanFile.read(folder.resolve(ImportJob.PLAN));
       return new ImportedModel(
           version, plan, folder.resolve(ImportJob.GATED), folder.resolve(ImportJob.WEIGHTS));
@@ -77,6 +87,21 @@ public final class Importer {
               .formatted(bytes, settings.modelSizeLimit()));
     }
     return folder;
+  }
+
+  /**
+   * What was built of files that changed meanwhile must not be found under the key of those before.
+   * The stamps show any change but one within the tick of the file system's clock; files that young
+   * are not remembered by {@link ContentHashes}, so they are read again for their key, others not.
+   */
+  private void checkUnchanged(Path modelFile, String state, String key) throws IOException {
+    ModelFolder files = ModelFolder.of(modelFile);
+    if (!files.state().equals(state) || !key(modelFile, files).equals(key)) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "its files in %s were changed while it was imported; load it again when all are written"
+              .formatted(modelFile.toAbsolutePath().getParent()));
+    }
   }
 
   private String key(Path modelFile, ModelFolder folder) throws IOException {

@@ -44,6 +44,7 @@ final class PaddingCheck {
           Outputs.of(session, madeUp.rows(inputs, ROWS, PADDED_ROWS, openDimension), gate -> {});
       return compared(session.outputs(), alone, padded, tolerance);
     } catch (StatusException e) {
+      MachineFault.rethrow(e);
       return Padding.notApplicable(String.valueOf(e.getMessage()));
     }
   }

@@ -1,8 +1,6 @@
 package io.pipelane.modelstore.repository;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -24,7 +22,6 @@ final class EnsembleFile {
   private static final int MAXIMUM_TENSORS = 1024;
   private static final Set<String> MEMBERS =
       Set.of("model", "version", "device", "inputs", "outputs");
-  private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
 
   private EnsembleFile() {}
 
@@ -39,7 +36,7 @@ final class EnsembleFile {
     }
     JsonNode root;
     try {
-      root = YAML.readTree(Files.readAllBytes(file));
+      root = ModelOptionsFile.YAML.readTree(Files.readAllBytes(file));
     } catch (IOException | RuntimeException e) {
       return Optional.empty(); // Who reads options says what is wrong.
     }

@@ -1,5 +1,7 @@
 package io.pipelane.modelstore.repository;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
@@ -41,7 +43,13 @@ final class ModelOptionsFile {
   private static final double MOST_SLOWDOWN = 10;
   private static final Pattern SLOWDOWN = Pattern.compile("\\d{1,2}(\\.\\d{1,4})?");
   private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(us|ms|s|m|h)");
-  private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
+
+  /** Refuses a key that is written twice, of which one would be passed over. */
+  static final ObjectMapper YAML =
+      new ObjectMapper(
+          YAMLFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build());
+
+  private static final Pattern DUPLICATE = Pattern.compile("Duplicate field '(.*)'");
 
   private ModelOptionsFile() {}
 
@@ -64,6 +72,8 @@ final class ModelOptionsFile {
     JsonNode root;
     try {
       root = YAML.readTree(yaml);
+    } catch (JsonProcessingException e) {
+      throw unreadable(e);
     } catch (IOException | RuntimeException e) {
       throw refused("is not YAML: " + e.getMessage());
     }
@@ -93,6 +103,15 @@ final class ModelOptionsFile {
               .formatted(node.asText()));
     }
     return node.isArray() || node.asBoolean(ModelOptions.DEFAULT.warmUp());
+  }
+
+  private static StatusException unreadable(JsonProcessingException e) {
+    Matcher duplicate = DUPLICATE.matcher(e.getOriginalMessage());
+    return duplicate.matches()
+        ? refused(
+            "the key \"%s\" in line %d is written twice in one place; leave one of them"
+                .formatted(duplicate.group(1), e.getLocation().getLineNr()))
+        : refused("is not YAML: " + e.getMessage());
   }
 
   private static Map<String, String> state(JsonNode node) {

@@ -20,6 +20,10 @@ import java.util.zip.ZipFile;
 /** Unpacks ZIP files that strangers have made. */
 final class ZipFolder {
   private static final int MAXIMUM_ENTRIES = 1_000;
+
+  /** A thousand entries with long names and all that belongs to them; it is read into memory. */
+  private static final long MAXIMUM_DIRECTORY_BYTES = 4L << 20;
+
   private static final int PIECE = 64 << 10;
 
   private ZipFolder() {}
@@ -33,6 +37,12 @@ final class ZipFolder {
    *     leads out of the folder; {@link Status#TOO_LARGE} beyond the limit
    */
   static int unpack(Path packed, Path folder, ByteSize limit) throws IOException {
+    long directory = ZipDirectory.claimedBytes(packed);
+    if (directory > MAXIMUM_DIRECTORY_BYTES) {
+      throw refused(
+          "its central directory is said to have %d bytes, at most %d"
+              .formatted(directory, MAXIMUM_DIRECTORY_BYTES));
+    }
     try (ZipFile zip = new ZipFile(packed.toFile())) {
       if (zip.size() > MAXIMUM_ENTRIES) {
         throw refused("it has " + zip.size() + " entries, at most " + MAXIMUM_ENTRIES);

@@ -1,7 +1,9 @@
 package io.pipelane.modelstore.cache;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,10 +32,46 @@ class ContentHashesTest {
   @Test
   void ofModel_settledFile_isRememberedAcrossProcesses() throws IOException {
     String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
-    write("two");
-    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model), "same size, time and inode");
+    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    forge();
+    String remembered = hashes(Duration.ofMinutes(1)).ofModel(model);
+    assertNotEquals(hash, remembered, "it was read again");
     Files.setLastModifiedTime(model, FileTime.from(CHANGED.plusMillis(1)));
+    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+  }
+
+  @Test
+  void ofModel_fileWrittenAnewWithItsOldTime_isReadAgain() throws IOException {
+    String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
+    write("two");
     assertNotEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+  }
+
+  /** In a locale without the name's characters; none has a name with a NUL. */
+  @Test
+  void open_nameThatIsNoPath_isLeftOut() throws IOException {
+    String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
+    String text = Files.readString(index());
+    Files.writeString(index(), text.replace("model.onnx", "mod\\u0000el.onnx"));
+    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    assertTrue(Files.readString(index()).contains("/model.onnx"));
+    assertFalse(Files.readString(index()).contains("u0000"));
+  }
+
+  @Test
+  void ofModel_indexThatCannotBeWritten_isNoFailure() throws IOException {
+    Path nowhere = root.resolve("missing/hashes.json");
+    String hash = ContentHashes.open(nowhere, clock(Duration.ofMinutes(1))).ofModel(model);
+    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+  }
+
+  @Test
+  void ofModel_nothingNew_isNotSaved() throws IOException {
+    ContentHashes hashes = hashes(Duration.ofMinutes(1));
+    hashes.ofModel(model);
+    Files.delete(index());
+    hashes.ofModel(model);
+    assertFalse(Files.exists(index()));
   }
 
   @Test
@@ -61,13 +99,27 @@ class ContentHashesTest {
   @Test
   void open_damagedIndex_startsAnew() throws IOException {
     String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
-    Files.writeString(root.resolve("hashes.json"), "{\"a\": [");
+    Files.writeString(index(), "{\"a\": [");
     assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
   }
 
-  private ContentHashes hashes(Duration sinceChange) {
-    return ContentHashes.open(
-        root.resolve("hashes.json"), Clock.fixed(CHANGED.plus(sinceChange), ZoneOffset.UTC));
+  private ContentHashes hashes(Duration sinceChange) throws IOException {
+    return ContentHashes.open(index(), clock(sinceChange));
+  }
+
+  private Path index() {
+    return root.resolve("hashes.json");
+  }
+
+  private Clock clock(Duration sinceChange) throws IOException {
+    Instant changed = FileStamp.of(model).changed();
+    return Clock.fixed(changed.plus(sinceChange), ZoneOffset.UTC);
+  }
+
+  /** Puts another hash into the index. */
+  private void forge() throws IOException {
+    String text = Files.readString(index());
+    Files.writeString(index(), text.replaceAll("\"sha256\":\"[^\"]*\"", "\"sha256\":\"forged\""));
   }
 
   private void write(String content) throws IOException {

@@ -2,6 +2,8 @@ package io.pipelane.modelstore.importing;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
@@ -9,6 +11,8 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.protobuf.ByteString;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtLibrary;
@@ -205,6 +209,31 @@ class ImportJobTest {
     assertEquals(
         "not verified: outputs of 80MiB are more than the 64MiB that are compared",
         plan.notes().getFirst());
+  }
+
+  /** What cannot be run here for lack of memory is not known to be unverifiable. */
+  @Test
+  void run_answersThatMemoryIsTooSmallFor_isRefusedAndLeavesNoPlan() throws IOException {
+    ByteBuffer shape = ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN);
+    TensorProto rows =
+        TensorProto.newBuilder()
+            .setName("shape")
+            .setDataType(TensorType.INT64.onnx())
+            .addDims(2)
+            .setRawData(ByteString.copyFrom(shape.putLong(1L << 44).putLong(4).flip()))
+            .build();
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInitializer(rows)
+            .addInput(TestModels.value("x", TensorType.FP32, 4))
+            .addNode(TestModels.node("Expand", List.of("x", "shape"), "wide"))
+            .addNode(TestModels.node("ReduceSum", List.of("wide"), "y"))
+            .addOutput(TestModels.value("y", TensorType.FP32, 1, 1));
+    Path version = version("1");
+    StatusException error =
+        assertThrows(StatusException.class, () -> run(TestModels.model(graph), version));
+    assertEquals(Status.INSUFFICIENT_MEMORY, error.status(), error.getMessage());
+    assertFalse(Files.exists(out(version).resolve(ImportJob.PLAN)));
   }
 
   @Test

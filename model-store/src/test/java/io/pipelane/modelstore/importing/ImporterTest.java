@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -96,24 +97,67 @@ class ImporterTest {
   }
 
   @Test
-  void importModel_processThatDies_isRefusedWithLimitsAndLog() throws IOException {
+  void importModel_processThatCannotStart_isRefusedWithTheLimitOfMemory() throws IOException {
     Path file = model(TestModels.identity());
+    Importer importer = importer(ByteSize.ofMebibytes(512));
+    StatusException error =
+        assertThrows(StatusException.class, () -> importer.importModel(file, VERSION));
+    assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
+    assertTrue(
+        String.valueOf(error.getMessage()).contains("import.memory is 512MiB"), error.getMessage());
+  }
+
+  @Test
+  void importModel_withTheLeastMemoryThatCanBeSet_isVerified() throws IOException {
+    Path file = model(TestModels.quantized(4, 1));
+    ImportedModel imported = importer(ByteSize.ofMebibytes(2 << 10)).importModel(file, VERSION);
+    assertTrue(imported.plan().notes().getFirst().startsWith("verified"));
+  }
+
+  @Test
+  void importModel_filesThatChangeMeanwhile_publishesNothing() throws Exception {
+    Path file = model(TestModels.chain(2, TestModels.WIDTH, 1));
+    Importer importer = importer(Duration.ofSeconds(50));
+    Path work = folder.resolve("cache/work");
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      Future<?> change =
+          threads.submit(
+              () -> {
+                while (isEmpty(work)) {
+                  LockSupport.parkNanos(100_000);
+                }
+                return Files.writeString(file.resolveSibling("weights.data"), "w");
+              });
+      StatusException error =
+          assertThrows(StatusException.class, () -> importer.importModel(file, VERSION));
+      change.get();
+      assertEquals(Status.UNAVAILABLE, error.status());
+      assertTrue(
+          String.valueOf(error.getMessage()).contains("changed while it was imported"),
+          error.getMessage());
+    }
+    assertTrue(isEmpty(folder.resolve("cache/entries")));
+    assertEquals(2, importer.importModel(file, VERSION).plan().repacked().size());
+  }
+
+  private static boolean isEmpty(Path folder) throws IOException {
+    try (Stream<Path> entries = Files.list(folder)) {
+      return entries.findAny().isEmpty();
+    }
+  }
+
+  private Importer importer(ByteSize memory) throws IOException {
     ImportSettings sound = settings(Duration.ofSeconds(50));
-    ImportSettings tiny =
+    return Importer.open(
+        folder.resolve("cache"),
         new ImportSettings(
             sound.runtimeLibrary(),
             sound.runtimeVersion(),
             sound.optimization(),
             sound.cuts(),
             sound.timeLimit(),
-            ByteSize.ofMebibytes(64),
-            sound.modelSizeLimit());
-    Importer importer = Importer.open(folder.resolve("cache"), tiny);
-    StatusException error =
-        assertThrows(StatusException.class, () -> importer.importModel(file, VERSION));
-    assertEquals(Status.INVALID_ARGUMENT, error.status());
-    assertTrue(
-        String.valueOf(error.getMessage()).contains("import.memory 64MiB"), error.getMessage());
+            memory,
+            sound.modelSizeLimit()));
   }
 
   @Test

@@ -112,11 +112,21 @@ class RepositoryTest {
         options.batching());
   }
 
+  @Test
+  void parse_keyWrittenTwice_namesItAndItsLine() {
+    byte[] yaml = "limits:\n  timeout: 5s\n  timeout: 6s\n".getBytes(StandardCharsets.UTF_8);
+    StatusException error = assertThrows(StatusException.class, () -> ModelOptionsFile.parse(yaml));
+    assertTrue(
+        String.valueOf(error.getMessage()).contains("key \"timeout\" in line 3"),
+        error.getMessage());
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
         "bukets: [1]",
         "buckets: [4, 1]",
+        "buckets: [1]\nbuckets: [4]",
         "buckets: [0]",
         "batching: {max-rows: 0}",
         "buckets: many",

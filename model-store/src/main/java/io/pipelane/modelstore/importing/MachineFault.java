@@ -1,0 +1,45 @@
+package io.pipelane.modelstore.importing;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.regex.Pattern;
+
+/**
+ * Tells what the machine failed at from what a model is to blame for: import finds out about models
+ * by trying, and what it finds is kept.
+ */
+final class MachineFault {
+  /** The words of the C++ library, ONNX Runtime, Java and the kernel. */
+  private static final Pattern NO_MEMORY =
+      Pattern.compile(
+          "bad_alloc|Failed to allocate memory|OutOfMemoryError|Map failed|(?i:out of memory)"
+              + "|Could not (reserve|allocate)|insufficient memory|Cannot allocate memory");
+
+  private MachineFault() {}
+
+  /** Whether words say that memory was lacking. */
+  static boolean saysNoMemory(String text) {
+    return NO_MEMORY.matcher(text).find();
+  }
+
+  /** Whether an attempt failed for lack of memory. */
+  static boolean isNoMemory(RuntimeException e) {
+    return e instanceof StatusException error
+        && (error.status() == Status.INSUFFICIENT_MEMORY
+            || saysNoMemory(String.valueOf(error.getMessage())));
+  }
+
+  /**
+   * Ends an import whose attempt failed by the machine; returns where it was the model.
+   *
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} or {@link Status#DEVICE_FAILURE}
+   */
+  static void rethrow(RuntimeException e) {
+    if (isNoMemory(e)) {
+      throw new StatusException(Status.INSUFFICIENT_MEMORY, String.valueOf(e.getMessage()), e);
+    }
+    if (e instanceof StatusException error && error.status() == Status.DEVICE_FAILURE) {
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.pipelane.modelstore.importing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.SessionSettings.Optimization;
+import io.pipelane.runtime.graph.CutSettings;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ImportOutcomeTest {
+  private static final ImportSettings SETTINGS =
+      new ImportSettings(
+          Path.of("libonnxruntime.so"),
+          "1.28.0",
+          Optimization.ALL,
+          new CutSettings(1, 16),
+          Duration.ofSeconds(9),
+          ByteSize.ofMebibytes(2 << 10),
+          ByteSize.ofMebibytes(1 << 10));
+
+  @TempDir Path folder;
+
+  /** What the machine failed at is tried again, what the model is to blame for is not. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "137 | Killed | UNAVAILABLE",
+        "143 | Bye | UNAVAILABLE",
+        "4   | java.nio.file.NoSuchFileException: model.onnx | UNAVAILABLE",
+        "1   | java.lang.Error: No space left on device | UNAVAILABLE",
+        "4   | java.io.IOException: File too large | TOO_LARGE",
+        "4   | java.io.IOException: Map failed | INSUFFICIENT_MEMORY",
+        "1   | Could not reserve enough space for object heap | INSUFFICIENT_MEMORY",
+        "1   | There is insufficient memory for the Java Runtime | INSUFFICIENT_MEMORY",
+        "3   | Terminating due to java.lang.OutOfMemoryError | INSUFFICIENT_MEMORY",
+        "134 | terminate called after throwing 'std::bad_alloc' | INSUFFICIENT_MEMORY",
+        "139 | Segmentation fault | INVALID_ARGUMENT",
+        "1   | java.lang.IllegalStateException: gate rules | INVALID_ARGUMENT",
+      })
+  void failure_isThatOfTheMachineOrTheModel(int exit, String output, Status status) {
+    StatusException error = ImportOutcome.failure(exit, output, SETTINGS);
+    assertEquals(status, error.status(), error.getMessage());
+  }
+
+  @Test
+  void failure_refusalForLackOfMemory_namesTheLimit() throws IOException {
+    Files.writeString(folder.resolve(ImportMain.REFUSAL), "INSUFFICIENT_MEMORY\nno memory");
+    StatusException error =
+        ImportOutcome.failure(ImportMain.REFUSED, folder, folder.resolve("no.log"), SETTINGS);
+    assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
+    assertTrue(String.valueOf(error.getMessage()).contains("import.memory is 2GiB"));
+  }
+
+  @Test
+  void run_modelThatIsGone_isAFailureOfFiles() throws IOException {
+    List<String> arguments = ImportMain.arguments(folder.resolve("gone.onnx"), folder, SETTINGS);
+    assertEquals(ImportMain.FILES_FAILED, ImportMain.run(arguments.toArray(new String[0])));
+  }
+
+  @Test
+  void limits_whereMemoryRunsShort_theProcessEndsFirst() throws Exception {
+    List<String> command =
+        List.of(
+            "/bin/sh",
+            "-c",
+            ImportProcess.LIMITS,
+            "sh",
+            "unlimited",
+            "unlimited",
+            "cat",
+            "/proc/self/oom_score_adj");
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    assertEquals(
+        "1000",
+        new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip());
+    assertEquals(0, process.waitFor());
+  }
+}
