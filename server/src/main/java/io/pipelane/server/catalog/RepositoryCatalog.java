@@ -413,11 +413,20 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           "model \"%s\" is not served from the repository; load it from there first"
               .formatted(name));
     }
-    List<Registered> found =
-        isElsewhere ? List.of() : repository.scan(name, model.standing(), next).registered();
+    List<Registered> found = isElsewhere ? List.of() : sound(name, model, next);
     Set<Long> wanted = new TreeSet<>(isElsewhere ? model.versions().keySet() : Set.of());
     found.forEach(version -> wanted.add(version.version().version()));
     versions.choose(model, next, found, wanted, () -> choices.put(name, next));
+  }
+
+  /** What a choice names of a folder in which nothing is wrong, nor half there. */
+  private List<Registered> sound(String name, CatalogModel model, VersionChoice next) {
+    RepositoryScan scan = repository.scan(name, model.standing(), next);
+    if (!scan.problems().isEmpty()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, joined(scan.problems().stream().map(Problem::reason).toList()));
+    }
+    return scan.registered();
   }
 
   @Override

@@ -107,6 +107,7 @@ final class VersionLifecycle {
     } else {
       registration.accept(next.imported(), next.options());
     }
+    devices.answers(version);
     model.put(version.version(), next);
     LOG.log(Level.INFO, "{0} is in service", version);
   }
@@ -188,7 +189,7 @@ final class VersionLifecycle {
             Status.INVALID_ARGUMENT, "none of its versions would be served; it has " + before);
       }
       for (Registered version : found) {
-        if (!before.contains(version.version().version())) {
+        if (!(model.versions().get(version.version().version()) instanceof Ready)) {
           bringIn(model, version, devices::register)
               .ifPresent(
                   refused -> {
@@ -198,6 +199,10 @@ final class VersionLifecycle {
       }
       Set<Long> ready = new TreeSet<>(model.ready());
       ready.retainAll(wanted);
+      if (ready.isEmpty()) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT, "none of versions " + wanted + " is in service");
+      }
       requireReady(next, ready);
       keep.run();
     } catch (RuntimeException | Error e) {

@@ -87,7 +87,10 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    */
   public void register(ImportedModel model, ModelOptions options) {
     group.register(prepared(model), options);
-    ModelVersion version = model.version();
+  }
+
+  /** From now on a content answers for whoever names its version without saying which content. */
+  public void answers(ModelVersion version) {
     if (version.edition() > 0) {
       editions.put(version.anyEdition(), version);
     }

@@ -75,6 +75,11 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
       }
     }
 
+    @Override
+    public void onComplete() {
+      giveBack(); // What came behind a refusal.
+    }
+
     /** Forgets a message that nobody will read. */
     private void giveBack() {
       if (message != null) {

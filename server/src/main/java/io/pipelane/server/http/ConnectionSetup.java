@@ -112,6 +112,7 @@ final class ConnectionSetup {
             stream
                 .pipeline()
                 .addLast(pace)
+                .addLast(RequestLineCheck.INSTANCE)
                 .addLast(new Http2StreamFrameToHttpObjectCodec(true))
                 .addLast(connection(admission, latest, pace, http2Framing));
           }

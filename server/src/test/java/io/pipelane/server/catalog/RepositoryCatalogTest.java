@@ -308,7 +308,7 @@ class RepositoryCatalogTest {
 
   /** Which models go into service, one after another. */
   private static final class ServiceOrder extends Handler implements AutoCloseable {
-    private final Logger logger = Logger.getLogger(RepositoryCatalog.class.getName());
+    private final Logger logger = Logger.getLogger(VersionLifecycle.class.getName());
     private final List<String> order = new ArrayList<>();
 
     ServiceOrder() {

@@ -173,6 +173,17 @@ class Http2FuzzTest {
     assertEquals(whole, answers(single.end()));
   }
 
+  @Test
+  void pathThatFitsNoRequestLine_endsTheStreamAndKeepsNothing() throws Http2Exception {
+    for (String path : List.of("/v2 /x", "/v2\n", "/v2\r")) {
+      List<byte[]> frames = new ArrayList<>(List.of(Http2Frames.preface(), Http2Frames.settings()));
+      frames.addAll(
+          Http2Frames.request(3, new byte[0], ":method", "GET", ":scheme", "http", ":path", path));
+      byte[] bytes = Http2Frames.joined(frames);
+      assertEquals(Map.of(), answers(new Connection().send(bytes, 0, bytes.length).end()));
+    }
+  }
+
   private static Handler noting(List<LogRecord> records) {
     return new Handler() {
       @Override

@@ -58,15 +58,13 @@ public final class LaneLoans implements Reserve {
     if (!device.vacatesPages()) {
       return 0;
     }
-    List<Page> pages;
     lock.lock();
     try {
       memory.settleAll();
-      pages = memory.lend(Math.min(bytes, memory.bytesThatGiveWay()));
+      return bytes <= memory.bytesThatGiveWay() ? lendVacated(bytes) : 0;
     } finally {
       lock.unlock();
     }
-    return vacated(pages);
   }
 
   /** Whether so much could be lent in all beside a model's weights, once nobody else computes. */
@@ -80,7 +78,8 @@ public final class LaneLoans implements Reserve {
   }
 
   /**
-   * Lends as much as is wanted, waiting for runs that hold weights; for one caller at a time.
+   * Lends as much as is wanted, waiting for runs that hold weights, or nothing once that has become
+   * more than there can be; for one caller at a time.
    *
    * @param bytes beside what is lent already, as far as {@link #couldLend} allows; asked again and
    *     again, under the daemon's lock, as others may leave what was lent to them
@@ -90,26 +89,43 @@ public final class LaneLoans implements Reserve {
    * @throws io.pipelane.config.StatusException when the model goes meanwhile
    */
   public long await(LongSupplier bytes, Lease held, Runnable beforeWaiting) {
-    List<Page> pages;
     lock.lock();
     try {
       fetchOnDemand.goFirst(
           held.residency(),
           () -> {
             memory.settleAll();
-            return memory.makeRoomForLanes(bytes.getAsLong());
+            long lacking = bytes.getAsLong();
+            return isTooMuch(lacking, held)
+                ? !memory.isUsedBeside(held.residency()) // Sessions that are idle then give way.
+                : memory.makeRoomForLanes(lacking);
           },
           beforeWaiting);
-      pages = memory.lend(bytes.getAsLong());
+      long lacking = bytes.getAsLong();
+      return isTooMuch(lacking, held) ? 0 : lendVacated(lacking);
     } finally {
       lock.unlock();
     }
-    return vacated(pages);
   }
 
-  private long vacated(List<Page> pages) {
-    pages.forEach(device::vacate);
-    return pages.size() * memory.pageBytes();
+  /** Whether what is lacking could not be lent whoever gives way; it may grow meanwhile. */
+  private boolean isTooMuch(long lacking, Lease held) {
+    return lacking > memory.capacityBeside(held.residency());
+  }
+
+  /** Under the lock, so that nobody gives pages back that are not vacated yet. */
+  private long lendVacated(long bytes) {
+    List<Page> pages = memory.lend(bytes);
+    boolean vacated = false;
+    try {
+      pages.forEach(device::vacate);
+      vacated = true;
+      return pages.size() * memory.pageBytes();
+    } finally {
+      if (!vacated) {
+        memory.takeBackFromLanes(pages.size());
+      }
+    }
   }
 
   @Override

@@ -280,6 +280,7 @@ public final class MemoryDaemon implements AutoCloseable {
         return null;
       }
       holdings.used(residency.holding, Priority.ONLINE, nowNanos);
+      residency.leaves = false;
       return lease(residency);
     } finally {
       lock.unlock();

@@ -281,6 +281,11 @@ final class WeightMemory {
     return lent;
   }
 
+  /** Whether something computes with other models' weights. */
+  boolean isUsedBeside(Residency residency) {
+    return residencies.values().stream().anyMatch(other -> other != residency && other.leases > 0);
+  }
+
   /** Takes pages back that lanes had, whose memory is gone. */
   void takeBackFromLanes(int count) {
     for (int i = 0; i < count; i++) {

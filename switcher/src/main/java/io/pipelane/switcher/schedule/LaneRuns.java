@@ -81,7 +81,8 @@ final class LaneRuns {
   private boolean runWithRoom(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
     turn.leave();
     long laneBytes = history.of(request.key()).peakBytes();
-    try (SessionRoom _ = makeRoom(request.request(), laneBytes, lease)) {
+    try (Lanes.Borrowing _ = lanes.borrowing();
+        SessionRoom _ = makeRoom(request.request(), laneBytes, lease)) {
       runInLane(request, lease, placed, turn);
       return true;
     } catch (NoSessionRoomException e) {
@@ -93,7 +94,8 @@ final class LaneRuns {
     try {
       return worker.makeRoom(lease, laneBytes, request.priority());
     } catch (StatusException e) {
-      throw waitsForWeights(laneBytes + worker.sessionBytes(lease), lease, e);
+      long bytes = laneBytes + worker.sessionBytes(lease);
+      throw bytes > lanes.largestLaneBytes() ? waitsForWeights(bytes, lease, e) : e;
     }
   }
 
@@ -101,10 +103,14 @@ final class LaneRuns {
   private RuntimeException waitsForWeights(long laneBytes, Lease lease, StatusException refusal) {
     boolean isForMemory =
         refusal.status() == Status.INSUFFICIENT_MEMORY || refusal.status() == Status.UNAVAILABLE;
-    boolean isLackedNow = laneBytes > lanes.largestLaneBytes();
-    return isForMemory && isLackedNow && loans.couldLend(lanes.beyondOwnBytes(laneBytes), lease)
+    return isForMemory && couldLend(laneBytes, lease)
         ? new LaneWaitsForWeightsException(laneBytes, refusal)
         : refusal;
+  }
+
+  /** Whether a lane could be had once nobody else computes, and sessions have given way. */
+  private boolean couldLend(long laneBytes, Lease lease) {
+    return loans.couldLend(Math.max(0, laneBytes - lanes.capacityBytes()), lease);
   }
 
   /**
@@ -119,7 +125,7 @@ final class LaneRuns {
     Lanes.Borrowing borrowing = lanes.borrowing(); // The weights are there: they wait for none.
     boolean isThere = false;
     try {
-      if (!loans.couldLend(lanes.beyondOwnBytes(refused.laneBytes()), lease)) {
+      if (!couldLend(refused.laneBytes(), lease)) {
         throw refused.refusal();
       }
       LongSupplier missing = () -> refused.laneBytes() - lanes.largestLaneBytes();
@@ -185,7 +191,11 @@ final class LaneRuns {
     try {
       worker.makeLaneRoom(request.model(), needed, request.priority(), turn::leave);
     } catch (StatusException e) {
-      throw waitsForWeights(needed, lease, e);
+      boolean hasComeSince =
+          e.status() == Status.INSUFFICIENT_MEMORY && needed <= lanes.largestLaneBytes();
+      if (!hasComeSince) {
+        throw waitsForWeights(needed, lease, e);
+      }
     }
   }
 

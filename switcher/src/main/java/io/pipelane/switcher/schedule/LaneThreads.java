@@ -30,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 public final class LaneThreads {
   private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
 
+  /** After which a run is refused whose room others took each time before it was in its lane. */
+  private static final int MOST_LOSSES = 20;
+
   /** A shorter run, on a device that is given work ahead of its time, comes to its end. */
   private static final long WORTH_STOPPING_NANOS = 5_000_000;
 
@@ -202,6 +205,7 @@ public final class LaneThreads {
       Supplier<Lease> weights,
       LaneWaitsForWeightsException refused) {
     LaneWaitsForWeightsException needs = refused;
+    int losses = 0;
     turn.leave();
     failsafe.lock();
     try {
@@ -209,7 +213,8 @@ public final class LaneThreads {
         try {
           return new Attempt(queued, answer, turn, weights).runWithRoom(needs);
         } catch (LaneWaitsForWeightsException e) {
-          if (e.laneBytes() <= needs.laneBytes()) {
+          boolean hasLostIt = e.laneBytes() <= needs.laneBytes(); // Others' sessions took it.
+          if (hasLostIt && ++losses == MOST_LOSSES) {
             throw e.refusal();
           }
           needs = e;

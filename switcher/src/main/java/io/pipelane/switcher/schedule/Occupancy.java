@@ -49,7 +49,7 @@ final class Occupancy {
    */
   void requireRoom(QueuedRequest request, Bounds bounds) {
     all.requireRoom(request, bounds, bounds);
-    if (isOffline(request)) {
+    if (isOffline(request) && offline.requests > 0) { // One may have more than half.
       offline.requireRoom(request, bounds.ofOffline(), bounds);
     }
   }

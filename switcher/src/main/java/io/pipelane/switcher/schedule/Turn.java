@@ -385,6 +385,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     boolean offline = isOffline();
     if (offline) {
       passGate(segment);
+      progress.request().requireWanted(); // One that was cancelled while it stood has no turn.
     }
     if (!turns.queue.isEmpty()) {
       giveWayToRival();

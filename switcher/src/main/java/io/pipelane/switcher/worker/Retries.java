@@ -105,8 +105,11 @@ final class Retries {
         count(done, isRetry);
         return;
       } catch (StatusException e) {
-        suspects.remove(kind); // It failed, and its process lives.
-        count(done, isRetry);
+        boolean hasNotRun = e.status() == Status.CANCELLED || e.status() == Status.NOT_FOUND;
+        if (!hasNotRun) {
+          suspects.remove(kind); // It failed, and its process lives.
+          count(done, isRetry);
+        }
         throw e;
       } catch (WorkerLostException e) {
         if (deviceIsLost.getAsBoolean()) {

@@ -109,11 +109,13 @@ final class SessionPool {
 
   /** A session that has grown beyond what can be had is asked to do with less. */
   private boolean charge(PooledSession session) {
-    if (table.tryRecharge(session, session.deviceBytes())) {
+    if (table.recharge(session, session.deviceBytes())) {
       return true;
     }
     session.shrink();
-    return table.recharge(session, session.deviceBytes());
+    long bytes = session.deviceBytes();
+    table.expect(session.key.range().structure(), bytes);
+    return table.recharge(session, bytes);
   }
 
   private void build(
@@ -135,7 +137,9 @@ final class SessionPool {
               priority);
       long nanos = nanoClock.getAsLong() - begin;
       account.limit(account.usedBytes() + (factory.boundToLane() ? CAPTURE_BYTES : 0));
-      if (!charging.recharge(session, account.usedBytes() + made.frameworkBytes())) {
+      long bytes = account.usedBytes() + made.frameworkBytes();
+      table.expect(structure, bytes);
+      if (!charging.recharge(session, bytes)) {
         throw new NoSessionRoomException(owner, table.expectedBytes(structure));
       }
       table.built(session, made, account, nanos);

@@ -92,7 +92,7 @@ final class SessionRooms {
     boolean possible = bytes <= lanes.capacityBytes();
     while (possible && !lanes.reservePersistent(bytes)) {
       // What was in the way may have gone in between.
-      possible = evictOrWait(Priority.ONLINE, () -> {}) || bytes <= lanes.largestLaneBytes();
+      possible = evictOrWait(Priority.ONLINE, () -> {}) || lanes.beyondOwnBytes(bytes) == 0;
     }
     return possible;
   }

@@ -220,18 +220,11 @@ final class SessionTable {
   }
 
   /**
-   * Changes what is reserved for a session, evicting others; by the one thread that uses it. Its
-   * structure's next session is expected to need as much.
+   * Changes what is reserved for a session, evicting others; by the one thread that uses it.
+   *
+   * @return false where there is not as much; nothing has changed then
    */
   boolean recharge(PooledSession session, long bytes) {
-    if (bytes > session.bytes) {
-      expect(session.key.range().structure(), bytes);
-    }
-    return tryRecharge(session, bytes);
-  }
-
-  /** The same for what the session may do without. */
-  boolean tryRecharge(PooledSession session, long bytes) {
     long more = bytes - session.bytes;
     while (more > 0 && !lanes.tryReservePersistent(more)) {
       if (lanes.freeBytes() + idleBytes() < more || !evict()) {
@@ -244,7 +237,6 @@ final class SessionTable {
 
   /** The same where nobody has to give way. */
   boolean rechargeFromFree(PooledSession session, long bytes) {
-    expect(session.key.range().structure(), bytes);
     long more = bytes - session.bytes;
     if (more > 0 && !lanes.tryReservePersistent(more)) {
       return false;
