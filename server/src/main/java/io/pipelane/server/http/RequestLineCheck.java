@@ -4,14 +4,17 @@ import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.DecoderException;
+import io.netty.handler.codec.http.HttpHeaderValidationUtil;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses HTTP/2 requests whose path cannot stand in a request line, before they are made into
- * messages of HTTP/1.1: Netty's codec refuses them too, but keeps the buffer that it has taken for
- * the message by then. For any number of connections.
+ * Refuses HTTP/2 requests of which no request line can be made, before they become messages of
+ * HTTP/1.1: Netty's codec refuses them too, but keeps the buffer that it has taken for the message
+ * by then. For any number of connections.
  */
 @Sharable
 final class RequestLineCheck extends ChannelInboundHandlerAdapter {
@@ -21,12 +24,23 @@ final class RequestLineCheck extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelRead(ChannelHandlerContext context, Object message) {
-    if (message instanceof Http2HeadersFrame frame) {
-      @Nullable CharSequence path = frame.headers().path();
-      if (path != null && !HttpUtil.isEncodingSafeStartLineToken(path)) {
-        throw new DecoderException("a path has a space or a line's end in it");
-      }
+    if (message instanceof Http2HeadersFrame frame && !isSound(frame.headers())) {
+      throw new DecoderException("a request without a sound method and path");
     }
     context.fireChannelRead(message);
+  }
+
+  /** Whether it makes a request line, or has neither method nor status, as trailers have. */
+  private static boolean isSound(Http2Headers headers) {
+    @Nullable CharSequence method = headers.method();
+    if (method == null) {
+      return headers.status() == null;
+    }
+    if (method.isEmpty() || HttpHeaderValidationUtil.validateToken(method) >= 0) {
+      return false;
+    }
+    boolean tunnels = HttpMethod.CONNECT.asciiName().contentEqualsIgnoreCase(method);
+    @Nullable CharSequence target = tunnels ? headers.authority() : headers.path();
+    return target != null && HttpUtil.isEncodingSafeStartLineToken(target);
   }
 }
