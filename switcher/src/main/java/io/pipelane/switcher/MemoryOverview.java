@@ -24,24 +24,6 @@ public record MemoryOverview(
     SessionOverview sessions,
     long frameworkBytes,
     LanesOverview lanes) {
-  /** An overview in which nothing is said of lanes but what they take. */
-  public MemoryOverview(
-      Ledger weights,
-      long workingBytes,
-      long constantBytes,
-      long laneBytes,
-      SessionOverview sessions,
-      long frameworkBytes) {
-    this(
-        weights,
-        workingBytes,
-        constantBytes,
-        laneBytes,
-        sessions,
-        frameworkBytes,
-        LanesOverview.NONE);
-  }
-
   /**
    * All device memory that is taken, that for weights whether it is lent or not; once where lanes
    * have borrowed it.

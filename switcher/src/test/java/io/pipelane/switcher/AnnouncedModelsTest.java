@@ -10,17 +10,14 @@ import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -48,13 +45,7 @@ class AnnouncedModelsTest {
           memory,
           sessions,
           new SwitcherSettings(WEIGHTS, WORKING, 2, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
-          AnnouncedModelsTest::weights);
-
-  private static WeightSource weights(ImportedModel model) {
-    byte[] content = new byte[(int) model.plan().weightBytes()];
-    Arrays.fill(content, Byte.parseByte(model.version().model()));
-    return new BytesSource(content);
-  }
+          BoundSessions::weights);
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -76,7 +67,7 @@ class AnnouncedModelsTest {
   }
 
   private void infer(ModelVersion model) {
-    float number = Byte.parseByte(model.model());
+    float number = BoundSessions.number(model);
     Call call = new Call();
     switcher.submit(Call.request(model, 1f), call);
     assertArrayEquals(new float[] {number, number}, call.await());

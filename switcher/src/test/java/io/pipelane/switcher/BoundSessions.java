@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Invocation;
@@ -13,12 +14,14 @@ import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.WeightSource;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -74,6 +77,18 @@ final class BoundSessions implements SessionFactory {
             structure, List.of(), List.of(), List.of(), segments, weightBytes, 0, 0, List.of());
     Path nowhere = Path.of(name);
     return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere);
+  }
+
+  /** Weights that are all the {@link #number} of their model. */
+  static WeightSource weights(ImportedModel model) {
+    byte[] content = new byte[(int) model.plan().weightBytes()];
+    Arrays.fill(content, number(model.version()));
+    return new BytesSource(content);
+  }
+
+  /** The number that a model is called by. */
+  static byte number(ModelVersion version) {
+    return Byte.parseByte(version.model());
   }
 
   @Override

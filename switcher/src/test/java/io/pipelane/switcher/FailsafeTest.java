@@ -9,16 +9,12 @@ import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -56,17 +52,7 @@ class FailsafeTest {
               1_000,
               1 << 20,
               new EqualBytesGrouping(8, 1)),
-          FailsafeTest::weights);
-
-  private static WeightSource weights(ImportedModel model) {
-    byte[] content = new byte[(int) model.plan().weightBytes()];
-    Arrays.fill(content, number(model.version()));
-    return new BytesSource(content);
-  }
-
-  private static byte number(ModelVersion version) {
-    return Byte.parseByte(version.model());
-  }
+          BoundSessions::weights);
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -91,7 +77,7 @@ class FailsafeTest {
   }
 
   private static void requireAnswer(ImportedModel model, Call call) {
-    float number = number(model.version());
+    float number = BoundSessions.number(model.version());
     assertArrayEquals(new float[] {number, number}, call.await());
   }
 

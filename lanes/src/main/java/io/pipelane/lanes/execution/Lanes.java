@@ -154,8 +154,8 @@ public final class Lanes implements Reservations, AutoCloseable {
   }
 
   /**
-   * Borrows what a lane of so many bytes lacks, if it were the only one, as far as that can be had
-   * at once; while a {@link #borrowing} is open.
+   * Borrows what a lane of so many bytes lacks, if it were the only one, if the reserve lends it at
+   * once; while a {@link #borrowing} is open.
    *
    * @return whether a lane can become as large now
    */

@@ -11,7 +11,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,7 +18,6 @@ import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,28 +45,14 @@ class AccessControlTest {
     }
   }
 
-  private static String sequence(Caller caller) {
-    InferenceRequest step =
-        new InferenceRequest(
-            new ModelVersion("sum", 1),
-            List.of(),
-            List.of(),
-            OptionalLong.empty(),
-            Priority.ONLINE,
-            Optional.of(new SequenceStep("1", true, false)));
-    SequenceStep own = caller.classed(step).sequence().orElseThrow();
-    assertEquals("1", own.id());
-    return own.owner();
-  }
-
   @Test
   void sequences_ofTwoKeys_areTwo() throws IOException {
     try (AccessControl access = Keys.of(folder, Keys.usual())) {
-      String one = sequence(access.identify(null, "infer"));
-      assertNotEquals(one, sequence(access.identify(null, "tenant")));
+      String one = Keys.sequenceOwner(access.identify(null, "infer"));
+      assertNotEquals(one, Keys.sequenceOwner(access.identify(null, "tenant")));
       Keys.replace(access, folder, Keys.usual() + Keys.entry("another", "roles: [infer]"));
-      assertEquals(one, sequence(access.identify(null, "infer")));
-      assertEquals("", sequence(Caller.ANYBODY));
+      assertEquals(one, Keys.sequenceOwner(access.identify(null, "infer")));
+      assertEquals("", Keys.sequenceOwner(Caller.ANYBODY));
     }
   }
 

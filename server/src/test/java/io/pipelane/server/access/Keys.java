@@ -1,11 +1,19 @@
 package io.pipelane.server.access;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 
 /** Files of keys for tests: a key's text is its name. */
 public final class Keys {
@@ -42,5 +50,20 @@ public final class Keys {
     Path file = folder.resolve("keys.yaml");
     Files.writeString(file, "keys:\n" + entries);
     return AccessControl.of(Optional.of(file), Optional.empty(), managementPort);
+  }
+
+  /** Whose a caller's sequences are; their names stay his. */
+  static String sequenceOwner(Caller caller) {
+    InferenceRequest step =
+        new InferenceRequest(
+            new ModelVersion("sum", 1),
+            List.of(),
+            List.of(),
+            OptionalLong.empty(),
+            Priority.ONLINE,
+            Optional.of(new SequenceStep("1", true, false)));
+    SequenceStep own = caller.classed(step).sequence().orElseThrow();
+    assertEquals("1", own.id());
+    return own.owner();
   }
 }

@@ -15,10 +15,7 @@ import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.PlainJWT;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -29,7 +26,6 @@ import java.util.Date;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -96,20 +92,6 @@ class TokensTest {
     }
   }
 
-  private static String owner(Caller caller) {
-    InferenceRequest step =
-        new InferenceRequest(
-            new ModelVersion("sum", 1),
-            List.of(),
-            List.of(),
-            OptionalLong.empty(),
-            Priority.ONLINE,
-            Optional.of(new SequenceStep("1", true, false)));
-    SequenceStep own = caller.classed(step).sequence().orElseThrow();
-    assertEquals("1", own.id());
-    return own.owner();
-  }
-
   @Test
   void tokens_areTheirHoldersAcrossTokens_andTheirOwnWithoutOne() throws IOException {
     try (AccessControl access = TestTokens.access(folder)) {
@@ -124,7 +106,7 @@ class TokensTest {
                   rsa(c -> c.subject("").claim("more", 1)))
               .map(token -> access.identify("Bearer " + token, null))
               .toList();
-      assertEquals(callers.size(), callers.stream().map(TokensTest::owner).distinct().count());
+      assertEquals(callers.size(), callers.stream().map(Keys::sequenceOwner).distinct().count());
       for (Caller caller : callers) {
         StatusException error =
             assertThrows(StatusException.class, () -> caller.check(Demand.of(Role.MANAGE, "")));
@@ -132,7 +114,7 @@ class TokensTest {
         assertTrue(message.matches("(token of \"(alice|bob)\"|the token \\w{8}) lets .*"), message);
       }
       Caller again = access.identify("Bearer " + rsa(c -> c.claim("more", 1)), null);
-      assertEquals(owner(callers.getFirst()), owner(again));
+      assertEquals(Keys.sequenceOwner(callers.getFirst()), Keys.sequenceOwner(again));
     }
   }
 

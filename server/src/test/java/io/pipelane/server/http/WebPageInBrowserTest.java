@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.lanes.execution.LanesOverview;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
@@ -91,7 +92,13 @@ class WebPageInBrowserTest {
   private static DeviceState device(boolean usable, Ledger ledger) {
     return new DeviceState(
         new MemoryOverview(
-            ledger, 32 * MIB, 9 * MIB, 6 * MIB, new SessionOverview(List.of(), 3, 0), MIB),
+            ledger,
+            32 * MIB,
+            9 * MIB,
+            6 * MIB,
+            new SessionOverview(List.of(), 3, 0),
+            MIB,
+            LanesOverview.NONE),
         new TransferCounters(
             11,
             12,

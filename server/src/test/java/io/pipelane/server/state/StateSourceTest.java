@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.pipelane.lanes.execution.LanesOverview;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
@@ -58,7 +59,8 @@ class StateSourceTest {
             30,
             20,
             new SessionOverview(List.of(), 7, 1),
-            5),
+            5,
+            LanesOverview.NONE),
         new TransferCounters(
             11,
             12,

@@ -15,10 +15,10 @@ import java.util.function.LongSupplier;
 public final class LaneLoans implements Reserve {
   /*
    * What is lent is pages of the pool, taken from the tail of those that give way first, as for
-   * weights. Their memory goes back to the system before the lanes are told, so the two together
-   * never hold more than there is.
+   * weights. Their memory goes back to the system under the lock, before the lanes are told: so the
+   * two together never hold more than there is, and what lanes give back has none.
    *
-   * A run that grows takes only what can be had at once. One that has to wait stands before all that
+   * A run that grows takes all that it lacks at once, or nothing, as a part would not help it. One that has to wait stands before all that
    * wait for pages, so those that compute get done and nobody new begins; it holds its own weights
    * meanwhile. So only one may wait at a time, and whoever else needs a loan has let go of its
    * weights (LaneThreads): otherwise two could wait for what the other holds.
