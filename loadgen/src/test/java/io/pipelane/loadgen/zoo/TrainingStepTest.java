@@ -33,10 +33,8 @@ class TrainingStepTest {
   private static final int IMAGE = 8;
   private static final int ROWS = 3;
 
-  /** How far weights are moved to see what the loss does. */
-  private static final double NUDGE = 3e-3;
-
-  private static final int DIRECTIONS = 4;
+  /** How far weights are moved to see what the loss does, in one direction after another. */
+  private static final double[] NUDGES = {3e-3, 3e-3, 3e-3, 1e-3, 1e-3, 1e-3, 3e-4, 3e-4, 3e-4};
 
   /** Share of a gradient's length. */
   private static final double TOLERANCE = 0.03;
@@ -140,7 +138,8 @@ class TrainingStepTest {
   /**
    * Each weight is moved, half the way along its gradient and half anywhere, and the loss must
    * change as the gradient says: on one side at least, as a maximum or a rectifier may have a kink
-   * on the other, and in one of some directions, as there may be kinks on both.
+   * on the other, and in one of some directions, as there may be kinks on both: the fewer the less
+   * they are moved, but then the loss is rounded more.
    */
   @ParameterizedTest
   @MethodSource("networks")
@@ -151,26 +150,29 @@ class TrainingStepTest {
     ZooGraph step = TrainingStep.build("network", OPERATOR_SET, network, 1);
     try (TrainingSession session = new TrainingSession(step, folder, ROWS, random)) {
       TrainingSession.Answer answer = session.step(session.changes);
-      double rounding = ROUNDING * Math.max(1, answer.loss()) / NUDGE;
+      double rounding = ROUNDING * Math.max(1, answer.loss());
       for (var next : answer.next().entrySet()) {
         float[] gradient = times(-1, next.getValue());
-        double tolerance = TOLERANCE * Math.sqrt(product(gradient, gradient)) + rounding;
-        double error = Double.MAX_VALUE;
-        for (int i = 0; i < DIRECTIONS && !(error <= tolerance); i++) {
+        double length = Math.sqrt(product(gradient, gradient));
+        double excess = Double.MAX_VALUE;
+        for (int i = 0; i < NUDGES.length && !(excess <= 0); i++) {
+          double nudge = NUDGES[i];
           float[] direction = direction(gradient, random);
           double expected = product(gradient, direction);
-          double above = moved(session, next.getKey(), times(NUDGE, direction));
-          double below = moved(session, next.getKey(), times(-NUDGE, direction));
-          error =
+          double above = moved(session, next.getKey(), times(nudge, direction));
+          double below = moved(session, next.getKey(), times(-nudge, direction));
+          double error =
               DoubleStream.of(
-                      (above - below) / (2 * NUDGE),
-                      (above - answer.loss()) / NUDGE,
-                      (answer.loss() - below) / NUDGE)
+                      (above - below) / (2 * nudge),
+                      (above - answer.loss()) / nudge,
+                      (answer.loss() - below) / nudge)
                   .map(difference -> Math.abs(difference - expected))
                   .min()
                   .orElseThrow();
+          excess = error - TOLERANCE * length - rounding / nudge;
         }
-        assertEquals(0, error, tolerance, () -> next.getKey() + ", seed " + seed);
+        double beyond = excess;
+        assertTrue(beyond <= 0, () -> next.getKey() + " by " + beyond + ", seed " + seed);
       }
     }
   }
