@@ -307,7 +307,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * Does with a model what a scan of it says; what comes of that is seen before another operation
    * begins.
    *
-   * @param files where its files lie, if they came with the load; kept until the next one
+   * @param files where its files lie, if they came with the load; kept until the next one that has
+   *     brought something into service
    * @throws StatusException why a version is refused; what was in service stays so
    */
   private void load(
@@ -321,14 +322,14 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (found.isEmpty() && problems.isEmpty() && model.isEmpty()) {
       throw unknown(name);
     }
-    Optional<StatusException> refused = update(model, found, problems);
-    keep(name, files);
+    Outcome outcome = update(model, found, problems);
+    if (outcome.cameIn || outcome.refusal.isEmpty()) {
+      keep(name, files);
+    }
     if (threads.isStopping()) {
       throw CatalogThreads.stopped();
     }
-    if (refused.isPresent()) {
-      throw refused.get();
-    }
+    outcome.orThrow();
     devices.wish(model.resolve(null).version(), within);
   }
 
@@ -347,10 +348,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       return;
     }
     List<String> problems = scan.problems().stream().map(Problem::reason).toList();
-    Optional<StatusException> refused = update(model, scan.registered(), problems);
-    if (refused.isPresent()) {
-      throw refused.get();
-    }
+    update(model, scan.registered(), problems).orThrow();
     if (model.versions().isEmpty()) {
       model.problem(""); // Its folder is gone, so there is nothing to tell of it.
     }
@@ -364,20 +362,34 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     }
   }
 
-  /** Returns why something is refused; nothing is taken out of service then. */
-  private Optional<StatusException> update(
-      CatalogModel model, List<Registered> found, List<String> problems) {
+  /**
+   * What came of following a scan.
+   *
+   * @param cameIn whether any version is served as the scan found it
+   * @param refusal why something is refused, nothing is taken out of service then
+   */
+  private record Outcome(boolean cameIn, Optional<StatusException> refusal) {
+    void orThrow() {
+      if (refusal.isPresent()) {
+        throw refusal.get();
+      }
+    }
+  }
+
+  private Outcome update(CatalogModel model, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
     IgnoredKeys.warn(found);
     List<StatusException> refused = new ArrayList<>();
     for (Registered version : found) {
       versions.bringIn(model, version, devices::register).ifPresent(refused::add);
     }
+    boolean cameIn = refused.size() < found.size();
     if (!problems.isEmpty()) {
-      return Optional.of(new StatusException(Status.INVALID_ARGUMENT, joined(problems)));
+      StatusException wrong = new StatusException(Status.INVALID_ARGUMENT, joined(problems));
+      return new Outcome(cameIn, Optional.of(wrong));
     }
     if (!refused.isEmpty()) {
-      return Optional.of(refused.getFirst());
+      return new Outcome(cameIn, Optional.of(refused.getFirst()));
     }
     List<Long> gone =
         model.versions().keySet().stream()
@@ -390,7 +402,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (model.versions().isEmpty()) {
       model.problem("its folder is no longer in the repository");
     }
-    return Optional.empty();
+    return new Outcome(cameIn, Optional.empty());
   }
 
   @Override
