@@ -90,9 +90,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   }
 
   private void startReviews() {
-    if (config.replicas() && config.routing() == PlacementConfig.Routing.PREDICTED) {
-      Replicas replicas = new Replicas(members, config.replicaHalfLife(), nanoClock);
+    if (config.routing() == PlacementConfig.Routing.PREDICTED) {
       Duration halfLife = config.replicaHalfLife();
+      Replicas replicas = new Replicas(members, homes, config.replicas(), halfLife, nanoClock);
       Duration pause = halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW;
       reviews.add(new ReviewThread("replicas", () -> replicas.review(routes.values()), pause));
     }
@@ -439,12 +439,18 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     return ofHome(version, switcher -> switcher.notes(version), List.of());
   }
 
-  /** The devices that a model has, its home first, by name; none when it is not registered. */
+  /**
+   * The devices that a model has, its home first, by name; none when it is not registered. Lost
+   * ones count where it has no other.
+   */
   public List<String> devices(ModelVersion version) {
     @Nullable Route route = routes.get(version);
-    return route == null
-        ? List.of()
-        : route.devices().stream().map(device -> members.get(device).name).toList();
+    if (route == null) {
+      return List.of();
+    }
+    List<Member> had = route.devices().stream().map(members::get).toList();
+    List<Member> usable = had.stream().filter(Member::isUsable).toList();
+    return (usable.isEmpty() ? had : usable).stream().map(member -> member.name).toList();
   }
 
   /**
