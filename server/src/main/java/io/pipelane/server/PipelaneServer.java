@@ -136,7 +136,7 @@ public final class PipelaneServer implements AutoCloseable {
           new EnsembleCatalog(catalog, repository, devices.spans(), Thread::startVirtualThread);
       Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
       hosts = FrontEndSettings.hosts(config.hosts(), tls).map(Hosts::inEtcd);
-      LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices.lanes());
+      LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices::lanes);
       service =
           new EnsembleService(
               models,
